@@ -1,0 +1,69 @@
+/**
+ * The benchmark: `npm run bench -- --peer name=path [--only turn,tool] [--quick] [--json]`.
+ *
+ * Our runtime and each peer are driven by the same official client over the same loopback model. The runtimes take
+ * turns within each measure, so that a slow minute of the machine hits them alike.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Contender } from "./contender.ts";
+import { MEASURES, type Setting } from "./measures.ts";
+import { ROWS } from "./rows.ts";
+import { linesOf, markdown, type Result } from "./table.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    peer: { type: "string", multiple: true, default: [] },
+    only: { type: "string" },
+    ours: { type: "string", default: fileURLToPath(new URL("../bin/retinue.js", import.meta.url)) },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const contenders: Contender[] = [
+  { name: "retinue", path: options.ours },
+  ...options.peer.map((given) => {
+    const [name = "", ...rest] = given.split("=");
+    if (rest.length === 0) throw new Error(`--peer takes name=path, not ${given}`);
+    return { name, path: rest.join("=") };
+  }),
+];
+
+const wanted = options.only?.split(",") ?? Object.keys(MEASURES);
+const unknown = wanted.filter((id) => !(id in MEASURES));
+if (unknown.length > 0)
+  throw new Error(`no measure ${unknown.join(", ")}; there are ${Object.keys(MEASURES).join(", ")}`);
+
+const model = fork(new URL("./model-process.ts", import.meta.url));
+try {
+  const [{ port }] = await once(model, "message");
+  const results = await measureAll({ port, quick: options.quick });
+  const [ours = { name: "retinue", numbers: {}, failures: {} }, ...peers] = results;
+  const lines = linesOf(ROWS, { ours, peers });
+  if (options.quick)
+    process.stderr.write("A quick run: shorter histories, fewer agents and fewer samples than the titles say.\n");
+  console.log(options.json ? JSON.stringify({ results, lines }, null, 2) : markdown(lines, results));
+} finally {
+  model.disconnect();
+}
+
+async function measureAll(setting: Setting): Promise<Result[]> {
+  const results: Result[] = contenders.map(({ name }) => ({ name, numbers: {}, failures: {} }));
+  for (const id of wanted) {
+    for (const [at, contender] of contenders.entries()) {
+      const result = results[at];
+      const measure = MEASURES[id];
+      if (!result || !measure) continue;
+      process.stderr.write(`${id}: ${contender.name} …\n`);
+      try {
+        Object.assign(result.numbers, await measure(contender, setting));
+      } catch (error) {
+        result.failures[id] = error instanceof Error ? error.message : String(error);
+      }
+    }
+  }
+  return results;
+}

@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+import "../packages/retinue/dist/main.js";

@@ -1,0 +1,92 @@
+/** Events of sub-agents: start, set-up, end, and which agent speaks for the session. */
+import * as z from "zod";
+import { byName } from "../method.ts";
+import { AgentPath, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
+import { event } from "./event.ts";
+
+/** Why an end was not of the agent's own making. Ours. */
+export const EndReason = lazy(() => z.enum(["timed_out", "over_budget", "lost"]));
+export type EndReason = Of<typeof EndReason>;
+
+export const ModelSelectionSource = lazy(() =>
+  z.enum([
+    "explicit_override",
+    "configured_required",
+    "configured_preference",
+    "complementary_default",
+    "session_inheritance",
+    "agent_definition_default",
+    "runtime_policy",
+  ]),
+);
+export type ModelSelectionSource = Of<typeof ModelSelectionSource>;
+
+const ended = () => ({
+  toolCallId: z.string(),
+  agentName: z.string(),
+  agentDisplayName: z.string(),
+  model: text(),
+  firstDispatchedModel: text(),
+  modelSelectionSource: ModelSelectionSource().optional(),
+  modelOverrideReason: text(),
+  explicitModelOverride: text(),
+  totalToolCalls: count(),
+  totalTokens: count(),
+  durationMs: count(),
+  /** Ours. */
+  reason: EndReason().optional(),
+});
+
+export const SUBAGENT_EVENTS = byName(
+  event("subagent.started", {
+    persisted: true,
+    summary: "A sub-agent was created; the envelope's `agentId` is its id.",
+    data: () =>
+      open({
+        /** The `task` call that started it; the agent's own id when a client started it. */
+        toolCallId: z.string(),
+        agentName: z.string(),
+        agentDisplayName: z.string(),
+        agentDescription: z.string(),
+        agentType: text(),
+        executionMode: text(),
+        /** The agent above, when that is a sub-agent too. */
+        parentId: text(),
+        model: text(),
+        modelSelectionSource: ModelSelectionSource().optional(),
+        taskModelSource: z
+          .enum(["task_argument", "subagent_configuration", "custom_agent_definition", "unset"])
+          .optional(),
+        resumable: flag(),
+        /** The child session's id. Ours. */
+        remoteSessionId: text(),
+        /** Ids from the main agent's child down to this agent. Ours. */
+        path: AgentPath().optional(),
+      }),
+  }),
+  event("subagent.configured", {
+    persisted: true,
+    summary: "A sub-agent's model is settled, and whether it takes more messages.",
+    data: () => open({ model: z.string(), multiTurn: z.boolean(), reasoningEffort: text(), contextTier: text() }),
+  }),
+  event("subagent.completed", {
+    persisted: true,
+    summary: "A sub-agent finished its first run, or was cancelled.",
+    data: () => open({ ...ended(), cancelled: flag() }),
+  }),
+  event("subagent.failed", {
+    persisted: true,
+    summary: "A sub-agent could not start, or ended without an answer.",
+    data: () => open({ ...ended(), error: z.string() }),
+  }),
+  event("subagent.selected", {
+    persisted: true,
+    summary: "An agent became the active one.",
+    data: () => open({ agentName: z.string(), agentDisplayName: z.string(), tools: strings().nullable() }),
+  }),
+  event("subagent.deselected", {
+    persisted: true,
+    summary: "The default agent is active again.",
+    data: () => open({}),
+  }),
+);

@@ -1,0 +1,91 @@
+/**
+ * A transport over a pair of byte streams: stdio, a socket, anything that looks like Node's streams.
+ *
+ * Written against the few methods it needs, so that the package has no Node import. Frames of one tick go out in one write.
+ * A pipe that breaks is a closed connection, not an error: the other side may end at any moment.
+ */
+import { encodeFrame, FrameDecoder } from "./frames.ts";
+import type { Receiver, Transport } from "./peer.ts";
+
+/** What we read from: Node's Readable, as far as we use it. */
+export interface ByteSource {
+  on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
+  on(event: "end" | "close" | "error", listener: () => void): unknown;
+  destroy?(): unknown;
+}
+
+/** What we write to: Node's Writable, as far as we use it. */
+export interface ByteTarget {
+  write(text: string): unknown;
+  /** Calls back when everything is written, or cannot be. */
+  end?(done: () => void): unknown;
+  on(event: "close" | "error", listener: () => void): unknown;
+}
+
+export function streamTransport(
+  source: ByteSource,
+  target: ByteTarget,
+  { maxFrameBytes }: { maxFrameBytes?: number } = {},
+): Transport {
+  return new StreamTransport(source, target, maxFrameBytes);
+}
+
+/** After the events that are being handled now, so that all their frames share one write. */
+const soon: (run: () => void) => unknown = typeof setImmediate === "undefined" ? queueMicrotask : setImmediate;
+
+class StreamTransport implements Transport {
+  readonly #source: ByteSource;
+  readonly #target: ByteTarget;
+  readonly #maxFrameBytes: number | undefined;
+  #receiver: Receiver | undefined;
+  #waiting: string[] = [];
+  #closed = false;
+
+  constructor(source: ByteSource, target: ByteTarget, maxFrameBytes: number | undefined) {
+    this.#source = source;
+    this.#target = target;
+    this.#maxFrameBytes = maxFrameBytes;
+    target.on("error", () => this.#end());
+    target.on("close", () => this.#end());
+  }
+
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+    const decoder = new FrameDecoder(receiver, { maxBytes: this.#maxFrameBytes });
+    this.#source.on("data", (chunk) => {
+      if (!this.#closed) decoder.push(chunk);
+    });
+    this.#source.on("end", () => this.#end());
+    this.#source.on("close", () => this.#end());
+    this.#source.on("error", () => this.#end());
+    if (this.#closed) receiver.closed();
+  }
+
+  send(text: string): void {
+    if (this.#closed) return;
+    this.#waiting.push(encodeFrame(text));
+    if (this.#waiting.length === 1) soon(() => this.#flush());
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#flush();
+    this.#end();
+    // Of a socket, source and target are one: destroying it earlier would lose what is still to be written.
+    this.#target.end?.(() => this.#source.destroy?.());
+  }
+
+  #flush(): void {
+    if (this.#closed || this.#waiting.length === 0) return;
+    const frames = this.#waiting;
+    this.#waiting = [];
+    this.#target.write(frames.length === 1 ? (frames[0] ?? "") : frames.join(""));
+  }
+
+  #end(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#waiting = [];
+    this.#receiver?.closed();
+  }
+}

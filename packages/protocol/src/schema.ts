@@ -1,0 +1,55 @@
+/**
+ * The words in which every message is described: built on first use, open where the wire is open.
+ *
+ * Importing a description builds nothing; a program that uses ten methods pays for ten. What the messages are is in methods/,
+ * events/ and the files beside this one.
+ */
+import * as z from "zod";
+
+/** A schema that is built when it is first needed. */
+export type Lazy<Schema extends z.ZodType> = () => Schema;
+
+/** The value that a lazy schema describes. */
+export type Of<Schema extends Lazy<z.ZodType>> = z.output<ReturnType<Schema>>;
+
+export function lazy<Schema extends z.ZodType>(make: () => Schema): Lazy<Schema> {
+  let built: Schema | undefined;
+  return () => {
+    built ??= make();
+    return built;
+  };
+}
+
+/** Fields that we do not know stay in the value, but not in its type: newer runtimes add fields, and they must survive us. */
+export function open<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
+  return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
+}
+
+/** Optional fields of the plain types. One schema serves all fields: building a schema costs more than using it. */
+export const text = lazy(() => z.string().optional());
+export const count = lazy(() => z.number().optional());
+export const flag = lazy(() => z.boolean().optional());
+
+/** Any JSON value. */
+export const json = z.unknown;
+
+/** A JSON object whose keys are free. */
+export const jsonObject = lazy(() => z.record(z.string(), z.unknown()));
+
+export const strings = lazy(() => z.array(z.string()));
+export const stringRecord = lazy(() => z.record(z.string(), z.string()));
+
+/** How the main agent works. */
+export const Mode = lazy(() => z.enum(["interactive", "plan", "autopilot"]));
+export type Mode = Of<typeof Mode>;
+
+/** The mode of one prompt; `shell` runs the prompt as a command. */
+export const PromptMode = lazy(() => z.enum(["interactive", "plan", "autopilot", "shell"]));
+export type PromptMode = Of<typeof PromptMode>;
+
+export const ContextTier = lazy(() => z.enum(["default", "long_context"]));
+export const ReasoningSummary = lazy(() => z.enum(["none", "concise", "detailed"]));
+export const Verbosity = lazy(() => z.enum(["low", "medium", "high"]));
+
+/** The agents from the main agent's child down to the one that is meant, by id. */
+export const AgentPath = strings;

@@ -1,0 +1,321 @@
+/**
+ * How a session is set up: the parameters of `session.create` and `session.resume`, part by part.
+ *
+ * Everything is optional on the wire, unknown fields are dropped, and a top-level `null` means "not given". Fields that
+ * are ours and unknown to other runtimes say so.
+ */
+import * as z from "zod";
+import {
+  ContextTier,
+  count,
+  flag,
+  jsonObject,
+  lazy,
+  type Of,
+  ReasoningSummary,
+  stringRecord,
+  strings,
+  text,
+  Verbosity,
+} from "./schema.ts";
+
+export const ModelCapabilities = lazy(() =>
+  z.object({
+    supports: z.object({ vision: flag(), reasoningEffort: flag(), adaptive_thinking: text() }).optional(),
+    limits: z
+      .object({
+        max_prompt_tokens: count(),
+        max_output_tokens: count(),
+        max_context_window_tokens: count(),
+        vision: z
+          .object({
+            supported_media_types: strings().optional(),
+            max_prompt_images: count(),
+            max_prompt_image_size: count(),
+          })
+          .optional(),
+      })
+      .optional(),
+  }),
+);
+export type ModelCapabilities = Of<typeof ModelCapabilities>;
+
+export const ProviderType = lazy(() => z.enum(["openai", "azure", "anthropic"]));
+export type ProviderType = Of<typeof ProviderType>;
+export const WireApi = lazy(() => z.enum(["completions", "responses"]));
+
+const endpoint = () => ({
+  type: ProviderType().optional(),
+  wireApi: WireApi().optional(),
+  transport: z.enum(["http", "websockets"]).optional(),
+  baseUrl: z.string(),
+  apiKey: text(),
+  bearerToken: text(),
+  azure: z.object({ apiVersion: text() }).optional(),
+  headers: stringRecord().optional(),
+  /** The client makes tokens: ask it with `providerToken.getToken`. */
+  hasBearerTokenProvider: flag(),
+});
+
+/** One endpoint for the whole session. */
+export const ProviderConfig = lazy(() =>
+  z.object({
+    ...endpoint(),
+    providerName: text(),
+    modelId: text(),
+    modelCapabilities: ModelCapabilities().optional(),
+    /** The model name that the endpoint knows, when it differs. */
+    wireModel: text(),
+    maxPromptTokens: count(),
+    maxContextWindowTokens: count(),
+    maxOutputTokens: count(),
+  }),
+);
+export type ProviderConfig = Of<typeof ProviderConfig>;
+
+/** One of several endpoints; models refer to it by name. */
+export const NamedProviderConfig = lazy(() => z.object({ ...endpoint(), name: z.string() }));
+export type NamedProviderConfig = Of<typeof NamedProviderConfig>;
+
+/** A section of the system message that the host changes; `transform` asks the host with `systemMessage.transform`. */
+export const SectionOverride = lazy(() =>
+  z.object({
+    action: z.enum(["replace", "remove", "append", "prepend", "preserve", "transform"]),
+    content: text(),
+  }),
+);
+export type SectionOverride = Of<typeof SectionOverride>;
+
+export const SystemMessageConfig = lazy(() =>
+  z.union([
+    z.object({ mode: z.literal("replace"), content: z.string() }),
+    z.object({
+      mode: z.literal("customize"),
+      sections: z.record(z.string(), SectionOverride()).optional(),
+      content: text(),
+    }),
+    z.object({ mode: z.literal("append").default("append"), content: text() }),
+  ]),
+);
+export type SystemMessageConfig = Of<typeof SystemMessageConfig>;
+
+/** A model that a named provider serves. */
+export const ModelConfig = lazy(() =>
+  z.object({
+    id: z.string(),
+    provider: z.string(),
+    name: text(),
+    wireModel: text(),
+    modelId: text(),
+    maxPromptTokens: count(),
+    maxContextWindowTokens: count(),
+    maxOutputTokens: count(),
+    capabilities: ModelCapabilities().optional(),
+    systemMessage: SystemMessageConfig().optional(),
+  }),
+);
+export type ModelConfig = Of<typeof ModelConfig>;
+
+/** A tool that runs in the host program. */
+export const HostToolSpec = lazy(() =>
+  z.object({
+    name: z.string(),
+    title: text(),
+    description: text(),
+    /** JSON Schema of the arguments. */
+    parameters: jsonObject().optional(),
+    overridesBuiltInTool: flag(),
+    skipPermission: flag(),
+    defer: z.enum(["auto", "never"]).optional(),
+    /** A successful call ends the turn. */
+    isTerminal: flag(),
+    metadata: jsonObject().optional(),
+  }),
+);
+export type HostToolSpec = Of<typeof HostToolSpec>;
+
+const mcpCommon = () => ({
+  displayName: text(),
+  /** Names without the server's prefix, or `["*"]`. */
+  tools: strings().optional(),
+  excludeTools: strings().optional(),
+  /** Milliseconds. */
+  timeout: count(),
+});
+
+export const LocalMcpServerConfig = lazy(() =>
+  z.object({
+    ...mcpCommon(),
+    type: z.enum(["local", "stdio"]).optional(),
+    command: z.string(),
+    args: strings().optional(),
+    env: stringRecord().optional(),
+    cwd: text(),
+  }),
+);
+
+export const RemoteMcpServerConfig = lazy(() =>
+  z.object({
+    ...mcpCommon(),
+    type: z.enum(["http", "sse"]).default("http"),
+    url: z.string(),
+    headers: stringRecord().optional(),
+  }),
+);
+
+export const McpServerConfig = lazy(() => z.union([LocalMcpServerConfig(), RemoteMcpServerConfig()]));
+export type McpServerConfig = Of<typeof McpServerConfig>;
+export const McpServers = lazy(() => z.record(z.string(), McpServerConfig()));
+
+/** What an agent may use before it must stop. Ours. */
+export const Budget = lazy(() =>
+  z.object({ maxTurns: count(), maxTokens: count(), maxToolCalls: count(), maxSeconds: count(), maxCost: count() }),
+);
+export type Budget = Of<typeof Budget>;
+
+export const CustomAgentConfig = lazy(() =>
+  z.object({
+    name: z.string(),
+    displayName: text(),
+    description: text(),
+    prompt: z.string(),
+    /** Null or absent: all tools. Empty: none. */
+    tools: strings().nullish(),
+    mcpServers: McpServers().optional(),
+    /** False keeps the agent out of the list that the model is offered; it can still be named. */
+    infer: flag(),
+    skills: strings().optional(),
+    model: text(),
+    reasoningEffort: text(),
+    /** Host tools that only this agent has. Ours. */
+    toolDefinitions: z.array(HostToolSpec()).optional(),
+    /** What bounds the agents below this one: its own tool list, or the session's (default). Ours. */
+    ceiling: z.enum(["own", "session"]).optional(),
+    /** True: background sub-agents of this agent really run in the background. Ours. */
+    nestedBackground: flag(),
+    /** What the agent is told of its parent's session: `none`, `brief` (default), `tail(n)` or `fork`. Ours. */
+    inherit: z
+      .string()
+      .regex(/^(none|brief|fork|tail\(\d+\))$/)
+      .optional(),
+    /** Ours. */
+    budget: Budget().optional(),
+  }),
+);
+export type CustomAgentConfig = Of<typeof CustomAgentConfig>;
+
+export const InfiniteSessions = lazy(() =>
+  z.object({ enabled: flag(), backgroundCompactionThreshold: count(), bufferExhaustionThreshold: count() }),
+);
+export type InfiniteSessions = Of<typeof InfiniteSessions>;
+
+export const LargeOutput = lazy(() => z.object({ enabled: flag(), maxSizeBytes: count(), outputDir: text() }));
+export type LargeOutput = Of<typeof LargeOutput>;
+
+export const HostCommand = lazy(() => z.object({ name: z.string(), description: text() }));
+export type HostCommand = Of<typeof HostCommand>;
+
+export const SessionLimits = lazy(() => z.object({ maxAiCredits: count() }));
+
+/** Which model, and how it is asked. */
+const modelFields = () => ({
+  model: text(),
+  reasoningEffort: text(),
+  reasoningSummary: ReasoningSummary().optional(),
+  verbosity: Verbosity().optional(),
+  contextTier: ContextTier().optional(),
+  modelCapabilities: ModelCapabilities().optional(),
+  provider: ProviderConfig().optional(),
+  providers: z.array(NamedProviderConfig()).optional(),
+  models: z.array(ModelConfig()).optional(),
+  gitHubToken: text(),
+});
+
+/** Which tools there are, and who may see them. */
+const toolFields = () => ({
+  tools: z.array(HostToolSpec()).optional(),
+  availableTools: strings().optional(),
+  excludedTools: strings().optional(),
+  toolFilterPrecedence: z.enum(["available", "excluded"]).optional(),
+  toolSearch: z.object({ enabled: flag(), deferThreshold: count() }).optional(),
+  mcpServers: McpServers().optional(),
+  disabledMcpServers: strings().optional(),
+  envValueMode: z.enum(["direct", "indirect"]).optional(),
+  commands: z.array(HostCommand()).optional(),
+  largeOutput: LargeOutput().optional(),
+});
+
+/** Which agents there are, and which one is active. */
+const agentFields = () => ({
+  customAgents: z.array(CustomAgentConfig()).optional(),
+  customAgentsLocalOnly: flag(),
+  agent: text(),
+  defaultAgent: z.object({ excludedTools: strings().optional() }).optional(),
+  excludedBuiltinAgents: strings().optional(),
+  includeSubAgentStreamingEvents: flag(),
+});
+
+/** What this client can be asked. */
+const askFields = () => ({
+  requestPermission: flag(),
+  requestUserInput: flag(),
+  requestElicitation: flag(),
+  requestExitPlanMode: flag(),
+  requestAutoModeSwitch: flag(),
+  hooks: flag(),
+  askUserVariant: z.enum(["legacy", "elicitation"]).optional(),
+});
+
+/** What is found outside the request: folders, skills, instructions. */
+const discoveryFields = () => ({
+  workingDirectory: text(),
+  additionalDirectories: strings().optional(),
+  configDir: text(),
+  enableConfigDiscovery: flag(),
+  enableSkills: flag(),
+  skillDirectories: strings().optional(),
+  disabledSkills: strings().optional(),
+  instructionDirectories: strings().optional(),
+  pluginDirectories: strings().optional(),
+  organizationCustomInstructions: text(),
+  enableOnDemandInstructionDiscovery: flag(),
+  skipCustomInstructions: flag(),
+  enableFileHooks: flag(),
+  enableHostGitOperations: flag(),
+  enableSessionStore: flag(),
+});
+
+const sessionFields = () => ({
+  sessionId: text(),
+  clientName: text(),
+  streaming: flag(),
+  systemMessage: SystemMessageConfig().optional(),
+  infiniteSessions: InfiniteSessions().optional(),
+  sessionLimits: SessionLimits().optional(),
+  enableFileChangeTracking: flag(),
+  traceparent: text(),
+  tracestate: text(),
+  /** What the main agent may use in one run. Ours. */
+  budget: Budget().optional(),
+  ...modelFields(),
+  ...toolFields(),
+  ...agentFields(),
+  ...askFields(),
+  ...discoveryFields(),
+});
+
+export const CreateSession = lazy(() => z.object(sessionFields()));
+export type CreateSession = Of<typeof CreateSession>;
+
+export const ResumeSession = lazy(() =>
+  z.object({
+    ...sessionFields(),
+    sessionId: z.string(),
+    /** True: no `session.resume` event. */
+    disableResume: flag(),
+    /** True: go on where the session stood; false: settle what was open and wait. */
+    continuePendingWork: flag(),
+  }),
+);
+export type ResumeSession = Of<typeof ResumeSession>;
+export type SessionConfig = Omit<ResumeSession, "sessionId" | "disableResume" | "continuePendingWork">;

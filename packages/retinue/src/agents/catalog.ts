@@ -1,0 +1,159 @@
+/**
+ * All agents of a session by name: built-in < user < project < plugin < SDK. A later one wins over an earlier one of the
+ * same name, and whoever asks for that name gets it.
+ *
+ * Files are read when the catalog opens and at `reload`. A file that cannot be read as an agent is a problem to report,
+ * never the end of the session.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { AppError, type CustomAgentConfig, messageOf } from "@retinue/protocol";
+import { builtinAgents } from "./builtin.ts";
+import { type AgentDefinition, type AgentSource, agentFromConfig, agentFromFile, normaliseName } from "./definition.ts";
+
+export interface AgentFolder {
+  source: Exclude<AgentSource, "builtin" | "sdk">;
+  path: string;
+}
+
+export interface CatalogOptions {
+  /** Lowest rank first; see `agentFolders`. */
+  folders: readonly AgentFolder[];
+  /** Of session.create and resume. */
+  customAgents?: readonly CustomAgentConfig[];
+  excludedBuiltinAgents?: readonly string[];
+}
+
+/** The user's rules about which agents the model may start by itself. They can change while the session runs. */
+export interface InvokeRules {
+  disabledSubagents?: readonly string[];
+  agents?: Readonly<Record<string, { autoInvoke?: boolean }>>;
+}
+
+/** Where agent files are looked for. Files of a project count only where the host allows it. */
+export function agentFolders(options: {
+  home: string;
+  projectRoot: string;
+  enableConfigDiscovery: boolean;
+  pluginDirectories?: readonly string[];
+}): AgentFolder[] {
+  const project = [".github/agents", ".retinue/agents"].map((folder) => path.join(options.projectRoot, folder));
+  return [
+    { source: "user", path: path.join(options.home, "agents") },
+    ...(options.enableConfigDiscovery
+      ? project.map((folder): AgentFolder => ({ source: "project", path: folder }))
+      : []),
+    ...(options.pluginDirectories ?? []).map(
+      (folder): AgentFolder => ({ source: "plugin", path: path.join(folder, "agents") }),
+    ),
+  ];
+}
+
+export class AgentCatalog {
+  readonly #options: CatalogOptions;
+  readonly #sdk: readonly AgentDefinition[];
+  #rules: InvokeRules = {};
+  #byName = new Map<string, AgentDefinition>();
+  #problems: readonly string[] = [];
+
+  constructor(options: CatalogOptions) {
+    this.#options = options;
+    this.#sdk = (options.customAgents ?? []).map(agentFromConfig);
+    this.reload();
+  }
+
+  /** Files that could not be used, with file and line. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** Reads the folders again. */
+  reload(): void {
+    const excluded = new Set((this.#options.excludedBuiltinAgents ?? []).map(normaliseName));
+    const problems: string[] = [];
+    const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
+    const fromFiles = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
+    this.#byName = new Map();
+    for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
+      const key = normaliseName(agent.name);
+      this.#byName.delete(key);
+      this.#byName.set(key, agent);
+    }
+    this.#problems = problems;
+  }
+
+  setRules(rules: InvokeRules): void {
+    this.#rules = rules;
+  }
+
+  /** Every agent that can be called. */
+  list(): readonly AgentDefinition[] {
+    const disabled = new Set((this.#rules.disabledSubagents ?? []).map(normaliseName));
+    return [...this.#byName].filter(([key]) => !disabled.has(key)).map(([, agent]) => agent);
+  }
+
+  /** Agents that somebody defined, without the built-in ones. */
+  custom(): readonly AgentDefinition[] {
+    return this.list().filter((agent) => agent.source !== "builtin");
+  }
+
+  /** What the model is told about: custom agents first, because they know the place best. */
+  offered(): readonly AgentDefinition[] {
+    const offered = this.list().filter((agent) => this.#autoInvoke(agent) ?? agent.infer);
+    const isCustom = (agent: AgentDefinition): boolean => agent.source !== "builtin";
+    return [...offered.filter(isCustom), ...offered.filter((agent) => !isCustom(agent))];
+  }
+
+  find(name: string): AgentDefinition | undefined {
+    const wanted = normaliseName(name);
+    return this.list().find((agent) => normaliseName(agent.name) === wanted);
+  }
+
+  /** For the task tool: an unknown name is answered with the names that exist. */
+  get(name: string): AgentDefinition {
+    const agent = this.find(name);
+    if (agent) return agent;
+    throw new AppError("agent_not_found", `Unknown agent_type: ${name}. Valid types are: ${this.names().join(", ")}`);
+  }
+
+  /** For `session.agent.select`, which knows custom agents only. */
+  getCustom(name: string): AgentDefinition {
+    const agent = this.find(name);
+    if (agent && agent.source !== "builtin") return agent;
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
+  }
+
+  names(): readonly string[] {
+    return this.list().map((agent) => agent.name);
+  }
+
+  #autoInvoke(agent: AgentDefinition): boolean | undefined {
+    const wanted = normaliseName(agent.name);
+    return Object.entries(this.#rules.agents ?? {}).find(([name]) => normaliseName(name) === wanted)?.[1].autoInvoke;
+  }
+}
+
+function readAgents(folder: AgentFolder, problems: string[]): AgentDefinition[] {
+  return agentFiles(folder.path, problems).flatMap((file) => {
+    try {
+      return [agentFromFile(readFileSync(file, "utf8"), { source: folder.source, path: file })];
+    } catch (error) {
+      problems.push(messageOf(error));
+      return [];
+    }
+  });
+}
+
+function agentFiles(folder: string, problems: string[]): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith(".agent.md"));
+    return names.sort().map((name) => path.join(folder, name));
+  } catch (error) {
+    // A folder that is not there is the usual case.
+    if (!isMissing(error)) problems.push(`${folder}: ${messageOf(error)}`);
+    return [];
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");

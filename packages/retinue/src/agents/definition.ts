@@ -1,0 +1,177 @@
+/**
+ * What an agent is: one shape, whether it comes with the runtime, from a file, from a plugin or from the host program.
+ *
+ * Owns the two doors into that shape: `agentFromFile` for `*.agent.md`, `agentFromConfig` for session.create and resume.
+ * Which definition counts when several have one name is in catalog.ts.
+ */
+import path from "node:path";
+import { AppError, type Budget, type CustomAgentConfig, type HostToolSpec, McpServerConfig } from "@retinue/protocol";
+import * as z from "zod";
+import { parseFrontMatter } from "./front-matter.ts";
+
+export type AgentSource = "builtin" | "user" | "project" | "plugin" | "sdk";
+
+/** What the child session is told about its parent. */
+export type Inherit = "none" | "brief" | "fork" | { tail: number };
+
+export interface AgentDefinition {
+  name: string;
+  displayName: string;
+  description: string;
+  prompt: string;
+  /** null: every tool; []: none; else patterns (tool-patterns.ts). */
+  tools: readonly string[] | null;
+  /** Host tools in `tools` as the host describes them, for hosts that declare them only here. */
+  toolDefinitions: readonly HostToolSpec[];
+  /** Wanted models, best first; empty: see `modelClass`. */
+  models: readonly string[];
+  modelPolicy: "preferred" | "required";
+  /** What kind of model suits the agent when none is named. */
+  modelClass: "session" | "fast" | "other-family";
+  reasoningEffort?: string;
+  /** Started with the agent, beside those of the session. */
+  mcpServers: Readonly<Record<string, McpServerConfig>>;
+  /** Loaded into the first prompt. Opt-in, never inherited. */
+  skills: readonly string[];
+  /** false: the model is not told about the agent, which stays callable by name. */
+  infer: boolean;
+  userInvocable: boolean;
+  /** What bounds the agents below this one: the session's limits, or also the agent's own `tools`. */
+  ceiling: "session" | "own";
+  /** true: `mode: "background"` is real inside this agent. */
+  nestedBackground: boolean;
+  inherit: Inherit;
+  /** Limits of one run. What the agent uses counts for its ancestors too. */
+  budget: Budget;
+  /** The agent changes nothing, so it may be run again after a crash. */
+  readOnly: boolean;
+  source: AgentSource;
+  path?: string;
+}
+
+const limit = z.number().positive();
+const list = z.union([z.array(z.string()), z.string().transform(commaSeparated)]);
+
+const fileHead = z.object({
+  name: z.string().trim().min(1).optional(),
+  "display-name": z.string().optional(),
+  description: z.string(),
+  tools: list.nullish(),
+  model: list.optional(),
+  "model-policy": z.enum(["preferred", "required"]).default("preferred"),
+  "model-class": z.enum(["session", "fast", "other-family"]).default("session"),
+  "reasoning-effort": z.string().optional(),
+  "mcp-servers": z
+    .record(
+      z.string(),
+      z.lazy(() => McpServerConfig()),
+    )
+    .default({}),
+  skills: list.default([]),
+  infer: z.boolean().optional(),
+  "user-invocable": z.boolean().default(true),
+  "disable-model-invocation": z.boolean().default(false),
+  ceiling: z.enum(["session", "own"]).default("session"),
+  "nested-background": z.boolean().default(false),
+  "read-only": z.boolean().default(false),
+  inherit: z
+    .string()
+    .regex(/^(none|brief|fork|tail\(\d+\))$/, "expected none, brief, fork or tail(n)")
+    .optional(),
+  budget: z
+    .object({
+      turns: limit.optional(),
+      tokens: limit.optional(),
+      "tool-calls": limit.optional(),
+      seconds: limit.optional(),
+      cost: limit.optional(),
+    })
+    .default({}),
+});
+
+/** `file.path` is where the text is from, for messages and for a name that the front matter does not give. */
+export function agentFromFile(text: string, file: { source: AgentSource; path: string }): AgentDefinition {
+  const { head, body } = parseFrontMatter(text, fileHead, file.path);
+  if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);
+  const name = head.name ?? path.basename(file.path).replace(/(\.agent)?\.md$/, "");
+  return {
+    name,
+    displayName: head["display-name"] ?? name,
+    description: head.description,
+    prompt: body,
+    tools: head.tools ?? null,
+    toolDefinitions: [],
+    models: head.model ?? [],
+    modelPolicy: head["model-policy"],
+    modelClass: head["model-class"],
+    ...(head["reasoning-effort"] === undefined ? {} : { reasoningEffort: head["reasoning-effort"] }),
+    mcpServers: head["mcp-servers"],
+    skills: head.skills,
+    infer: head.infer ?? !head["disable-model-invocation"],
+    userInvocable: head["user-invocable"],
+    ceiling: head.ceiling,
+    nestedBackground: head["nested-background"],
+    inherit: toInherit(head.inherit),
+    budget: toBudget(head.budget),
+    readOnly: head["read-only"],
+    source: file.source,
+    ...(file.source === "builtin" ? {} : { path: file.path }),
+  };
+}
+
+export function agentFromConfig(config: CustomAgentConfig): AgentDefinition {
+  return {
+    name: config.name,
+    displayName: config.displayName ?? config.name,
+    description: config.description ?? "",
+    prompt: config.prompt,
+    tools: config.tools ?? null,
+    toolDefinitions: config.toolDefinitions ?? [],
+    models: config.model === undefined ? [] : [config.model],
+    modelPolicy: "preferred",
+    modelClass: "session",
+    ...(config.reasoningEffort === undefined ? {} : { reasoningEffort: config.reasoningEffort }),
+    mcpServers: config.mcpServers ?? {},
+    skills: config.skills ?? [],
+    infer: config.infer ?? true,
+    userInvocable: true,
+    ceiling: config.ceiling ?? "session",
+    nestedBackground: config.nestedBackground ?? false,
+    inherit: toInherit(config.inherit),
+    budget: config.budget ?? {},
+    readOnly: false,
+    source: "sdk",
+  };
+}
+
+/** Names are compared without regard to case, spaces, underscores and dashes. */
+export function normaliseName(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_-]+/g, "-");
+}
+
+export function toInherit(value: string | undefined): Inherit {
+  const tail = /^tail\((\d+)\)$/.exec(value ?? "")?.[1];
+  if (tail !== undefined) return { tail: Number(tail) };
+  return value === "none" || value === "fork" ? value : "brief";
+}
+
+function toBudget(budget: z.output<typeof fileHead>["budget"]): Budget {
+  const given: Budget = {
+    maxTurns: budget.turns,
+    maxTokens: budget.tokens,
+    maxToolCalls: budget["tool-calls"],
+    maxSeconds: budget.seconds,
+    maxCost: budget.cost,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function commaSeparated(text: string): string[] {
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}

@@ -1,0 +1,180 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ancestorsOfChild, checkToolNames, decideTool, effectiveTools, type NodeLimits } from "./effective-tools.ts";
+import { matchesAny, type ToolRef } from "./tool-patterns.ts";
+
+const TOOLS: readonly ToolRef[] = [
+  ...["view", "edit", "create", "bash", "grep", "task", "skill", "sql"].map((name) => ({
+    name,
+    source: "builtin" as const,
+  })),
+  { name: "db-query", source: "mcp", mcp: { server: "db", tool: "query" } },
+  { name: "db-write", source: "mcp", mcp: { server: "db", tool: "write" } },
+  { name: "docs-find", source: "mcp", mcp: { server: "docs", tool: "find" } },
+  { name: "host_a", source: "host" },
+  { name: "host_b", source: "host" },
+];
+
+const MAIN: NodeLimits = {
+  sessionFilters: {},
+  defaultAgentExcludedTools: [],
+  isMainAgent: true,
+  ancestors: [],
+  denyRules: [],
+  planMode: false,
+};
+const CHILD: NodeLimits = { ...MAIN, isMainAgent: false };
+
+const names = (node: NodeLimits) => effectiveTools(TOOLS, node).allowed.map((tool) => tool.name);
+const agent = (tools: readonly string[] | null, more: { ceiling?: "own" | "session" } = {}) => ({
+  name: "worker",
+  tools,
+  ceiling: more.ceiling ?? ("session" as const),
+});
+
+describe("an agent's own list", () => {
+  test.each([
+    [null, TOOLS.map((tool) => tool.name)],
+    [["*"], TOOLS.map((tool) => tool.name)],
+    [[], []],
+    [
+      ["view", "host_a"],
+      ["view", "host_a"],
+    ],
+    [["db/*"], ["db-query", "db-write"]],
+    [["db/query"], ["db-query"]],
+    [["mcp:db-query"], ["db-query"]],
+    [["mcp:*"], ["db-query", "db-write", "docs-find"]],
+    [["custom:*"], ["host_a", "host_b"]],
+    [["builtin:host_a"], []],
+    [["docs-*"], ["docs-find"]],
+  ])("%j gives exactly the tools that it names", (tools, expected) => {
+    expect(names({ ...CHILD, definition: agent(tools) })).toEqual(expected);
+  });
+
+  test("of the main agent keeps skill and sql beside it", () => {
+    expect(names({ ...MAIN, definition: agent(["view"]) })).toEqual(["view", "skill", "sql"]);
+    expect(names({ ...CHILD, definition: agent(["view"]) })).toEqual(["view"]);
+  });
+});
+
+describe("the deciding rule is named", () => {
+  const worker = { ...CHILD, definition: agent(["view", "edit", "host_a"]) };
+  test.each<[string, NodeLimits, string]>([
+    ["availableTools", { ...worker, sessionFilters: { availableTools: ["view"] } }, "edit"],
+    ["excludedTools", { ...worker, sessionFilters: { excludedTools: ["edit"] } }, "edit"],
+    ["deny-rule", { ...worker, denyRules: [{ name: "no-writes", pattern: "edit" }] }, "edit"],
+    ["plan-mode", { ...worker, planMode: true }, "edit"],
+    ["ancestor-ceiling", { ...worker, ancestors: [{ name: "lead", ceiling: "own", tools: ["task"] }] }, "edit"],
+    ["agent-tools", worker, "bash"],
+    ["defaultAgent.excludedTools", { ...MAIN, defaultAgentExcludedTools: ["edit"] }, "edit"],
+    ["allowed", worker, "edit"],
+  ])("%s", (rule, node, name) => {
+    const tool = TOOLS.find((each) => each.name === name);
+    expect(tool && decideTool(tool, node)).toMatchObject({ rule, allowed: rule === "allowed" });
+  });
+
+  test("every tool is either allowed or excluded with a reason", () => {
+    const { allowed, excluded } = effectiveTools(TOOLS, worker);
+    expect(allowed.length + excluded.length).toBe(TOOLS.length);
+    expect(excluded.every(({ decision }) => decision.reason !== "")).toBe(true);
+  });
+});
+
+describe("ceilings", () => {
+  test("a coordinator with only task can lead workers with more", () => {
+    const lead = { ...CHILD, definition: agent(["task"]) };
+    expect(names({ ...CHILD, ancestors: ancestorsOfChild(lead), definition: agent(["view", "bash"]) })).toEqual([
+      "view",
+      "bash",
+    ]);
+  });
+
+  test("with ceiling own nothing below exceeds the coordinator's list", () => {
+    const lead = { ...CHILD, definition: agent(["task", "view"], { ceiling: "own" }) };
+    const below = { ...CHILD, ancestors: ancestorsOfChild(lead), definition: agent(["view", "bash"]) };
+    expect(names(below)).toEqual(["view"]);
+    expect(names({ ...below, ancestors: ancestorsOfChild(below), definition: agent(null) })).toEqual(["view", "task"]);
+  });
+
+  test("what is hidden from the default agent is there for a sub-agent and for a selected agent that names it", () => {
+    const hidden = { defaultAgentExcludedTools: ["host_a"] };
+    expect(names({ ...MAIN, ...hidden })).not.toContain("host_a");
+    expect(names({ ...CHILD, ...hidden, definition: agent(["host_a"]) })).toEqual(["host_a"]);
+    expect(names({ ...MAIN, ...hidden, definition: agent(["host_a"]) })).toContain("host_a");
+  });
+
+  test("the session's excludedTools win over everything that names the tool", () => {
+    const node = { ...CHILD, sessionFilters: { excludedTools: ["host_a"] }, definition: agent(["host_a", "view"]) };
+    expect(names(node)).toEqual(["view"]);
+  });
+});
+
+describe("a tool that does not exist", () => {
+  test("is an error with the valid names", () => {
+    const definition = { ...agent(["view", "veiw", "mcp:db-drop"]), source: "sdk" as const };
+    expect(() => checkToolNames(TOOLS, definition)).toThrow(
+      /^Agent 'worker' names tools that do not exist: veiw, mcp:db-drop\. Valid tools are: bash, create, db-query, .*view$/,
+    );
+  });
+
+  test("is none when a wildcard matches nothing, or when a built-in agent names what is switched off here", () => {
+    expect(() => checkToolNames(TOOLS, { ...agent(["gone/*"]), source: "sdk" })).not.toThrow();
+    expect(() => checkToolNames(TOOLS, { ...agent(["web_fetch"]), source: "builtin" })).not.toThrow();
+    expect(() => checkToolNames(TOOLS, { ...agent(null), source: "project" })).not.toThrow();
+  });
+});
+
+test("authority only shrinks down any tree", () => {
+  const entry = fc.constantFrom(
+    "*",
+    "view",
+    "edit",
+    "bash",
+    "task",
+    "db/*",
+    "db/query",
+    "mcp:*",
+    "custom:*",
+    "builtin:*",
+    "host_a",
+  );
+  const list = fc.array(entry, { maxLength: 4 });
+  const tools = fc.option(list, { nil: null });
+  const definition = fc.record({
+    name: fc.string(),
+    tools,
+    ceiling: fc.constantFrom("own" as const, "session" as const),
+  });
+  const session = fc.record({
+    sessionFilters: fc.record({ availableTools: list, excludedTools: list }, { requiredKeys: [] }),
+    denyRules: fc.array(fc.record({ name: fc.constant("rule"), pattern: entry }), { maxLength: 2 }),
+    defaultAgentExcludedTools: list,
+    planMode: fc.boolean(),
+  });
+  const root = fc.option(definition, { nil: undefined });
+
+  fc.assert(
+    fc.property(session, root, fc.array(definition, { maxLength: 6 }), (limits, selected, path) => {
+      let node: NodeLimits = { ...limits, isMainAgent: true, ancestors: [], definition: selected };
+      /** What a child of the node could have at most: a child whose own list forbids nothing. */
+      const ceiling = (of: NodeLimits) =>
+        new Set(names({ ...limits, isMainAgent: false, ancestors: ancestorsOfChild(of), definition: agent(null) }));
+      let above = ceiling(node);
+      for (const next of path) {
+        const ancestors = ancestorsOfChild(node);
+        node = { ...limits, isMainAgent: false, ancestors, definition: next };
+        const own = effectiveTools(TOOLS, node).allowed;
+        expect(own.every((tool) => above.has(tool.name))).toBe(true);
+        expect(own.every((tool) => matchesAny(next.tools, tool))).toBe(true);
+        expect(own.every((tool) => ancestors.every((a) => a.ceiling === "session" || matchesAny(a.tools, tool)))).toBe(
+          true,
+        );
+        const below = ceiling(node);
+        expect([...below].every((name) => above.has(name))).toBe(true);
+        above = below;
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,143 @@
+/**
+ * Which tools a node of the agent tree may call: session filters ∩ ancestors' ceilings ∩ its own definition.
+ *
+ * A pure function over plain data, so that the list for the model, the check before a call and `retinue why` cannot disagree.
+ * Every answer names the rule that decided.
+ */
+import { AppError } from "@retinue/protocol";
+import { decideOffer, type ToolFilters } from "../tools/filters.ts";
+import type { AgentDefinition } from "./definition.ts";
+import { matchesAny, matchesPattern, namesOneTool, type ToolRef } from "./tool-patterns.ts";
+
+/** One agent above a node. */
+export interface Ancestor {
+  name: string;
+  ceiling: AgentDefinition["ceiling"];
+  tools: AgentDefinition["tools"];
+}
+
+/** Where a node stands. `ancestors` runs from the root to the parent. */
+export interface NodeLimits {
+  sessionFilters: ToolFilters;
+  /** Hidden from the default agent; no limit for anybody else. */
+  defaultAgentExcludedTools: readonly string[];
+  isMainAgent: boolean;
+  ancestors: readonly Ancestor[];
+  /** Absent: the default agent, which has no list of its own. */
+  definition?: Pick<AgentDefinition, "name" | "tools" | "ceiling">;
+  /** Rules of the session that forbid a tool to everybody. */
+  denyRules: readonly DenyRule[];
+  planMode: boolean;
+}
+
+export interface DenyRule {
+  /** How the rule is called where it was written. */
+  name: string;
+  pattern: string;
+}
+
+export type Rule =
+  | "availableTools"
+  | "excludedTools"
+  | "deny-rule"
+  | "plan-mode"
+  | "ancestor-ceiling"
+  | "agent-tools"
+  | "defaultAgent.excludedTools"
+  | "allowed";
+
+export interface Decision {
+  allowed: boolean;
+  rule: Rule;
+  /** A sentence for a person. */
+  reason: string;
+}
+
+export interface EffectiveTools<T extends ToolRef> {
+  allowed: readonly T[];
+  excluded: readonly { tool: T; decision: Decision }[];
+}
+
+/** The main agent keeps these when it takes on an agent with a list of its own. */
+const KEPT_BY_MAIN_AGENT = ["skill", "sql"];
+
+/** In plan mode the main agent still writes its plan with these; a sub-agent has no plan to write. */
+const FILE_WRITERS = ["create", "edit"];
+
+/** `tools` is everything that exists in the session, before any filter. */
+export function effectiveTools<T extends ToolRef>(tools: readonly T[], node: NodeLimits): EffectiveTools<T> {
+  const allowed: T[] = [];
+  const excluded: { tool: T; decision: Decision }[] = [];
+  for (const tool of tools) {
+    const decision = decideTool(tool, node);
+    if (decision.allowed) allowed.push(tool);
+    else excluded.push({ tool, decision });
+  }
+  return { allowed, excluded };
+}
+
+/** The first rule that forbids wins; the order is from the widest rule to the node's own. */
+export function decideTool(tool: ToolRef, node: NodeLimits): Decision {
+  return underCeilings(tool, node) ?? underOwnRules(tool, node) ?? ALLOWED;
+}
+
+/** The `ancestors` of a child of this node. */
+export function ancestorsOfChild(node: NodeLimits): readonly Ancestor[] {
+  if (node.definition === undefined) return node.ancestors;
+  const { name, ceiling, tools } = node.definition;
+  return [...node.ancestors, { name, ceiling, tools }];
+}
+
+/** Fails when the definition names a tool that does not exist. What a built-in agent names may be switched off here. */
+export function checkToolNames(
+  tools: readonly ToolRef[],
+  definition: Pick<AgentDefinition, "name" | "tools" | "source">,
+): void {
+  if (definition.source === "builtin") return;
+  const unknown = (definition.tools ?? []).filter(
+    (pattern) => namesOneTool(pattern) && !tools.some((tool) => matchesPattern(pattern, tool)),
+  );
+  if (unknown.length === 0) return;
+  const valid = tools.map((tool) => tool.name).sort();
+  throw new AppError(
+    "spawn_refused",
+    `Agent '${definition.name}' names ${unknown.length === 1 ? "a tool that does" : "tools that do"} not exist: ${unknown.join(", ")}. Valid tools are: ${valid.join(", ")}`,
+  );
+}
+
+const ALLOWED: Decision = { allowed: true, rule: "allowed", reason: "no rule forbids it" };
+
+const forbidden = (rule: Rule, reason: string): Decision => ({ allowed: false, rule, reason });
+
+function underCeilings(tool: ToolRef, node: NodeLimits): Decision | undefined {
+  const offer = decideOffer(tool, node.sessionFilters);
+  if (!offer.offered && offer.list === "excludedTools") {
+    return forbidden("excludedTools", `the session's excludedTools has ${offer.entry}`);
+  }
+  if (!offer.offered) return forbidden("availableTools", "the session's availableTools does not have it");
+
+  const denied = node.denyRules.find((rule) => matchesPattern(rule.pattern, tool));
+  if (denied) return forbidden("deny-rule", `the rule ${denied.name} denies it`);
+
+  if (node.planMode && !node.isMainAgent && tool.source === "builtin" && FILE_WRITERS.includes(tool.name)) {
+    return forbidden("plan-mode", "sub-agents write no files in plan mode");
+  }
+
+  const above = node.ancestors.find((ancestor) => ancestor.ceiling === "own" && !matchesAny(ancestor.tools, tool));
+  return (
+    above && forbidden("ancestor-ceiling", `the ceiling of ${above.name}, which is above this agent, does not have it`)
+  );
+}
+
+function underOwnRules(tool: ToolRef, node: NodeLimits): Decision | undefined {
+  const { definition } = node;
+  if (definition === undefined) {
+    const hidden = node.isMainAgent && node.defaultAgentExcludedTools.some((pattern) => matchesPattern(pattern, tool));
+    return hidden
+      ? forbidden("defaultAgent.excludedTools", "defaultAgent.excludedTools hides it from the main agent")
+      : undefined;
+  }
+  if (matchesAny(definition.tools, tool)) return undefined;
+  if (node.isMainAgent && tool.source === "builtin" && KEPT_BY_MAIN_AGENT.includes(tool.name)) return undefined;
+  return forbidden("agent-tools", `the tools of the agent ${definition.name} do not have it`);
+}

@@ -1,0 +1,32 @@
+/**
+ * How an agent's `tools` list, a ceiling and a deny rule name tools.
+ *
+ * Entries are those of the session filters (a name, `builtin:`, `mcp:` or `custom:` before it, `*` for any characters), and
+ * `server/tool` or `server/*` for tools of an MCP server. Other than `availableTools`, an agent's list does remove host tools.
+ */
+import { matchesEntry } from "../tools/filters.ts";
+import type { Tool } from "../tools/tool.ts";
+
+/** As much of a tool as naming it needs. */
+export type ToolRef = Pick<Tool, "name" | "source" | "mcp">;
+
+export function matchesPattern(pattern: string, tool: ToolRef): boolean {
+  return matchesEntry(tool, pattern) || matchesServer(pattern, tool);
+}
+
+/** null is every tool, as in an agent definition. */
+export function matchesAny(patterns: readonly string[] | null, tool: ToolRef): boolean {
+  return patterns === null || patterns.some((pattern) => matchesPattern(pattern, tool));
+}
+
+/** A pattern that stands for one tool. If there is none of that name, the pattern is a mistake; a wildcard may match nothing. */
+export function namesOneTool(pattern: string): boolean {
+  return !pattern.includes("*");
+}
+
+function matchesServer(pattern: string, tool: ToolRef): boolean {
+  const at = pattern.indexOf("/");
+  if (at < 0 || tool.mcp === undefined || pattern.slice(0, at) !== tool.mcp.server) return false;
+  const name = pattern.slice(at + 1);
+  return name === "*" || name === tool.mcp.tool;
+}

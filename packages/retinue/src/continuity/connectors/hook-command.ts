@@ -1,0 +1,76 @@
+/**
+ * The command that a harness runs for each hook: payload in, answer out, always quickly and never with a failure.
+ *
+ * It asks the daemon. When there is none it does the work itself, on the same store, and starts one for the next time.
+ */
+import { messageOf } from "@retinue/protocol";
+import { askDaemon } from "../daemon-client.ts";
+import { launchDaemon } from "../daemon-process.ts";
+import type { HookAnswer } from "../hooks.ts";
+import { openContinuity } from "../home.ts";
+import { hookOperations } from "../hook-operations.ts";
+import { fields, text } from "../readers/reader.ts";
+import { OWNER } from "../scope.ts";
+import { claudeHook } from "./claude-code.ts";
+import { codexHook } from "./codex.ts";
+
+export interface HookCall {
+  /** The last part of the hook's route. */
+  route: string;
+  body: object;
+}
+
+export interface HarnessHook {
+  /** Undefined for a payload that means nothing to us. */
+  read(payload: Readonly<Record<string, unknown>>): HookCall | undefined;
+  /** What the harness reads on our standard output. */
+  answer(answer: HookAnswer, payload: Readonly<Record<string, unknown>>): object | undefined;
+}
+
+const HOOKS: Readonly<Record<string, HarnessHook>> = { "claude-code": claudeHook, codex: codexHook };
+
+export interface HookCommand {
+  home: string;
+  harness: string;
+  /** The payload as it came on standard input. */
+  input: string;
+  program: readonly string[];
+  env: NodeJS.ProcessEnv;
+  /** Told what went wrong; nobody else is. */
+  onProblem: (problem: string) => void;
+}
+
+const DAEMON_MS = 1_500;
+
+/** The text for standard output, or nothing. */
+export async function runHook({ home, harness, input, program, env, onProblem }: HookCommand): Promise<string | undefined> {
+  try {
+    const hook = HOOKS[harness];
+    const payload = fields(JSON.parse(input));
+    const call = hook?.read(payload);
+    if (!hook || !call) return undefined;
+    const answer = hook.answer(await deliver({ home, call, program, env }), payload);
+    return answer && JSON.stringify(answer);
+  } catch (error) {
+    onProblem(messageOf(error));
+    return undefined;
+  }
+}
+
+async function deliver({ home, call, program, env }: { home: string; call: HookCall; program: readonly string[]; env: NodeJS.ProcessEnv }): Promise<HookAnswer> {
+  const path = `/api/hooks/${call.route}`;
+  try {
+    return toAnswer(await askDaemon({ home, method: "POST", path, body: call.body, timeoutMs: DAEMON_MS }));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "connection_closed")) throw error;
+  }
+  launchDaemon({ home, program, env });
+  const continuity = openContinuity({ home, env });
+  try {
+    return toAnswer(hookOperations.find((each) => each.path === path)?.call(continuity, OWNER, call.body));
+  } finally {
+    continuity.close();
+  }
+}
+
+const toAnswer = (value: unknown): HookAnswer => ({ inject: text(fields(value).inject) });

@@ -1,0 +1,69 @@
+/** Starts, stops and watches the daemon as a process of its own. */
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "@retinue/protocol";
+import { type Address, livingDaemon } from "./daemon-client.ts";
+
+export const logFile = (home: string) => join(home, "daemon.log");
+const MAX_LOG = 5 * 1024 * 1024;
+const START_MS = 10_000;
+const STOP_MS = 10_000;
+
+export interface StartOptions {
+  home: string;
+  /** How to run this program again: the executable and its first arguments. */
+  program: readonly string[];
+  port?: number;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** The running daemon, started when there is none. */
+export async function startDaemon(options: StartOptions): Promise<Address & { isNew: boolean }> {
+  const running = await livingDaemon(options.home);
+  if (running) return { ...running, isNew: false };
+  launchDaemon(options);
+  const started = await eventually(() => livingDaemon(options.home), START_MS);
+  if (!started) throw new AppError("connection_closed", `The daemon did not start; see ${logFile(options.home)}`);
+  return { ...started, isNew: true };
+}
+
+/** Starts one and does not wait. Of two that start at once, one finds the lock taken and ends. */
+export function launchDaemon({ home, program, port, env = process.env }: StartOptions): void {
+  const [command, ...args] = program;
+  if (command === undefined) throw new AppError("invalid_params", "No program to start the daemon with");
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  if (existsSync(logFile(home)) && statSync(logFile(home)).size > MAX_LOG) renameSync(logFile(home), `${logFile(home)}.1`);
+  const log = openSync(logFile(home), "a", 0o600);
+  const more = port === undefined ? [] : ["--port", String(port)];
+  const child = spawn(command, [...args, "daemon", "run", "--home", home, ...more], { detached: true, stdio: ["ignore", log, log], env, cwd: home });
+  child.on("error", () => {}); // A program that is not there shows as a daemon that does not start.
+  child.unref();
+  closeSync(log);
+}
+
+/** False when none ran. */
+export async function stopDaemon(home: string): Promise<boolean> {
+  const running = await livingDaemon(home);
+  if (!running) return false;
+  process.kill(running.pid, "SIGTERM");
+  const stopped = await eventually(async () => ((await livingDaemon(home, 200)) ? undefined : true), STOP_MS);
+  if (!stopped) throw new AppError("connection_closed", `The daemon ${running.pid} does not stop`);
+  return true;
+}
+
+export function daemonLog(home: string, lines: number): string[] {
+  if (!existsSync(logFile(home))) return [];
+  return readFileSync(logFile(home), "utf8").trimEnd().split("\n").slice(-lines);
+}
+
+async function eventually<T>(look: () => Promise<T | undefined>, withinMs: number): Promise<T | undefined> {
+  const until = performance.now() + withinMs;
+  for (let wait = 10; performance.now() < until; wait = Math.min(wait * 2, 200)) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await delay(wait);
+  }
+  return undefined;
+}

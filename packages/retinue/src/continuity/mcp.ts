@@ -1,0 +1,63 @@
+/**
+ * The operations that models may use, as an MCP server on stdio.
+ *
+ * Who calls is told by the harness, not by the model: Codex says it in the request, Claude Code by the id of the call, which its hook has told us before.
+ */
+import { AppError, messageOf } from "@retinue/protocol";
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio, type StdioServerHandle } from "@modelcontextprotocol/server/stdio";
+import { callingSession } from "./calls.ts";
+import type { Continuity } from "./hooks.ts";
+import type { Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
+import { fields, text } from "./readers/reader.ts";
+import { OWNER } from "./scope.ts";
+
+export interface McpOptions {
+  continuity: Continuity;
+  env: NodeJS.ProcessEnv;
+  version?: string;
+}
+
+export function serveMcp(options: McpOptions): StdioServerHandle {
+  return serveStdio(() => continuityMcp(options));
+}
+
+export function continuityMcp({ continuity, env, version = "1" }: McpOptions): McpServer {
+  const server = new McpServer({ name: "retinue", version });
+  for (const operation of operations) {
+    if (!operation.tool) continue;
+    const { description, input } = operation.tool;
+    const annotations = { readOnlyHint: true, openWorldHint: false };
+    server.registerTool(operation.name, { description, inputSchema: input, annotations }, (args, { mcpReq }) =>
+      answer(continuity, operation, { ...args, ...callerSession(continuity, fields(mcpReq._meta), env) }),
+    );
+  }
+  return server;
+}
+
+function answer(continuity: Continuity, operation: Operation, input: object) {
+  try {
+    const result = operation.call(continuity, OWNER, input);
+    return { content: [{ type: "text" as const, text: typeof result === "string" ? result : JSON.stringify(result, null, 1) }] };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { content: [{ type: "text" as const, text: messageOf(error) }], isError: true };
+  }
+}
+
+/** The session that asks, and for a child that is not known yet its parent's. */
+export function callerSession({ db }: Continuity, meta: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): { currentSessionKey?: string; parentSessionKey?: string } {
+  const thread = text(meta.threadId);
+  const root = text(meta.sessionId);
+  if (thread && root) return codexSession({ thread, root, parent: text(fields(meta["x-codex-turn-metadata"]).parent_thread_id) });
+  const call = text(meta["claudecode/toolUseId"]);
+  const calling = call ? callingSession(db, call)?.sessionKey : undefined;
+  const current = calling ?? env.RETINUE_SESSION_KEY ?? env.CLAUDE_CODE_SESSION_ID;
+  return current ? { currentSessionKey: current } : {};
+}
+
+function codexSession({ thread, root, parent }: { thread: string; root: string; parent?: string }) {
+  const key = (id: string) => (id === root ? root : `${root}:${id}`);
+  return { currentSessionKey: key(thread), ...(parent && { parentSessionKey: key(parent) }) };
+}

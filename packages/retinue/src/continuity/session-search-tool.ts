@@ -1,0 +1,33 @@
+/** session_search for our own agents: the same operation, asked by the session that calls. */
+import * as z from "zod";
+import { defineTool, failure, success, type Tool } from "../tools/tool.ts";
+import type { Continuity } from "./hooks.ts";
+import { OWNER } from "./scope.ts";
+import type { Hit } from "./search.ts";
+import { runSearch } from "./session-operations.ts";
+import words from "./session-search.md";
+
+/** `agentId` is the memory that the session belongs to. */
+export function sessionSearchTool(continuity: Continuity, agentId?: string): Tool {
+  return defineTool({
+    name: "session_search",
+    description: words.trim(),
+    readOnly: true,
+    input: z.object({
+      query: z.string().min(1).describe("Words, a question, or a phrase in quotes."),
+      sessionKey: z.string().optional().describe("Only this session. Default: the parent session when you are a sub-agent."),
+      limit: z.number().int().min(1).max(50).optional(),
+    }),
+    prepare: (args, { sessionId }) => ({
+      run: async () => {
+        const found = runSearch(continuity, OWNER, { ...args, currentSessionKey: sessionId, agentId });
+        if ("note" in found) return failure(found.note);
+        return success(found.hits.length === 0 ? "Nothing was found." : found.hits.map(hitText).join("\n\n"));
+      },
+    }),
+  });
+}
+
+export function hitText({ sessionKey, at, seq, harness, title, snippet }: Hit): string {
+  return `${at} ${harness} ${sessionKey}${title ? ` (${title})` : ""} #${seq}\n${snippet}`;
+}

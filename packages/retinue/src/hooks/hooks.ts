@@ -1,0 +1,108 @@
+/**
+ * Hooks of one session tree: host callbacks, run in the order in which their clients came, each framed by events.
+ *
+ * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect.
+ */
+import { type HookInput, type HookOutput, type HookType, messageOf, parseHookOutput } from "@retinue/protocol";
+import type { Session } from "../session/session.ts";
+
+export interface HookHost {
+  invoke(call: { hookType: HookType; input: object }, options: { signal: AbortSignal }): Promise<unknown>;
+}
+
+/** Input without what every hook is told. */
+export type HookDetails<T extends HookType> = Omit<HookInput<T>, "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath">;
+
+export interface HookCaller {
+  session: Session;
+  agentName?: string;
+  agentPath?: string[];
+  parentToolCallId?: string;
+}
+
+const DEFAULT_LIMIT_MS = 60_000;
+
+export class Hooks {
+  readonly #hosts: () => readonly HookHost[];
+  readonly #limitMs: number;
+
+  constructor({ hosts, limitMs = DEFAULT_LIMIT_MS }: { hosts: () => readonly HookHost[]; limitMs?: number }) {
+    this.#hosts = hosts;
+    this.#limitMs = limitMs;
+  }
+
+  get isEmpty(): boolean {
+    return this.#hosts().length === 0;
+  }
+
+  /** Runs every hook of a type; later outputs win over earlier ones, contexts are joined. Undefined when none had a say. */
+  async run<T extends HookType>(
+    hookType: T,
+    details: HookDetails<T>,
+    { caller, signal }: { caller: HookCaller; signal: AbortSignal },
+  ): Promise<HookOutput<T> | undefined> {
+    let merged: HookOutput<T> | undefined;
+    for (const host of this.#hosts()) {
+      const output = await this.#runOne(host, { hookType, details, caller, signal });
+      if (output !== undefined) merged = merge(merged, output);
+      if (signal.aborted) break;
+    }
+    return merged;
+  }
+
+  async #runOne<T extends HookType>(
+    host: HookHost,
+    { hookType, details, caller, signal }: { hookType: T; details: HookDetails<T>; caller: HookCaller; signal: AbortSignal },
+  ): Promise<HookOutput<T> | undefined> {
+    const { session, agentName, agentPath, parentToolCallId } = caller;
+    const hookInvocationId = session.world.newId();
+    const input = {
+      sessionId: session.id,
+      timestamp: session.world.now(),
+      cwd: session.place.workingDirectory,
+      ...(session.parent ? { agentId: session.id, agentName, agentPath } : {}),
+      ...details,
+    };
+    const frame = { hookInvocationId, hookType, ...(parentToolCallId ? { parentToolCallId } : {}) };
+    session.append("hook.start", { ...frame, input });
+    const limit = new AbortController();
+    try {
+      const answer = await within(this.#limitMs, limit, signal, host.invoke({ hookType, input }, { signal: limit.signal }));
+      const output = answer === undefined || answer === null ? undefined : parseHookOutput(hookType, answer);
+      session.append("hook.end", { ...frame, success: true, ...(output === undefined ? {} : { output }) });
+      return output;
+    } catch (error) {
+      session.append("hook.end", { ...frame, success: false, error: { message: messageOf(error) } });
+      return undefined;
+    }
+  }
+}
+
+async function within<T>(ms: number, limit: AbortController, signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let stop: () => void = () => undefined;
+  const ended = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the hook did not answer within ${ms / 1000} s`)), ms);
+    const onAbort = () => reject(new Error("the run was stopped"));
+    signal.addEventListener("abort", onAbort, { once: true });
+    stop = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    };
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } catch (error) {
+    limit.abort();
+    throw error;
+  } finally {
+    stop();
+  }
+}
+
+function merge<T extends object>(earlier: T | undefined, later: T): T {
+  if (earlier === undefined) return later;
+  const contexts = [earlier, later].map((output) => ("additionalContext" in output ? output.additionalContext : undefined)).filter(Boolean);
+  const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== undefined));
+  if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") given.permissionDecision = "deny";
+  return { ...earlier, ...given, ...(contexts.length > 0 ? { additionalContext: contexts.join("\n\n") } : {}) };
+}

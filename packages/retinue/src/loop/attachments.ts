@@ -1,0 +1,38 @@
+/** What a prompt brought along, in words for the model: files and folders by name, selections with their text. */
+import { stat } from "node:fs/promises";
+import { type Attachment, messageOf } from "@retinue/protocol";
+
+export interface AttachmentText {
+  /** Stands before the prompt. */
+  before: string | undefined;
+  /** Stands after the prompt. */
+  after: string | undefined;
+}
+
+export async function describeAttachments(attachments: readonly Attachment[]): Promise<AttachmentText> {
+  const selections: string[] = [];
+  const tagged: string[] = [];
+  for (const attachment of attachments) {
+    if (attachment.type === "selection") selections.push(describeSelection(attachment));
+    else if (attachment.type === "file" || attachment.type === "directory") tagged.push(await describePath(attachment));
+    else if (attachment.type === "blob") tagged.push(`* ${attachment.displayName ?? "attachment"} (${attachment.mimeType})`);
+  }
+  return {
+    before: selections.length > 0 ? selections.join("\n\n") : undefined,
+    after: tagged.length > 0 ? `<tagged_files>\n${tagged.join("\n")}\n</tagged_files>` : undefined,
+  };
+}
+
+function describeSelection(selection: Extract<Attachment, { type: "selection" }>): string {
+  const range = selection.selection ? ` lines ${selection.selection.start.line + 1}-${selection.selection.end.line + 1}` : "";
+  return `<ide_selection>\n${selection.filePath}${range}\n${selection.text ?? ""}\n</ide_selection>`;
+}
+
+async function describePath({ type, path }: { type: "file" | "directory"; path: string }): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    return type === "directory" ? `* ${path}/ (folder)` : `* ${path} (${size} bytes)`;
+  } catch (error) {
+    return `* ${path} (error: ${messageOf(error)})`;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Compaction: when the context fills up, the history becomes a summary, kept as a checkpoint.
+ *
+ * Owns when it happens and the request for the summary. How a compacted history reads is session/state.ts.
+ */
+import { AppError, messageOf } from "@retinue/protocol";
+import { addCheckpoint } from "../session/folder.ts";
+import { NO_USAGE, type Usage } from "../models/provider.ts";
+import { withRetries } from "../models/retry.ts";
+import type { Agent, Toolset } from "./agent.ts";
+import words from "./compaction.md";
+import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
+import { specsOf } from "./turn.ts";
+
+export interface CompactionInput {
+  system: string;
+  toolset: Toolset;
+  signal: AbortSignal;
+  trigger: "manual" | "threshold" | "context_limit_retry";
+  customInstructions?: string;
+}
+
+export interface CompactionResult {
+  summary: string;
+  tokensRemoved: number;
+  messagesRemoved: number;
+  size: ContextSize;
+}
+
+/** Before a model call: summarise at the first threshold, drop the oldest messages at the second. */
+export async function compactIfNeeded(agent: Agent, input: Omit<CompactionInput, "trigger">): Promise<void> {
+  const { compaction } = agent.settings;
+  const before = contextSize(agent, input);
+  if (!compaction.enabled || before.currentTokens < compaction.startAt * before.tokenLimit) return;
+  if (agent.session.state.messages.length > 2) {
+    try {
+      await compact(agent, { ...input, trigger: "threshold" });
+    } catch (error) {
+      if (input.signal.aborted) throw error; // A failed summary is recorded; the turn goes on with what fits.
+    }
+  }
+  truncate(agent, input);
+}
+
+/** Throws when there is nothing to compact or the model gives no summary; the failure is recorded as well. */
+export async function compact(agent: Agent, input: CompactionInput): Promise<CompactionResult> {
+  const { session } = agent;
+  const before = contextSize(agent, input);
+  const messagesBefore = session.state.messages.length;
+  if (messagesBefore === 0) throw new AppError("invalid_params", "Nothing to compact.");
+  const sizes = {
+    systemTokens: before.systemTokens,
+    conversationTokens: before.conversationTokens,
+    toolDefinitionsTokens: before.toolDefinitionsTokens,
+  };
+  session.append("session.compaction_start", {
+    ...sizes,
+    currentTokens: before.currentTokens,
+    ...(input.trigger === "manual" ? {} : { tokenLimit: before.tokenLimit, trigger: input.trigger }),
+  });
+  try {
+    const { summary, usage, durationMs } = await summarise(agent, input);
+    const checkpoint = addCheckpoint(session.place.folder, { title: titleOf(agent), content: summary });
+    session.append("session.compaction_complete", {
+      success: true,
+      preCompactionTokens: before.currentTokens,
+      preCompactionMessagesLength: messagesBefore,
+      messagesRemoved: Math.max(0, messagesBefore - 1),
+      tokensRemoved: 0,
+      summaryContent: summary,
+      checkpointNumber: checkpoint.number,
+      checkpointPath: checkpoint.path,
+      compactionTokensUsed: { ...usage, duration: durationMs, model: agent.model().id },
+      ...(input.customInstructions ? { customInstructions: input.customInstructions } : {}),
+      ...(input.trigger === "manual" ? {} : { trigger: input.trigger }),
+      ...sizes,
+      tokenLimit: before.tokenLimit,
+    });
+    const after = contextSize(agent, input);
+    return {
+      summary,
+      tokensRemoved: Math.max(0, before.currentTokens - after.currentTokens),
+      messagesRemoved: Math.max(0, messagesBefore - session.state.messages.length),
+      size: after,
+    };
+  } catch (error) {
+    session.append("session.compaction_complete", { success: false, error: messageOf(error) });
+    throw error;
+  }
+}
+
+async function summarise(agent: Agent, input: CompactionInput): Promise<{ summary: string; usage: Usage; durationMs: number }> {
+  const { session } = agent;
+  const choice = agent.model();
+  const startedAt = session.world.now();
+  const task = input.customInstructions ? `${words.trim()}\n\n${input.customInstructions}` : words.trim();
+  let summary = "";
+  let usage = NO_USAGE;
+  const parts = withRetries(
+    choice.provider,
+    {
+      model: choice.wireModel,
+      system: input.system,
+      messages: [...session.state.completeMessages(), { role: "user", content: task }],
+      tools: specsOf(input.toolset),
+      toolChoice: "none",
+      stream: agent.settings.streaming,
+      headers: { "x-initiator": "agent", "x-interaction-type": "conversation-compaction" },
+    },
+    { signal: input.signal, onRestart: () => (summary = "") },
+  );
+  for await (const part of parts) {
+    if (part.type === "text") summary += part.delta;
+    if (part.type === "end") usage = part.usage;
+  }
+  if (summary.trim() === "") throw new AppError("model_failed", "The model returned no summary.");
+  return { summary, usage, durationMs: session.world.now() - startedAt };
+}
+
+/** Drops the oldest messages until the rest fits, never between a call and its result. */
+function truncate(agent: Agent, input: Omit<CompactionInput, "trigger">): void {
+  const { session } = agent;
+  const size = contextSize(agent, input);
+  const limit = agent.settings.compaction.dropAt * size.tokenLimit;
+  const { messages } = session.state;
+  let removed = 0;
+  let tokens = 0;
+  while (size.currentTokens - tokens > limit && removed < messages.length - 1) {
+    do {
+      const message = messages[removed];
+      if (!message) break;
+      tokens += messageTokens(message);
+      removed++;
+    } while (messages[removed]?.role === "tool" && removed < messages.length - 1);
+  }
+  if (removed === 0 || messages[removed]?.role === "tool") return;
+  session.append("session.truncation", {
+    tokenLimit: size.tokenLimit,
+    preTruncationTokensInMessages: size.conversationTokens,
+    preTruncationMessagesLength: messages.length,
+    postTruncationTokensInMessages: size.conversationTokens - tokens,
+    postTruncationMessagesLength: messages.length - removed,
+    tokensRemovedDuringTruncation: tokens,
+    messagesRemovedDuringTruncation: removed,
+    performedBy: "retinue",
+  });
+}
+
+function titleOf({ session }: Agent): string {
+  return session.root.state.title ?? `Session ${session.root.id.slice(0, 8)}`;
+}

@@ -1,0 +1,82 @@
+/**
+ * The whole control flow of an agent: take what waits, work through it, stop when nothing is left.
+ *
+ * Owns queueing, vetoes of stop hooks, autopilot and errors of a run. What happens inside one interaction is interact.ts.
+ */
+import { messageOf } from "@retinue/protocol";
+import { ModelCallFailed } from "../models/call-failed.ts";
+import type { Agent } from "./agent.ts";
+import { callerOf } from "./calls.ts";
+import { continuation, MAX_CONTINUATIONS } from "./autopilot.ts";
+import { type InteractionEnd, interact, interactPending } from "./interact.ts";
+import { type Stop, stopOf } from "./stop.ts";
+
+/** A stop hook may send an agent on this many times in a row. */
+export const MAX_VETOES = 8;
+
+export type RunEnd =
+  | { type: "completed"; text: string }
+  | { type: "failed"; text: string; error: string; statusCode?: number }
+  | { type: "stopped"; text: string; stop: Stop };
+
+export async function drive(agent: Agent, { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean }): Promise<RunEnd> {
+  const { session } = agent;
+  let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
+  let vetoes = 0;
+  let continuations = 0;
+  let delivery: "idle" | "queued" = "idle";
+  let pending = isPending;
+  while (!signal.aborted) {
+    const entries = pending ? [] : session.inbox.takeForRun();
+    if (!pending && entries.length === 0) break;
+    if (entries.length > 0) session.announce("pending_messages.modified", {});
+    end = await one(agent, () => (pending ? interactPending(agent, { signal }) : interact(agent, entries, { signal, delivery })), signal);
+    pending = false;
+    delivery = "queued";
+    if (end.type !== "completed") continue;
+    const reason = vetoes < MAX_VETOES ? await agent.mayStop(end.text, { isAgain: vetoes > 0, signal }) : undefined;
+    if (reason !== undefined) {
+      vetoes++;
+      session.inbox.add(systemPrompt(agent, reason), { at: 0 });
+      continue;
+    }
+    vetoes = 0;
+    if (session.state.mode === "autopilot" && !session.parent && !session.state.isTaskComplete && session.inbox.isEmpty) {
+      if (continuations++ < MAX_CONTINUATIONS) session.inbox.add(continuation(session.world), { at: 0 });
+    }
+  }
+  const stop = stopOf(signal);
+  return stop ? { type: "stopped", text: session.state.lastAssistantText, stop } : end;
+}
+
+async function one(agent: Agent, work: () => Promise<InteractionEnd>, signal: AbortSignal): Promise<RunEnd> {
+  try {
+    const { text } = await work();
+    return { type: "completed", text };
+  } catch (error) {
+    const stop = stopOf(signal);
+    const text = agent.session.state.lastAssistantText;
+    if (stop) return { type: "stopped", text, stop };
+    return await fail(agent, error, signal);
+  }
+}
+
+async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<RunEnd> {
+  const { session } = agent;
+  const message = messageOf(error);
+  const statusCode = error instanceof ModelCallFailed ? error.statusCode : undefined;
+  session.append("session.error", {
+    errorType: error instanceof ModelCallFailed ? error.errorType : "query",
+    message,
+    ...(statusCode === undefined ? {} : { statusCode }),
+  });
+  if (!agent.hooks.isEmpty) {
+    const described = error instanceof Error ? { name: error.name, message, stack: error.stack ?? "" } : { name: "Error", message, stack: "" };
+    await agent.hooks.run("errorOccurred", { error: described, errorContext: "model_call", recoverable: false }, { caller: callerOf(agent), signal });
+  }
+  return { type: "failed", text: session.state.lastAssistantText, error: message, ...(statusCode === undefined ? {} : { statusCode }) };
+}
+
+function systemPrompt({ session: { world } }: Agent, prompt: string) {
+  return { kind: "prompt" as const, id: world.newId(), messageId: world.newId(), prompt, source: "system" };
+}

@@ -1,0 +1,234 @@
+/**
+ * One interaction: a prompt (or notices of background work) and every turn that follows from it.
+ *
+ * Owns the order of hooks, events and turns inside an interaction. Which prompt comes next is drive.ts.
+ */
+import { ModelError } from "../models/provider.ts";
+import type { InboxEntry, Notice, Prompt } from "../session/inbox.ts";
+import { goOn, systemReminder } from "../session/wording.ts";
+import type { Agent, Toolset } from "./agent.ts";
+import { describeAttachments } from "./attachments.ts";
+import { callerOf, runCalls } from "./calls.ts";
+import { compactIfNeeded } from "./compaction.ts";
+import { toolsChangedNotice } from "./prompt.ts";
+import { type Answer, runTurn } from "./turn.ts";
+
+/** What an interaction came to when nothing was thrown. */
+export interface InteractionEnd {
+  /** The last answer of the model. */
+  text: string;
+  /** The model stopped by itself, and not a rejected or terminal call. */
+  isNatural: boolean;
+}
+
+export interface InteractionOptions {
+  signal: AbortSignal;
+  delivery: "idle" | "queued";
+}
+
+export async function interact(agent: Agent, entries: readonly InboxEntry[], options: InteractionOptions): Promise<InteractionEnd> {
+  const { session } = agent;
+  const [first] = entries;
+  const toolset = await agent.tools();
+  session.announce("session.tools_updated", { model: agent.model().id });
+  if (first?.kind === "prompt") await enter(agent, first, toolset, options);
+  else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
+  await startSession(agent, first, options.signal);
+  const interactionId = session.state.interactionId ?? session.world.newId();
+  const system = await settleSystemPrompt(agent, toolset, interactionId);
+  return turns(agent, { ...options, interactionId, system, toolset, prompt: first?.kind === "prompt" ? first : undefined, startsAs: startsAs(first) });
+}
+
+/** Goes on with calls that a stopped process left open, then with the turns that follow. */
+export async function interactPending(agent: Agent, { signal }: { signal: AbortSignal }): Promise<InteractionEnd> {
+  const { session } = agent;
+  const toolset = await agent.tools();
+  const calls = [...session.state.openCalls.values()];
+  const endsTurn = await runCalls(agent, { calls, toolset, badArguments: new Map(), signal, isResumed: true });
+  signal.throwIfAborted();
+  if (endsTurn) return { text: session.state.lastAssistantText, isNatural: false };
+  const interactionId = session.world.newId();
+  const system = await settleSystemPrompt(agent, toolset, interactionId);
+  return turns(agent, { signal, interactionId, system, toolset, prompt: undefined, startsAs: "agent" });
+}
+
+interface TurnsInput {
+  interactionId: string;
+  system: string;
+  toolset: Toolset;
+  prompt: Prompt | undefined;
+  startsAs: "user" | "agent";
+  signal: AbortSignal;
+}
+
+async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
+  const { session } = agent;
+  let { system, toolset } = input;
+  let initiator = input.startsAs;
+  for (let turn = 0; turn < agent.settings.maxTurns; turn++) {
+    input.signal.throwIfAborted();
+    const turnId = String(turn);
+    const words = await agent.beforeTurn?.();
+    await compactIfNeeded(agent, { system, toolset, signal: input.signal });
+    session.append("assistant.turn_start", { turnId, interactionId: input.interactionId });
+    if (words) session.append("user.message", { content: "", transformedContent: words, source: "system", interactionId: input.interactionId, turnId });
+    if (await steer(agent, turnId, input.interactionId)) initiator = "user";
+    let answer: Answer;
+    let endsHere = false;
+    await agent.slot.enter(input.signal);
+    try {
+      answer = await runTurn(agent, {
+        turnId,
+        interactionId: input.interactionId,
+        initiator,
+        system,
+        toolset,
+        headers: input.prompt?.requestHeaders,
+        responseFormat: input.prompt?.responseFormat,
+        requiredTool: turn === 0 ? input.prompt?.requiredTool : undefined,
+        signal: input.signal,
+      });
+    } catch (error) {
+      session.append("assistant.turn_end", { turnId });
+      throw error;
+    } finally {
+      agent.slot.leave();
+    }
+    if (answer.calls.length > 0) {
+      const calls = [...session.state.openCalls.values()];
+      endsHere = await runCalls(agent, { calls, toolset, badArguments: answer.badArguments, signal: input.signal });
+    }
+    session.append("assistant.turn_end", { turnId });
+    input.signal.throwIfAborted();
+    if (endsHere) return { text: session.state.lastAssistantText, isNatural: false };
+    if (answer.calls.length === 0) {
+      const isCutOff = answer.finish === "length";
+      if (isCutOff && initiator !== "agent") session.append("user.message", { content: "", transformedContent: goOn, source: "system" });
+      else if (session.inbox.steering.length === 0 && session.inbox.notices.length === 0) return naturalEnd(session, answer);
+    }
+    initiator = "agent";
+    const changed = await agent.tools();
+    if (changed.tools !== toolset.tools) {
+      toolset = changed;
+      system = await settleSystemPrompt(agent, toolset, input.interactionId);
+    }
+  }
+  throw new Error(`The agent took ${agent.settings.maxTurns} turns without coming to an end`);
+}
+
+function naturalEnd({ state }: Agent["session"], answer: Answer): InteractionEnd {
+  // Nothing said and nothing done is no answer: better an error that can be seen than a silent end.
+  if (answer.text === "" && answer.finish === "stop") throw new ModelError(NO_RESPONSE, { kind: "protocol" });
+  return { text: state.lastAssistantText, isNatural: true };
+}
+
+const NO_RESPONSE = "No response was returned. Send your message again to retry.";
+
+/** The prompt goes through its hooks, gets its surroundings, and enters the log. */
+async function enter(agent: Agent, prompt: Prompt, toolset: Toolset, { signal, delivery }: InteractionOptions): Promise<void> {
+  const { session } = agent;
+  const { text, transformed } = prompt.transformed === undefined ? await transform(agent, prompt, toolset, signal) : { text: prompt.prompt, transformed: prompt.transformed };
+  const isFirst = session.state.title === undefined;
+  session.inbox.delivered(prompt);
+  session.append("user.message", {
+    content: prompt.isAutopilotContinuation ? "" : (prompt.displayPrompt ?? text),
+    transformedContent: transformed,
+    messageId: prompt.messageId,
+    supportedNativeDocumentMimeTypes: [],
+    ...(prompt.attachments?.length ? { attachments: prompt.attachments } : {}),
+    ...(prompt.agentMode ? { agentMode: prompt.agentMode } : session.state.mode === "interactive" ? {} : { agentMode: session.state.mode }),
+    ...(prompt.source ? { source: prompt.source } : {}),
+    ...(prompt.isAutopilotContinuation ? { isAutopilotContinuation: true } : {}),
+    delivery,
+    interactionId: session.world.newId(),
+    turnId: "0",
+    parentAgentTaskId: session.world.newId(),
+  });
+  if (isFirst && session.state.title && !session.parent) session.announce("session.title_changed", { title: session.state.title });
+}
+
+async function transform(agent: Agent, prompt: Prompt, toolset: Toolset, signal: AbortSignal): Promise<{ text: string; transformed: string }> {
+  const { session, hooks } = agent;
+  const options = { caller: callerOf(agent), signal };
+  let text = prompt.prompt;
+  let reminder: string | undefined;
+  if (!hooks.isEmpty && !prompt.source) {
+    const output = await hooks.run("userPromptSubmitted", { prompt: text }, options);
+    text = output?.modifiedPrompt ?? text;
+    reminder = output?.additionalContext;
+  }
+  const { before, after } = await describeAttachments(prompt.attachments ?? []);
+  const mark = (prompt.agentMode ?? session.state.mode) === "plan" ? "[[PLAN]] " : "";
+  let transformed = [
+    `<current_datetime>${localIso(session.world.now())}</current_datetime>`,
+    toolsChangedNotice(agent, toolset),
+    before,
+    `${mark}${text}`,
+    after,
+    reminder && systemReminder(reminder),
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+  if (!hooks.isEmpty && !prompt.source) {
+    const output = await hooks.run("userPromptTransformed", { prompt: text, transformedPrompt: transformed }, options);
+    transformed = output?.modifiedTransformedPrompt ?? transformed;
+  }
+  return { text, transformed };
+}
+
+function notify({ session }: Agent, notice: Notice): void {
+  session.inbox.delivered(notice);
+  session.append("system.notification", { content: notice.content, kind: notice.cause });
+}
+
+/** Puts what has come while the agent worked before its next model call. True when the user spoke. */
+async function steer(agent: Agent, turnId: string, interactionId: string): Promise<boolean> {
+  const { session } = agent;
+  let hasUserSpoken = false;
+  for (const entry of session.inbox.takeForTurn()) {
+    if (entry.kind === "notice") {
+      notify(agent, entry);
+      continue;
+    }
+    hasUserSpoken = true;
+    const { after, before } = await describeAttachments(entry.attachments ?? []);
+    session.inbox.delivered(entry);
+    session.append("user.message", {
+      content: entry.displayPrompt ?? entry.prompt,
+      ...(after || before || entry.displayPrompt ? { transformedContent: [before, entry.prompt, after].filter(Boolean).join("\n\n") } : {}),
+      messageId: entry.messageId,
+      ...(entry.attachments?.length ? { attachments: entry.attachments } : {}),
+      ...(entry.source ? { source: entry.source } : {}),
+      delivery: "steering",
+      turnId,
+      interactionId,
+    });
+  }
+  return hasUserSpoken;
+}
+
+/** The first prompt of a session tells the host's hook; its context stands before that prompt. */
+async function startSession(agent: Agent, first: InboxEntry | undefined, signal: AbortSignal): Promise<void> {
+  const { session, hooks } = agent;
+  if (session.parent || session.state.hasStarted || hooks.isEmpty) return;
+  const initialPrompt = first?.kind === "prompt" ? first.prompt : undefined;
+  await hooks.run("sessionStart", { source: "new", ...(initialPrompt === undefined ? {} : { initialPrompt }) }, { caller: callerOf(agent), signal });
+}
+
+/** Told at each run; recorded only when it changed. */
+async function settleSystemPrompt(agent: Agent, toolset: Toolset, interactionId: string): Promise<string> {
+  const { session } = agent;
+  const content = await agent.systemPrompt(toolset);
+  const isSame = session.state.systemPrompt === content;
+  session.append("system.message", { role: "system", content, interactionId }, { ephemeral: isSame });
+  return content;
+}
+
+function startsAs(first: InboxEntry | undefined): "user" | "agent" {
+  return first?.kind === "prompt" ? "user" : "agent";
+}
+
+/** ISO with an offset instead of Z, as models are used to see it. */
+function localIso(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "+00:00");
+}

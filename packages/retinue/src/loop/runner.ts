@@ -1,0 +1,121 @@
+/**
+ * Starts and stops the work of one session, one run at a time, and says when it is idle.
+ *
+ * Owns the rule that a busy period ends in exactly one `session.idle`, however many prompts, notices and background tasks were
+ * part of it. The work itself is drive.ts.
+ */
+import type { Agent } from "./agent.ts";
+import { callerOf } from "./calls.ts";
+import { drive, type RunEnd } from "./drive.ts";
+import type { Stop } from "./stop.ts";
+
+const NOTHING: RunEnd = { type: "completed", text: "" };
+
+export class Runner {
+  readonly #agent: Agent;
+  #run: { controller: AbortController; ended: Promise<RunEnd> } | undefined;
+  /** A busy period has begun, and its `session.idle` is not told yet. */
+  #owesIdle = false;
+  #wasAborted = false;
+  #isClosed = false;
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  get isRunning(): boolean {
+    return this.#run !== undefined;
+  }
+
+  get owesIdle(): boolean {
+    return this.#owesIdle;
+  }
+
+  /** Something waits in the inbox. */
+  wake(): void {
+    if (!this.#run && !this.#isClosed && !this.#agent.session.inbox.isEmpty) this.#start({});
+  }
+
+  /** Goes on with what a stopped process left open. */
+  continuePending(): void {
+    const { state } = this.#agent.session;
+    if (this.#run || this.#isClosed) return;
+    if (state.openCalls.size > 0 || state.isModelDue) this.#start({ isPending: true });
+    else this.wake();
+  }
+
+  /** Ends when the present work has ended; at once when there is none. */
+  async ended(): Promise<RunEnd | undefined> {
+    return this.#run?.ended;
+  }
+
+  /** Stops the present run and waits until it has unwound. False when nothing ran. */
+  async stop(stop: Stop): Promise<boolean> {
+    const run = this.#run;
+    if (!run) return false;
+    if (!run.controller.signal.aborted) run.controller.abort(stop);
+    await run.ended;
+    return true;
+  }
+
+  /** Background work began, went on or ended. */
+  backgroundChanged(): void {
+    if (this.#agent.hasBackgroundWork()) this.#owesIdle = true;
+    else this.#settleIdle();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #start({ isPending = false }: { isPending?: boolean }): void {
+    this.#owesIdle = true;
+    this.#wasAborted = false;
+    const run = { controller: new AbortController(), ended: Promise.resolve<RunEnd>(NOTHING) };
+    this.#run = run;
+    run.ended = this.#work(run, isPending).finally(() => {
+      this.#run = undefined;
+      if (!this.#agent.session.parent) this.#agent.session.announce("assistant.idle", this.#wasAborted ? { aborted: true } : {});
+      this.#settleIdle();
+    });
+  }
+
+  async #work(run: { controller: AbortController }, isPending: boolean): Promise<RunEnd> {
+    const { session } = this.#agent;
+    let pending = isPending;
+    for (;;) {
+      const { signal } = run.controller;
+      const end = await drive(this.#agent, { signal, isPending: pending });
+      pending = false;
+      this.#wasAborted = end.type === "stopped";
+      if (end.type === "stopped" && end.stop.isParked) return end;
+      if (!session.parent) await this.#endRun(end, signal);
+      if (this.#isClosed || session.inbox.isEmpty) return end;
+      run.controller = new AbortController(); // Came in while the run was ending: the same busy period goes on.
+    }
+  }
+
+  async #endRun(end: RunEnd, signal: AbortSignal): Promise<void> {
+    const { session, hooks } = this.#agent;
+    if (end.type !== "stopped") {
+      if (hooks.isEmpty) return;
+      const reason = end.type === "failed" ? "error" : "complete";
+      await hooks.run("sessionEnd", { reason, ...(end.type === "failed" ? { error: end.error } : {}) }, { caller: callerOf(this.#agent), signal });
+    } else if (end.stop.type === "interrupt") {
+      session.append("abort", { reason: "user_abort" });
+      session.announce("session.info", { infoType: "cancellation", message: "Operation cancelled by user" });
+    }
+  }
+
+  #settleIdle(): void {
+    const { session } = this.#agent;
+    if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#agent.hasBackgroundWork()) return;
+    this.#owesIdle = false;
+    const { mode } = session.state;
+    session.announce("session.idle", {
+      ...(this.#wasAborted ? { aborted: true } : {}),
+      // Clients wait for an idle that is not in autopilot; naming that mode here would keep them waiting for ever.
+      ...(mode === "autopilot" ? {} : { mode }),
+    });
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The place of one agent among those that may work at the same time.
+ *
+ * Held while the agent works, given back while all it does is wait: for a person, for the host, for a child. So one place is
+ * enough for a chain of any depth.
+ */
+
+/** Places that are handed out in the order in which they were asked for. */
+export class Limiter {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  async take(signal?: AbortSignal): Promise<void> {
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const enter = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+        reject(signal?.reason);
+      };
+      this.#waiting.push(enter);
+      signal?.addEventListener("abort", leave, { once: true });
+      if (signal?.aborted) leave();
+    });
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#free++;
+  }
+}
+
+export class Slot {
+  readonly #limiter: Limiter | undefined;
+  /** Parts of the agent's work that are not waiting. */
+  #active = 0;
+  #entering: Promise<void> | undefined;
+
+  /** Without a limiter there is no limit: the main agent. */
+  constructor(limiter?: Limiter) {
+    this.#limiter = limiter;
+  }
+
+  async enter(signal?: AbortSignal): Promise<void> {
+    if (!this.#limiter) return;
+    this.#active++;
+    if (this.#active === 1) this.#entering = this.#limiter.take(signal);
+    try {
+      await this.#entering;
+    } catch (error) {
+      this.#active = 0;
+      throw error;
+    }
+  }
+
+  leave(): void {
+    if (!this.#limiter || this.#active === 0) return;
+    this.#active--;
+    if (this.#active > 0) return;
+    this.#entering = undefined;
+    this.#limiter.give();
+  }
+
+  /** Waits for something outside with the place given back. */
+  async waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.leave();
+    try {
+      return await work();
+    } finally {
+      // A stopped agent has no more work to do, and must not queue for a place to find that out.
+      if (!signal?.aborted) await this.enter(signal);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** One call of a server's tool, with its time limit and its progress. */
+import {
+  type CallToolResult,
+  type Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from "@modelcontextprotocol/client";
+import { AppError, messageOf } from "@retinue/protocol";
+import { type ActiveCall, CallFailed, type CallOptions } from "./call-failed.ts";
+import { TimeLimit } from "./time-limit.ts";
+
+/** The library's own time limit is switched off; TimeLimit is the one that counts. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/** The call is in `active` while it runs. Throws CallFailed. */
+export async function callServerTool(
+  client: Client,
+  request: { tool: string; args: Readonly<Record<string, unknown>>; active: Set<ActiveCall> },
+  options: CallOptions,
+): Promise<CallToolResult> {
+  const limit = new TimeLimit(options.limitMs);
+  const active: ActiveCall = { call: options.call, limit };
+  request.active.add(active);
+  try {
+    return await client.callTool(
+      { name: request.tool, arguments: { ...request.args }, ...(options.meta && { _meta: { ...options.meta } }) },
+      {
+        signal: AbortSignal.any([options.signal, limit.signal]),
+        timeout: NO_LIMIT_MS,
+        onprogress: (progress) => {
+          limit.restart();
+          options.onProgress?.(progressText(progress));
+        },
+      },
+    );
+  } catch (error) {
+    throw failureOf(error, { options, limit });
+  } finally {
+    limit.clear();
+    request.active.delete(active);
+  }
+}
+
+function failureOf(error: unknown, { options, limit }: { options: CallOptions; limit: TimeLimit }): CallFailed {
+  const cause = { cause: error };
+  if (options.signal.aborted) return new CallFailed("cancelled", "the call was cancelled", cause);
+  if (limit.signal.aborted) return new CallFailed("timeout", `no answer within ${limit.ms} ms`, cause);
+  return new CallFailed(isLinkFailure(error) ? "server_ended" : "server_error", messageOf(error), cause);
+}
+
+/** The connection is of no more use, as opposed to a server that answered with an error. */
+function isLinkFailure(error: unknown): boolean {
+  if (error instanceof ProtocolError) return false;
+  if (error instanceof SdkHttpError) return true;
+  if (error instanceof SdkError) return LINK_CODES.has(error.code);
+  return error instanceof TypeError || (error instanceof AppError && error.code === "connection_closed");
+}
+
+const LINK_CODES: ReadonlySet<SdkErrorCode> = new Set([
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.ConnectionClosed,
+  SdkErrorCode.SendFailed,
+]);
+
+function progressText({ progress, total, message }: { progress: number; total?: number; message?: string }): string {
+  const count = total ? `${progress}/${total} (${Math.round((100 * progress) / total)}%)` : String(progress);
+  return message ? `${count}: ${message}` : count;
+}

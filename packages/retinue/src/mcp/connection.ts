@@ -1,0 +1,194 @@
+/**
+ * One connection to one MCP server: started at its first use, started again after a crash, closed for good once.
+ *
+ * Owns the server's state and its list of tools. Who may use the connection, and for how long it lives, is in host.ts; the greeting is
+ * in handshake.ts; how tools look to the loop, in tools.ts. The client library takes longer to load than the rest of the program, so it
+ * is loaded with the first server that starts.
+ */
+import type { CallToolResult, Tool as ServerTool } from "@modelcontextprotocol/client";
+import { AppError, type McpServerConfig, type McpServerStatus, messageOf } from "@retinue/protocol";
+import { type ActiveCall, CallFailed, type CallOptions, unlessCancelled } from "./call-failed.ts";
+import { type Elicit, serveElicitation } from "./elicitation.ts";
+import type { Live } from "./handshake.ts";
+
+export interface ConnectionOptions {
+  name: string;
+  config: McpServerConfig;
+  workingDirectory: string;
+  clientVersion: string;
+  /** Off from the beginning. */
+  isDisabled: boolean;
+  onStatus(status: McpServerStatus, error?: string): void;
+  onToolsChanged(): void;
+  elicit?: Elicit;
+}
+
+const NONE: readonly ServerTool[] = [];
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #active = new Set<ActiveCall>();
+  #status: McpServerStatus;
+  #error: string | undefined;
+  /** Off, and not to be started by a use. */
+  #held: "stopped" | "disabled" | undefined;
+  /** The connection, or the attempt to make it. */
+  #attempt: Promise<Live> | undefined;
+  #live: Live | undefined;
+  #stopStarting = new AbortController();
+  #tools = NONE;
+  #hasStartFailed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#held = options.isDisabled ? "disabled" : undefined;
+    this.#status = this.#held ?? "pending";
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  get config(): McpServerConfig {
+    return this.#options.config;
+  }
+
+  get status(): McpServerStatus {
+    return this.#status;
+  }
+
+  get error(): string | undefined {
+    return this.#error;
+  }
+
+  get instructions(): string | undefined {
+    return this.#live?.client.getInstructions();
+  }
+
+  /** A server that did not start is not tried again at every turn; only when somebody asks for it. */
+  get hasStartFailed(): boolean {
+    return this.#hasStartFailed;
+  }
+
+  /** As the server last told. The array is a new one when the list changed. Empty while the server is off. */
+  get tools(): readonly ServerTool[] {
+    return this.#held === undefined ? this.#tools : NONE;
+  }
+
+  /** Connects if there is no connection. Callers share one attempt. */
+  async ready(): Promise<void> {
+    await this.#connected();
+  }
+
+  async call(tool: string, args: Readonly<Record<string, unknown>>, options: CallOptions): Promise<CallToolResult> {
+    const live = await unlessCancelled(this.#connected(), options.signal);
+    try {
+      const { callServerTool } = await import("./call.ts");
+      return await callServerTool(live.client, { tool, args, active: this.#active }, options);
+    } catch (error) {
+      if (!(error instanceof CallFailed) || error.kind !== "server_ended") throw error;
+      if (this.#held !== undefined)
+        throw new CallFailed("cancelled", `the server was ${this.#held} during the call`, { cause: error });
+      // Over HTTP nobody tells that the server went; the failed call does.
+      this.#onLost(live);
+      await live.close();
+      throw new CallFailed("server_ended", `the server went away during the call (${this.#error ?? error.message})`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Ends the connection; it stays off until `start`. */
+  async hold(status: "stopped" | "disabled"): Promise<void> {
+    this.#held = status;
+    await this.#disconnect();
+    this.#move(status);
+  }
+
+  async start(): Promise<void> {
+    this.#held = undefined;
+    await this.ready();
+  }
+
+  async restart(): Promise<void> {
+    await this.#disconnect();
+    await this.start();
+  }
+
+  /** For good: nothing of the server is left when this returns. */
+  async close(): Promise<void> {
+    this.#held = "stopped";
+    await this.#disconnect();
+  }
+
+  #connected(): Promise<Live> {
+    if (this.#held !== undefined) {
+      return Promise.reject(new AppError("not_configured", `MCP server '${this.name}' is ${this.#held}`));
+    }
+    this.#attempt ??= this.#connect(this.#stopStarting.signal);
+    return this.#attempt;
+  }
+
+  async #connect(signal: AbortSignal): Promise<Live> {
+    this.#move("pending");
+    try {
+      const { connect } = await import("./handshake.ts");
+      const { live, tools } = await connect(this.#options, {
+        signal,
+        prepare: (client) => {
+          const { elicit } = this.#options;
+          if (elicit) serveElicitation(client, { server: this.name, elicit, active: this.#active });
+        },
+        onToolsChanged: (changed) => this.#onToolsChanged(changed),
+        onLost: (lost) => this.#onLost(lost),
+      });
+      this.#live = live;
+      this.#hasStartFailed = false;
+      this.#setTools(tools);
+      this.#move("connected");
+      return live;
+    } catch (error) {
+      this.#attempt = undefined;
+      this.#hasStartFailed = true;
+      if (!signal.aborted) this.#move(isAuthNeeded(error) ? "needs-auth" : "failed", messageOf(error));
+      throw new AppError("not_configured", `MCP server '${this.name}': ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  #onToolsChanged(tools: readonly ServerTool[]): void {
+    this.#setTools(tools);
+    this.#options.onToolsChanged();
+  }
+
+  #setTools(tools: readonly ServerTool[]): void {
+    if (JSON.stringify(tools) !== JSON.stringify(this.#tools)) this.#tools = tools;
+  }
+
+  /** The server went away by itself. Its tools stay listed: the next call starts it again. */
+  #onLost(live: Live): void {
+    if (this.#live !== live) return;
+    this.#live = undefined;
+    this.#attempt = undefined;
+    this.#move("failed", live.link.explain(new Error("the connection was lost")).message);
+  }
+
+  async #disconnect(): Promise<void> {
+    const attempt = this.#attempt;
+    this.#live = undefined;
+    this.#attempt = undefined;
+    this.#stopStarting.abort();
+    this.#stopStarting = new AbortController();
+    // An attempt that fails has cleaned up behind itself.
+    const [settled] = await Promise.allSettled([attempt]);
+    this.#live = undefined;
+    if (settled.status === "fulfilled" && settled.value) await settled.value.close();
+  }
+
+  #move(status: McpServerStatus, error?: string): void {
+    this.#status = status;
+    this.#error = error;
+    this.#options.onStatus(status, error);
+  }
+}
+
+const isAuthNeeded = (error: unknown): boolean => error instanceof AppError && error.code === "authentication_required";

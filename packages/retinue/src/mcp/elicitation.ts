@@ -1,0 +1,35 @@
+/** Questions that an MCP server asks in the middle of a call: handed to the host, and the call's clock stands still meanwhile. */
+import type { Client, ElicitResult } from "@modelcontextprotocol/client";
+import type { ActiveCall, CallRef } from "./call-failed.ts";
+
+export interface Elicitation {
+  server: string;
+  message: string;
+  mode: "form" | "url";
+  requestedSchema?: Readonly<Record<string, unknown>>;
+  url?: string;
+  /** The call that the question belongs to. Absent when several run at the server, for servers do not say. */
+  call?: CallRef;
+}
+
+export type Elicit = (question: Elicitation, options: { signal: AbortSignal }) => Promise<ElicitResult>;
+
+export function serveElicitation(
+  client: Client,
+  options: { server: string; elicit: Elicit; active: ReadonlySet<ActiveCall> },
+): void {
+  client.setRequestHandler("elicitation/create", async ({ params }, context) => {
+    const running = [...options.active];
+    const resume = running.map(({ limit }) => limit.hold());
+    const call = running.length === 1 ? running[0]?.call : undefined;
+    const what =
+      params.mode === "url"
+        ? { mode: "url" as const, url: params.url }
+        : { mode: "form" as const, requestedSchema: params.requestedSchema };
+    try {
+      return await options.elicit({ server: options.server, message: params.message, ...what, call }, context.mcpReq);
+    } finally {
+      for (const release of resume) release();
+    }
+  });
+}

@@ -1,0 +1,224 @@
+/**
+ * The MCP servers of one session and of the agents in it.
+ *
+ * There is one connection per server identity, shared by everybody whose configuration means that server, and closed with the last
+ * of them. A use is what an agent holds while it lives; `session.mcp.*` works on servers by name.
+ */
+import type { Tool as ServerTool } from "@modelcontextprotocol/client";
+import { AppError, type McpServerConfig, type McpServerStatus } from "@retinue/protocol";
+import type { Tool } from "../tools/tool.ts";
+import { Connection } from "./connection.ts";
+import type { Elicit } from "./elicitation.ts";
+import { serverIdentity, transportOf } from "./server-config.ts";
+import { type ToolCallbacks, toolsOf } from "./tools.ts";
+
+export interface McpHostOptions extends ToolCallbacks {
+  workingDirectory: string;
+  clientVersion: string;
+  disabledServers?: readonly string[];
+  onStatus?(change: { serverName: string; status: McpServerStatus; error?: string }): void;
+  onToolsChanged?(serverName: string): void;
+  /** Absent: servers are told that nobody can be asked. */
+  elicit?: Elicit;
+}
+
+export interface McpServerState {
+  name: string;
+  status: McpServerStatus;
+  error?: string;
+  displayName?: string;
+  transport: "stdio" | "http" | "sse";
+  serverMetadata?: { instructions: string | null };
+}
+
+/** What one agent holds. */
+export interface McpUse {
+  /** Starts what is not started. Never throws: a server that fails shows it in its state. */
+  ready(): Promise<void>;
+  /** Of servers that are connected or were; the array keeps its identity while nothing changes. */
+  tools(): readonly Tool[];
+  list(): McpServerState[];
+  /** Servers that nobody else uses are gone when this returns. */
+  close(): Promise<void>;
+}
+
+interface Shared {
+  connection: Connection;
+  users: Set<McpUse>;
+}
+
+export class McpHost {
+  readonly #options: McpHostOptions;
+  readonly #servers = new Map<string, Shared>();
+  readonly #disabled: Set<string>;
+
+  constructor(options: McpHostOptions) {
+    this.#options = options;
+    this.#disabled = new Set(options.disabledServers);
+  }
+
+  /** Nothing starts yet: servers start at `ready`, or when they are asked for by name. */
+  use(servers: Readonly<Record<string, McpServerConfig>>): McpUse {
+    const held = Object.entries(servers).map(([name, config]) => ({ name, config, shared: this.#share(name, config) }));
+    const cache = new ToolCache(
+      () => held.map(({ shared, config }) => ({ connection: shared.connection, config })),
+      this.#options,
+    );
+    const use: McpUse = {
+      ready: async () => {
+        await Promise.allSettled(held.map(({ shared }) => startIfWanted(shared.connection)));
+      },
+      tools: () => cache.tools(),
+      list: () => held.map(({ shared, config }) => stateOf(shared.connection, config)).sort(byName),
+      close: async () => {
+        await Promise.all(held.map(({ name, config }) => this.#release(serverIdentity(name, config), use)));
+      },
+    };
+    for (const { shared } of held) shared.users.add(use);
+    return use;
+  }
+
+  list(): McpServerState[] {
+    const byServer = new Map([...this.#servers.values()].map(({ connection }) => [connection.name, connection]));
+    return [...byServer.values()].map((connection) => stateOf(connection, connection.config)).sort(byName);
+  }
+
+  async listTools(name: string): Promise<readonly ServerTool[]> {
+    const [connection] = this.#named(name);
+    await connection?.ready();
+    return connection?.tools ?? [];
+  }
+
+  isRunning(name: string): boolean {
+    return [...this.#servers.values()].some(
+      ({ connection }) => connection.name === name && connection.status === "connected",
+    );
+  }
+
+  async disable(name: string): Promise<void> {
+    const connections = this.#named(name);
+    this.#disabled.add(name);
+    await Promise.all(connections.map((connection) => connection.hold("disabled")));
+  }
+
+  async enable(name: string): Promise<void> {
+    const connections = this.#named(name);
+    this.#disabled.delete(name);
+    await Promise.allSettled(connections.map((connection) => connection.start()));
+  }
+
+  async stop(name: string): Promise<void> {
+    await Promise.all(this.#named(name).map((connection) => connection.hold("stopped")));
+  }
+
+  /** A server that is disabled stays so: `enable` is the way back. */
+  async start(name: string): Promise<void> {
+    const connections = this.#named(name);
+    this.#refuseDisabled(name);
+    await Promise.allSettled(connections.map((connection) => connection.start()));
+  }
+
+  async restart(name: string): Promise<void> {
+    const connections = this.#named(name);
+    this.#refuseDisabled(name);
+    await Promise.allSettled(connections.map((connection) => connection.restart()));
+  }
+
+  /** Every server that is not disabled, from the beginning. */
+  async reload(): Promise<void> {
+    const wanted = [...this.#servers.values()].filter(({ connection }) => !this.#disabled.has(connection.name));
+    await Promise.allSettled(wanted.map(({ connection }) => connection.restart()));
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#servers.values()];
+    this.#servers.clear();
+    await Promise.all(all.map(({ connection }) => connection.close()));
+  }
+
+  #share(name: string, config: McpServerConfig): Shared {
+    const identity = serverIdentity(name, config);
+    const known = this.#servers.get(identity);
+    if (known) return known;
+    const { workingDirectory, clientVersion, elicit, onStatus, onToolsChanged } = this.#options;
+    const connection = new Connection({
+      name,
+      config,
+      workingDirectory,
+      clientVersion,
+      elicit,
+      isDisabled: this.#disabled.has(name),
+      onStatus: (status, error) => onStatus?.({ serverName: name, status, ...(error !== undefined && { error }) }),
+      onToolsChanged: () => onToolsChanged?.(name),
+    });
+    const shared: Shared = { connection, users: new Set() };
+    this.#servers.set(identity, shared);
+    return shared;
+  }
+
+  async #release(identity: string, use: McpUse): Promise<void> {
+    const shared = this.#servers.get(identity);
+    if (!shared?.users.delete(use) || shared.users.size > 0) return;
+    this.#servers.delete(identity);
+    await shared.connection.close();
+  }
+
+  #named(name: string): Connection[] {
+    const found = [...this.#servers.values()].map(({ connection }) => connection).filter((each) => each.name === name);
+    if (found.length === 0) throw new AppError("not_configured", `MCP server '${name}' is not configured`);
+    return found;
+  }
+
+  #refuseDisabled(name: string): void {
+    if (this.#disabled.has(name)) throw new AppError("not_configured", `MCP server '${name}' is disabled`);
+  }
+}
+
+/** The tools of a use, made anew only when a server's list changed: the loop counts on that. */
+class ToolCache {
+  readonly #servers: () => { connection: Connection; config: McpServerConfig }[];
+  readonly #callbacks: ToolCallbacks;
+  #from: readonly (readonly ServerTool[])[] | undefined;
+  #tools: readonly Tool[] = [];
+
+  constructor(servers: () => { connection: Connection; config: McpServerConfig }[], callbacks: ToolCallbacks) {
+    this.#servers = servers;
+    this.#callbacks = callbacks;
+  }
+
+  tools(): readonly Tool[] {
+    const servers = this.#servers();
+    const from = servers.map(({ connection }) => connection.tools);
+    if (this.#from?.every((list, index) => list === from[index])) return this.#tools;
+    this.#from = from;
+    this.#tools = firstOfEachName(
+      servers.flatMap(({ connection, config }) => toolsOf(connection, config, this.#callbacks)),
+    );
+    return this.#tools;
+  }
+}
+
+const firstOfEachName = (tools: readonly Tool[]): Tool[] => {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
+  return [...byName.values()];
+};
+
+async function startIfWanted(connection: Connection): Promise<void> {
+  const isOff = connection.status === "disabled" || connection.status === "stopped";
+  if (!isOff && !connection.hasStartFailed) await connection.ready();
+}
+
+function stateOf(connection: Connection, config: McpServerConfig): McpServerState {
+  const { name, status, error, instructions } = connection;
+  return {
+    name,
+    status,
+    transport: transportOf(config),
+    ...(error !== undefined && { error }),
+    ...(config.displayName !== undefined && { displayName: config.displayName }),
+    ...(status === "connected" && { serverMetadata: { instructions: instructions ?? null } }),
+  };
+}
+
+const byName = (a: McpServerState, b: McpServerState): number => (a.name < b.name ? -1 : 1);

@@ -1,0 +1,54 @@
+/** The way to an MCP server: a process, streamable HTTP, or server-sent events, behind one shape that can say why it broke. */
+import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { type McpServerConfig, messageOf } from "@retinue/protocol";
+import { isLocal, type RemoteServer } from "./server-config.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+export interface Link {
+  transport: Transport;
+  /** The error with what the server left behind, such as the end of its stderr. */
+  explain(error: unknown): Error;
+  /** The server began and ended before it was spoken to. */
+  endedEarly(): boolean;
+  close(): Promise<void>;
+}
+
+export function openLink(config: McpServerConfig, options: { workingDirectory: string }): Link {
+  if (!isLocal(config)) return remoteLink(config);
+  const transport = new StdioTransport(config, { cwd: options.workingDirectory });
+  return {
+    transport,
+    explain: (error) => {
+      const { stderr } = transport;
+      return stderr === "" ? asError(error) : new Error(`${messageOf(error)}: ${stderr}`, { cause: error });
+    },
+    endedEarly: () => transport.hasEnded,
+    close: () => transport.close(),
+  };
+}
+
+function remoteLink(config: RemoteServer): Link {
+  const requestInit = { headers: { ...config.headers } };
+  const url = new URL(config.url);
+  if (config.type === "sse") {
+    const transport = new SSEClientTransport(url, { requestInit });
+    return { transport, explain: asError, endedEarly: () => false, close: () => transport.close() };
+  }
+  const transport = new StreamableHTTPClientTransport(url, { requestInit });
+  return { transport, explain: asError, endedEarly: () => false, close: () => leave(transport) };
+}
+
+/** Tells the server that the session is over, if it can still be told. */
+async function leave(transport: StreamableHTTPClientTransport): Promise<void> {
+  const goodbye = transport.sessionId === undefined ? Promise.resolve() : transport.terminateSession();
+  // A server that is gone needs no goodbye.
+  await Promise.race([goodbye.catch(() => undefined), wait(GOODBYE_MS)]);
+  await transport.close();
+}
+
+const GOODBYE_MS = 1000;
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
+
+const asError = (error: unknown): Error =>
+  error instanceof Error ? error : new Error(messageOf(error), { cause: error });

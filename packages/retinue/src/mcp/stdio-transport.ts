@@ -1,0 +1,161 @@
+/**
+ * An MCP server as a process of ours, spoken to over its standard input and output.
+ *
+ * The process leads a group of its own, and the whole group ends with the connection: a server that was started through a wrapper
+ * (npx, a shell script) leaves nothing behind. The library's own transport ends only the process that it started.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
+import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import { AppError } from "@retinue/protocol";
+import { killGroup, rememberGroup } from "../tools/process-group.ts";
+import type { LocalServer } from "./server-config.ts";
+
+/** A well-behaved server ends by itself when its input ends. */
+const LEAVE_MS = 500;
+const GRACE_MS = 1000;
+const DRAIN_MS = 200;
+const STDERR_CHARS = 2000;
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+
+  readonly #config: LocalServer;
+  readonly #cwd: string;
+  readonly #buffer = new ReadBuffer();
+  #process: ChildProcess | undefined;
+  #stderr = "";
+  #ended: Promise<void> | undefined;
+  #delivery: Promise<void> = Promise.resolve();
+
+  constructor(config: LocalServer, options: { cwd: string }) {
+    this.#config = config;
+    this.#cwd = config.cwd ?? options.cwd;
+  }
+
+  get pid(): number | null {
+    return this.#process?.pid ?? null;
+  }
+
+  /** The end of what the server wrote there: usually why it failed. */
+  get stderr(): string {
+    return this.#stderr.trim();
+  }
+
+  /** It ran, and runs no more. */
+  get hasEnded(): boolean {
+    return this.#process?.pid !== undefined && (this.#process.exitCode ?? this.#process.signalCode) !== null;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(this.#config.command, this.#config.args ?? [], {
+      cwd: this.#cwd,
+      env: { ...getDefaultEnvironment(), ...this.#config.env },
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
+    this.#process = child;
+    child.stdout.on("data", (chunk: Buffer) => this.#receive(chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARS);
+    });
+    for (const stream of [child.stdin, child.stdout, child.stderr])
+      stream.on("error", (error) => this.onerror?.(error));
+    this.#ended = ended(child);
+    try {
+      await once(child, "spawn");
+    } catch (error) {
+      throw new AppError("not_configured", `failed to start ${this.#config.command}: ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
+    const { pid } = child;
+    if (pid !== undefined) rememberGroup(pid, { outlivesUs: false });
+    void this.#ended.then(() => this.#onEnd());
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#process?.stdin;
+    if (!stdin?.writable) throw new AppError("connection_closed", "the server's input is closed");
+    if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, "drain"), this.#ended]);
+  }
+
+  /** Returns when no process of the group is left. */
+  async close(): Promise<void> {
+    const child = this.#process;
+    if (child?.pid === undefined) return;
+    child.stdin?.end();
+    const stop = new AbortController();
+    await Promise.race([this.#ended, delay(LEAVE_MS, undefined, { signal: stop.signal }).catch(ignoreAbort)]);
+    stop.abort();
+    await killGroup(child.pid, { graceMs: GRACE_MS });
+    await this.#ended;
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(asError(error));
+      void this.close();
+      return;
+    }
+    this.#delivery = this.#delivery
+      .then(() => this.#deliver())
+      .catch((error: unknown) => this.onerror?.(asError(error)));
+  }
+
+  /** Hands over what has come, in order. */
+  async #deliver(): Promise<void> {
+    for (let message = this.#next(); message !== null; message = this.#next()) {
+      if (message === undefined) continue;
+      this.onmessage?.(message);
+      // The library handles a notification a moment later than an answer. Without a pause, an answer in the same chunk would
+      // overtake the progress before it, and the progress would be dropped.
+      if ("method" in message && !("id" in message)) await nextTurn();
+    }
+  }
+
+  /** null: no more for now; undefined: a line that is no message, for servers print such things. */
+  #next(): JSONRPCMessage | null | undefined {
+    try {
+      return this.#buffer.readMessage();
+    } catch (error) {
+      this.onerror?.(asError(error));
+      return undefined;
+    }
+  }
+
+  async #onEnd(): Promise<void> {
+    const child = this.#process;
+    if (child?.pid !== undefined) await killGroup(child.pid, { graceMs: GRACE_MS });
+    await this.#delivery;
+    const how = child?.signalCode ? `signal ${child.signalCode}` : `exit code ${child?.exitCode}`;
+    this.#stderr = [this.#stderr.trim(), `the process ended with ${how}`].filter(Boolean).join("\n");
+    this.onclose?.();
+  }
+}
+
+/** Resolves when the process and its output have ended; a helper that keeps the pipes open does not hold it up for long. */
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once("error", () => resolve());
+    child.once("close", () => resolve());
+    child.once("exit", () => setTimeout(resolve, DRAIN_MS).unref());
+  });
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && error.code === "ENOENT"
+    ? "No such file or directory"
+    : asError(error).message;
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
+
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof Error && error.name === "AbortError")) throw error;
+}

@@ -1,0 +1,109 @@
+/** Tools of MCP servers in the shape of every other tool, named `<server>-<tool>`. */
+import { createHash } from "node:crypto";
+import type { Tool as ServerTool } from "@modelcontextprotocol/client";
+import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
+import { type CallContext, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
+import { CallFailed, type CallRef } from "./call-failed.ts";
+import type { Connection } from "./connection.ts";
+import { outcomeOf } from "./outcome.ts";
+import { callLimitMs, mayOffer } from "./server-config.ts";
+
+export interface ToolCallbacks {
+  /** For `tool.execution_progress`. */
+  onProgress?(call: CallRef, message: string): void;
+  /** The `preMcpToolCall` hooks: what goes into the request's `_meta`; null or undefined: nothing. */
+  beforeCall?(call: McpCall): Promise<Readonly<Record<string, unknown>> | null | undefined>;
+}
+
+export interface McpCall extends CallRef {
+  serverName: string;
+  /** As the server calls it. */
+  toolName: string;
+  arguments: unknown;
+}
+
+/** The tools that `config` lets through. */
+export function toolsOf(connection: Connection, config: McpServerConfig, callbacks: ToolCallbacks): Tool[] {
+  return connection.tools
+    .filter((tool) => mayOffer(config, tool.name))
+    .map((tool) => asTool(connection, tool, { limitMs: callLimitMs(config), callbacks }));
+}
+
+interface Settings {
+  limitMs: number;
+  callbacks: ToolCallbacks;
+}
+
+function asTool(connection: Connection, tool: ServerTool, settings: Settings): Tool {
+  const name = toolName(connection.name, tool.name);
+  const title = tool.title ?? tool.annotations?.title ?? tool.name;
+  const readOnly = tool.annotations?.readOnlyHint === true;
+  return {
+    name,
+    description: tool.description ?? title,
+    parameters: tool.inputSchema,
+    source: "mcp",
+    readOnly,
+    mcp: { server: connection.name, tool: tool.name, title },
+    prepare(args, context): Prepared {
+      const input = asObject(args);
+      const run = () => call(connection, tool.name, input, { context, settings });
+      if (readOnly) return { run };
+      const { callId: toolCallId } = context;
+      const serverName = connection.name;
+      return {
+        permission: { kind: "mcp", toolCallId, serverName, toolName: name, toolTitle: title, args: input, readOnly },
+        run,
+      };
+    },
+  };
+}
+
+async function call(
+  connection: Connection,
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+  { context, settings }: { context: CallContext; settings: Settings },
+): Promise<Outcome> {
+  const { callbacks, limitMs } = settings;
+  const ref: CallRef = { sessionId: context.sessionId, callId: context.callId };
+  const meta = await callbacks.beforeCall?.({ ...ref, serverName: connection.name, toolName: tool, arguments: args });
+  try {
+    const result = await connection.call(tool, args, {
+      call: ref,
+      signal: context.signal,
+      limitMs,
+      meta: meta ?? undefined,
+      onProgress: (message) => callbacks.onProgress?.(ref, message),
+    });
+    return outcomeOf(connection.name, result);
+  } catch (error) {
+    return failed(connection.name, error);
+  }
+}
+
+function failed(server: string, error: unknown): Outcome {
+  if (error instanceof CallFailed) {
+    const again = error.kind === "server_ended" ? " It is started again when it is next used." : "";
+    return failure(`MCP server '${server}': ${error.message}.${again}`, {
+      ...(error.kind === "timeout" && { resultType: "timeout" }),
+      telemetry: { properties: { failure_category: error.kind, failure_stage: "invoke" } },
+    });
+  }
+  // The server could not be reached at all; the text names it already.
+  if (error instanceof AppError) return failure(messageOf(error));
+  throw error;
+}
+
+/** Models take letters, digits, `_` and `-`, and at most 64 of them. */
+export function toolName(server: string, tool: string): string {
+  const name = `${server}-${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  if (name.length <= MAX_NAME) return name;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  return `${name.slice(0, MAX_NAME - hash.length - 1)}_${hash}`;
+}
+
+const MAX_NAME = 64;
+
+const asObject = (args: unknown): Record<string, unknown> =>
+  typeof args === "object" && args !== null && !Array.isArray(args) ? { ...args } : {};

@@ -1,0 +1,229 @@
+/**
+ * Which provider and which wire model serve a session.
+ *
+ * The session's own parameters come first (`provider`, or `providers` with `models`), then the sources of the environment and the
+ * configuration file, then the offline model. `name/model` picks a provider by name at every step.
+ */
+import {
+  AppError,
+  type ModelConfig,
+  type NamedProviderConfig,
+  type ProviderConfig,
+  type SessionConfig,
+} from "@retinue/protocol";
+import { offlineProvider, providerFor } from "./adapters.ts";
+import { type ConfiguredModel, type ModelsConfig, readModelsConfig } from "./config.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { type ListedModel, listed, type ModelInfo, type ModelLimits, modelInfo } from "./model-info.ts";
+import { listRemoteModels } from "./model-list.ts";
+import type { Provider } from "./provider.ts";
+import { type Source, sources } from "./sources.ts";
+
+export interface ModelChoice {
+  /** The model as the session names it. */
+  id: string;
+  /** The model as the endpoint names it. */
+  wireModel: string;
+  provider: Provider;
+  info: ModelInfo;
+}
+
+export type SessionModelConfig = Pick<
+  SessionConfig,
+  "model" | "modelCapabilities" | "provider" | "providers" | "models" | "gitHubToken"
+>;
+
+/** Asks the client for a token (`providerToken.getToken`); the single provider of a session is called `default`. */
+export type AskToken = (providerName: string) => Promise<string>;
+
+export interface CatalogOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  home: string;
+  /** `--provider`: a name or a base URL. */
+  provider?: string;
+  clientToken?: () => string | undefined;
+}
+
+export interface Catalog {
+  forSession(config: SessionModelConfig, options?: { askToken?: AskToken }): SessionModels;
+  /** For `models.list`: what the default provider has, and what the configuration names. */
+  list(options: { signal: AbortSignal }): Promise<ListedModel[]>;
+}
+
+export interface SessionModels {
+  /** The same choice, and the same provider, for the same name. Throws `not_configured` when nothing can serve it. */
+  choose(model?: string): ModelChoice;
+}
+
+export function openCatalog(options: CatalogOptions): Catalog {
+  let config: ModelsConfig | undefined;
+  const offline = offlineProvider();
+  const sourcesFor = (token?: string) => {
+    config ??= readModelsConfig(options.home);
+    const clientToken = token === undefined ? options.clientToken : () => token;
+    return { config, all: sources({ env: options.env, config, provider: options.provider, clientToken }) };
+  };
+  return {
+    forSession(session, { askToken } = {}) {
+      const chosen = new Map<string | undefined, ModelChoice>();
+      const providers = new Map<string, Provider>();
+      const provide = (endpoint: Endpoint, wireApi: Source["wireApi"]) => {
+        const provider = providers.get(endpoint.id) ?? providerFor(endpoint, wireApi);
+        providers.set(endpoint.id, provider);
+        return provider;
+      };
+      const context: Context = { session, askToken, provide, offline, sources: () => sourcesFor(session.gitHubToken) };
+      return {
+        choose(model) {
+          const known = chosen.get(model);
+          if (known) return known;
+          const choice = choose(context, model);
+          chosen.set(model, choice);
+          return choice;
+        },
+      };
+    },
+    list: async ({ signal }) => await listAll(sourcesFor(), signal),
+  };
+}
+
+interface Context {
+  session: SessionModelConfig;
+  askToken: AskToken | undefined;
+  offline: Provider;
+  provide(endpoint: Endpoint, wireApi: Source["wireApi"]): Provider;
+  sources(): { config: ModelsConfig; all: Source[] };
+}
+
+function choose(context: Context, asked: string | undefined): ModelChoice {
+  const { session } = context;
+  if (session.provider) return fromProvider(context, session.provider, asked);
+  return (
+    fromNamed(context, asked ?? session.model) ?? fromSources(context, asked ?? session.model) ?? offlineChoice(context)
+  );
+}
+
+/** The session's only provider. A model that a sub-agent asks for is sent as it is; `wireModel` renames the session's own. */
+function fromProvider(context: Context, config: ProviderConfig, asked: string | undefined): ModelChoice {
+  const { session } = context;
+  const isOwn = asked === undefined || asked === session.model;
+  const id = (isOwn ? (session.model ?? config.modelId ?? config.wireModel) : asked) ?? "";
+  if (id === "")
+    throw new AppError("not_configured", "The session's provider needs a model: set `model` or `provider.modelId`.");
+  return {
+    id,
+    wireModel: isOwn ? (config.wireModel ?? config.modelId ?? id) : id,
+    provider: context.provide(endpointOf(context, config, "default"), config.wireApi ?? "completions"),
+    info: modelInfo(sessionLimits(session), { ...config, capabilities: config.modelCapabilities }),
+  };
+}
+
+/** A model of the session's named providers. With none asked for, the first one, unless the runtime has a model of its own. */
+function fromNamed(context: Context, asked: string | undefined): ModelChoice | undefined {
+  const { providers = [], models = [] } = context.session;
+  if (providers.length === 0) return undefined;
+  if (asked === undefined && context.sources().all.length > 0) return undefined;
+  const model = asked === undefined ? models[0] : findModel(models, asked);
+  const [name = "", ...rest] = (asked ?? "").split("/");
+  const provider = providers.find((candidate) => candidate.name === (model?.provider ?? name));
+  if (model && !provider) {
+    throw new AppError(
+      "not_configured",
+      `The model ${model.id} names a provider ${model.provider} that the session does not have.`,
+    );
+  }
+  if (!provider) return undefined;
+  return namedChoice(context, provider, model ?? { id: rest.join("/"), provider: name });
+}
+
+function findModel(models: readonly ModelConfig[], asked: string): ModelConfig | undefined {
+  return models.find(({ provider, id }) => `${provider}/${id}` === asked) ?? models.find(({ id }) => id === asked);
+}
+
+function namedChoice(context: Context, provider: NamedProviderConfig, model: ModelConfig): ModelChoice {
+  return {
+    id: `${provider.name}/${model.id}`,
+    wireModel: model.wireModel ?? model.id,
+    provider: context.provide(endpointOf(context, provider, provider.name), provider.wireApi ?? "completions"),
+    info: modelInfo(sessionLimits(context.session), model),
+  };
+}
+
+function endpointOf({ askToken }: Context, config: ProviderConfig | NamedProviderConfig, id: string): Endpoint {
+  const { type = "openai", baseUrl, apiKey, bearerToken, azure, headers, hasBearerTokenProvider } = config;
+  if (hasBearerTokenProvider && !askToken) {
+    throw new AppError(
+      "not_configured",
+      `The provider ${id} takes its tokens from the client, and no client is attached.`,
+    );
+  }
+  const tokenProvider = hasBearerTokenProvider && askToken ? () => askToken(id) : undefined;
+  return { id, type, baseUrl, apiKey, bearerToken, azure, headers, tokenProvider };
+}
+
+function fromSources(context: Context, asked: string | undefined): ModelChoice | undefined {
+  const { config, all } = context.sources();
+  if (asked === "offline") return undefined;
+  const wanted = asked ?? (config.model && sourceNamed(all, config.model) === all[0] ? config.model : undefined);
+  const source = sourceFor(all, wanted);
+  if (!source) return undefined;
+  const { endpoint, wireApi } = source;
+  const name = localName(source, wanted ?? source.defaultModel ?? config.model ?? "");
+  if (name === "") {
+    throw new AppError(
+      "not_configured",
+      `The provider ${endpoint.id} at ${endpoint.baseUrl} needs a model: set RETINUE_MODEL or name one.`,
+    );
+  }
+  const model = source.models.find(({ id }) => id === name);
+  return {
+    id: wanted ?? name,
+    wireModel: model?.wireModel ?? name,
+    provider: context.provide(endpoint, wireApi),
+    info: modelInfo(sessionLimits(context.session), model && limitsOf(model), sourceLimits(source)),
+  };
+}
+
+/** By name, else the first that lists the model, else the first that has such models, else the first. */
+function sourceFor(all: readonly Source[], model: string | undefined): Source | undefined {
+  const [first] = all;
+  if (model === undefined) return first;
+  const listing = all.find((source) => source.models.some(({ id }) => id === model));
+  const serving = first?.serves ? all.find((source) => source.serves?.test(model)) : undefined;
+  return sourceNamed(all, model) ?? listing ?? serving ?? first;
+}
+
+function sourceNamed(all: readonly Source[], model: string): Source | undefined {
+  return all.find((source) => model.startsWith(`${source.endpoint.id}/`));
+}
+
+function localName({ endpoint }: Source, model: string): string {
+  return model.startsWith(`${endpoint.id}/`) ? model.slice(endpoint.id.length + 1) : model;
+}
+
+function offlineChoice({ session, offline }: Context): ModelChoice {
+  return { id: "offline", wireModel: "offline", provider: offline, info: modelInfo(sessionLimits(session)) };
+}
+
+const sessionLimits = ({ modelCapabilities }: SessionModelConfig): ModelLimits => ({ capabilities: modelCapabilities });
+const sourceLimits = ({ vision }: Source): ModelLimits => ({ capabilities: { supports: { vision } } });
+const limitsOf = ({ vision, ...limits }: ConfiguredModel): ModelLimits => ({
+  ...limits,
+  capabilities: { supports: { vision } },
+});
+
+async function listAll({ all }: { all: readonly Source[] }, signal: AbortSignal): Promise<ListedModel[]> {
+  const [first] = all;
+  if (!first) return [listed("offline", "Offline (rule-based)", modelInfo())];
+  const remote = first.models.length > 0 ? [] : await listRemoteModels(first, signal);
+  const named = all.flatMap((source) =>
+    source.models.map((model) => {
+      const id = `${source.endpoint.id}/${model.id}`;
+      return listed(id, model.name ?? id, modelInfo(limitsOf(model), sourceLimits(source)));
+    }),
+  );
+  const found = [...remote, ...named];
+  return found.length > 0
+    ? found
+    : [listed(first.defaultModel ?? "default", first.defaultModel ?? "default", modelInfo())];
+}

@@ -1,0 +1,82 @@
+/** The providers that a person has set up: `config.json` in the home folder. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { AppError, messageOf } from "@retinue/protocol";
+import * as z from "zod";
+
+const count = z.number().int().positive().optional();
+
+const ConfiguredModel = z.union([
+  z.string().transform((id): ConfiguredModel => ({ id })),
+  z.object({
+    id: z.string(),
+    name: z.string().optional(),
+    /** The name that the endpoint knows, when it differs. */
+    wireModel: z.string().optional(),
+    maxPromptTokens: count,
+    maxContextWindowTokens: count,
+    maxOutputTokens: count,
+    vision: z.boolean().optional(),
+    multiplier: z.number().optional(),
+  }),
+]);
+export interface ConfiguredModel {
+  id: string;
+  name?: string;
+  wireModel?: string;
+  maxPromptTokens?: number;
+  maxContextWindowTokens?: number;
+  maxOutputTokens?: number;
+  vision?: boolean;
+  multiplier?: number;
+}
+
+const ConfiguredProvider = z.object({
+  name: z.string().regex(/^[^/]+$/, "a provider's name has no slash"),
+  type: z.enum(["openai", "azure", "anthropic"]).default("openai"),
+  wireApi: z.enum(["completions", "responses"]).optional(),
+  baseUrl: z.url({ protocol: /^https?$/ }),
+  apiKey: z.string().optional(),
+  /** Names the environment variable that holds the key. */
+  apiKeyEnv: z.string().optional(),
+  bearerToken: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  azure: z.object({ apiVersion: z.string().optional() }).optional(),
+  models: z.array(ConfiguredModel).default([]),
+});
+export type ConfiguredProvider = z.infer<typeof ConfiguredProvider>;
+
+const ModelsConfig = z.looseObject({
+  /** `provider/model`, or a model of the first provider. */
+  model: z.string().optional(),
+  providers: z.array(ConfiguredProvider).default([]),
+});
+export type ModelsConfig = z.infer<typeof ModelsConfig>;
+
+export function readModelsConfig(home: string): ModelsConfig {
+  const file = join(home, "config.json");
+  const text = readIfThere(file);
+  if (text === undefined) return { providers: [] };
+  const parsed = ModelsConfig.safeParse(parseJson(text, file));
+  if (parsed.success) return parsed.data;
+  throw new AppError("not_configured", `${file} is not valid: ${z.prettifyError(parsed.error)}`, {
+    cause: parsed.error,
+  });
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    throw new AppError("not_configured", `${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AppError("not_configured", `${file} is not JSON: ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,78 @@
+/** What is known about a model: its limits, whether it sees images, what it costs; and the form in which `models.list` tells it. */
+import type { ModelCapabilities } from "@retinue/protocol";
+
+export interface ModelInfo {
+  maxPromptTokens: number;
+  contextWindow: number;
+  maxOutputTokens?: number;
+  vision: boolean;
+  reasoningEffort: boolean;
+  /** Cost relative to the base rate, when known. */
+  multiplier?: number;
+}
+
+/** Any source of limits; the names are those of the session's configuration. */
+export interface ModelLimits {
+  maxPromptTokens?: number;
+  maxContextWindowTokens?: number;
+  maxOutputTokens?: number;
+  capabilities?: ModelCapabilities;
+  multiplier?: number;
+}
+
+const DEFAULT_PROMPT_TOKENS = 128_000;
+
+/** Of several sources, the first that knows a value gives it. */
+export function modelInfo(...sources: readonly (ModelLimits | undefined)[]): ModelInfo {
+  const known = sources.map((source) => flat(source ?? {}));
+  const first = <Key extends keyof ModelInfo>(key: Key) => known.find((info) => info[key] !== undefined)?.[key];
+  const contextWindow = first("contextWindow");
+  const maxPromptTokens = first("maxPromptTokens") ?? contextWindow ?? DEFAULT_PROMPT_TOKENS;
+  return {
+    maxPromptTokens,
+    contextWindow: contextWindow ?? maxPromptTokens,
+    maxOutputTokens: first("maxOutputTokens"),
+    vision: first("vision") ?? false,
+    reasoningEffort: first("reasoningEffort") ?? false,
+    multiplier: first("multiplier"),
+  };
+}
+
+function flat({ capabilities, ...source }: ModelLimits): Partial<ModelInfo> {
+  const { limits, supports } = capabilities ?? {};
+  return {
+    maxPromptTokens: source.maxPromptTokens ?? limits?.max_prompt_tokens,
+    contextWindow: source.maxContextWindowTokens ?? limits?.max_context_window_tokens,
+    maxOutputTokens: source.maxOutputTokens ?? limits?.max_output_tokens,
+    vision: supports?.vision,
+    reasoningEffort: supports?.reasoningEffort,
+    multiplier: source.multiplier,
+  };
+}
+
+export interface ListedModel {
+  id: string;
+  name: string;
+  capabilities: {
+    supports: { vision: boolean; reasoningEffort: boolean };
+    limits: { max_prompt_tokens: number; max_output_tokens?: number; max_context_window_tokens: number };
+  };
+  billing?: { multiplier: number };
+}
+
+export function listed(id: string, name: string, info: ModelInfo): ListedModel {
+  const { vision, reasoningEffort, maxPromptTokens, maxOutputTokens, contextWindow, multiplier } = info;
+  return {
+    id,
+    name,
+    capabilities: {
+      supports: { vision, reasoningEffort },
+      limits: {
+        max_prompt_tokens: maxPromptTokens,
+        ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
+        max_context_window_tokens: contextWindow,
+      },
+    },
+    ...(multiplier !== undefined && { billing: { multiplier } }),
+  };
+}

@@ -1,0 +1,70 @@
+/** Asks an endpoint which models it has: `GET /models`, as OpenAI-compatible and Anthropic endpoints answer it. */
+import type { ModelCapabilities } from "@retinue/protocol";
+import * as z from "zod";
+import { headersFor, urlFor } from "./endpoint.ts";
+import { readText, send } from "./http.ts";
+import { type ListedModel, listed, modelInfo } from "./model-info.ts";
+import { ModelError } from "./provider.ts";
+import type { Source } from "./sources.ts";
+
+const count = z.number().optional().catch(undefined);
+const flag = z.boolean().optional().catch(undefined);
+const Models = z.object({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      name: z.string().optional().catch(undefined),
+      display_name: z.string().optional().catch(undefined),
+      context_length: count,
+      capabilities: z
+        .object({
+          supports: z.object({ vision: flag, reasoningEffort: flag }).optional(),
+          limits: z
+            .object({ max_prompt_tokens: count, max_output_tokens: count, max_context_window_tokens: count })
+            .optional(),
+        })
+        .optional()
+        .catch(undefined),
+      billing: z.looseObject({ multiplier: count }).optional().catch(undefined),
+    }),
+  ),
+});
+type Entry = z.infer<typeof Models>["data"][number];
+
+const TIMEOUT_MS = 5000;
+/** Endpoints list everything that they run; these do not hold a conversation. */
+const OTHER_KINDS = /embed|whisper|tts|dall-e|moderation|transcri|realtime|image|audio|rerank/i;
+
+/** Empty when the endpoint cannot be asked: a list of models is a help, and its absence no failure. */
+export async function listRemoteModels({ endpoint, vision }: Source, signal: AbortSignal): Promise<ListedModel[]> {
+  if (endpoint.type === "azure") return []; // There it lists what could be deployed, not what is.
+  try {
+    const answer = await send({
+      method: "GET",
+      url: urlFor(endpoint, "/models", ""),
+      headers: await headersFor(endpoint),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    const { data } = Models.parse(JSON.parse(await readText(answer.chunks)));
+    return data.filter(({ id }) => !OTHER_KINDS.test(id)).map((entry) => listedEntry(entry, vision));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isUnavailable(error)) return [];
+    throw error;
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof ModelError || error instanceof SyntaxError || error instanceof z.ZodError) return true;
+  return error instanceof DOMException && error.name === "TimeoutError";
+}
+
+function listedEntry(entry: Entry, vision: boolean | undefined): ListedModel {
+  const { id, name, display_name: displayName, context_length: maxContextWindowTokens, billing } = entry;
+  const capabilities: ModelCapabilities | undefined = entry.capabilities;
+  const info = modelInfo(
+    { capabilities, maxContextWindowTokens, multiplier: billing?.multiplier },
+    { capabilities: { supports: { vision } } },
+  );
+  return listed(id, displayName ?? name ?? id, info);
+}

@@ -1,0 +1,86 @@
+/** What the offline model sees of a request: the prompt that it works on, and what its own calls since then have brought. */
+import type { Message, ModelRequest, ToolSpec, UserMessage } from "../provider.ts";
+
+export interface DoneCall {
+  name: string;
+  args: Readonly<Record<string, unknown>>;
+  text: string;
+  failed: boolean;
+}
+
+export interface Conversation {
+  /** The words of the person, without what the runtime adds around them. */
+  prompt: string;
+  /** Whether the prompt is a message of the runtime and not of a person. */
+  isNotification: boolean;
+  /** Calls since the prompt, oldest first, that have a result. */
+  done: readonly DoneCall[];
+  /** Earlier prompts of this session. */
+  earlier: readonly string[];
+  /** What was answered to them. */
+  answers: readonly string[];
+  hasTools: boolean;
+  tool(name: string): ToolSpec | undefined;
+}
+
+export function readConversation({ messages, tools, toolChoice }: ModelRequest): Conversation {
+  const start = messages.findLastIndex((message) => message.role === "user" && startsWork(textOf(message)));
+  const message = messages[start];
+  const raw = message?.role === "user" ? textOf(message) : "";
+  const offered = toolChoice === "none" ? [] : tools;
+  return {
+    prompt: wordsOf(raw),
+    isNotification: raw.includes("<system_notification>"),
+    done: doneCalls(messages.slice(start + 1)),
+    earlier: messages.slice(0, Math.max(start, 0)).flatMap(promptsOf),
+    answers: messages.flatMap((said) => (said.role === "assistant" && said.calls.length === 0 ? [said.text] : [])),
+    hasTools: offered.length > 0,
+    tool: (name) => offered.find((tool) => tool.name === name),
+  };
+}
+
+const promptsOf = (message: Message): string[] => {
+  if (message.role !== "user") return [];
+  const text = textOf(message);
+  return text.includes("<system_notification>") || !startsWork(text) ? [] : [wordsOf(text)];
+};
+
+function textOf({ content }: UserMessage): string {
+  if (typeof content === "string") return content;
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+}
+
+/** Skill texts and hook context come as user messages too, in tags of their own. */
+function startsWork(text: string): boolean {
+  return text.includes("<system_notification>") || wordsOf(text) !== "";
+}
+
+/** Everything that the runtime puts around a prompt is in tags whose names hold an underscore or a hyphen. */
+const ADDED = /<([a-z]+(?:[_-][a-z]+)+)\b[^>]*>[\s\S]*?<\/\1>/g;
+
+function wordsOf(text: string): string {
+  return text
+    .replace(/<\/?system_notification>/g, "")
+    .replace(ADDED, "")
+    .replace(/^\s*\[\[PLAN\]\]/, "")
+    .trim();
+}
+
+function doneCalls(messages: readonly Message[]): DoneCall[] {
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.calls : []));
+  const results = new Map(messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message]] : [])));
+  return calls.flatMap((call): DoneCall[] => {
+    const result = results.get(call.id);
+    if (!result) return [];
+    return [{ name: call.name, args: argumentsOf(call.arguments), text: result.text, failed: result.failed ?? false }];
+  });
+}
+
+function argumentsOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {}; // A history of another model may hold anything; without arguments the call just says less.
+  }
+}

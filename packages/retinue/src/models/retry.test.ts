@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { ModelCallFailed } from "./call-failed.ts";
+import { ModelError, type ModelRequest, type Part, type Provider } from "./provider.ts";
+import { type FailedAttempt, withRetries } from "./retry.ts";
+import { type ScriptedProvider, say, scripted, type Turn } from "./scripted.ts";
+
+const request: ModelRequest = { model: "m", system: "", messages: [], tools: [], stream: true };
+const api = (status: number, message: string, more: { retryAfterMs?: number; providerCode?: string } = {}) =>
+  new ModelError(`${status} ${message}`, { kind: "api", status, ...more });
+const transport = (providerCode?: string) => new ModelError("connection lost", { kind: "transport", providerCode });
+const times = (count: number, error: Error): Turn[] => Array.from({ length: count }, () => error);
+
+interface Trial {
+  parts: Part[];
+  failures: FailedAttempt[];
+  slept: number[];
+  restarts: number;
+  error?: unknown;
+  provider: ScriptedProvider;
+}
+
+async function attempt(turns: Turn[], { baseUrl = "http://model.test/v1", random = 0.5 } = {}): Promise<Trial> {
+  const provider = scripted(turns);
+  const trial: Trial = { parts: [], failures: [], slept: [], restarts: 0, provider };
+  const parts = withRetries({ ...provider, baseUrl }, request, {
+    signal: new AbortController().signal,
+    onFailure: (failure) => trial.failures.push(failure),
+    onRestart: () => {
+      trial.parts = [];
+      trial.restarts++;
+    },
+    sleep: async (ms) => trial.slept.push(ms),
+    random: () => random,
+  });
+  try {
+    for await (const part of parts) trial.parts.push(part);
+  } catch (error) {
+    trial.error = error;
+  }
+  return trial;
+}
+
+describe("a failing model call", () => {
+  test.each([
+    ["400", api(400, "bad thing"), 1],
+    ["404", api(404, "no model"), 1],
+    ["403", api(403, "no"), 1],
+    ["422", api(422, "no"), 1],
+    ["401", api(401, "no key"), 3],
+    ["408", api(408, "late"), 6],
+    ["429", api(429, "slow down"), 6],
+    ["500", api(500, "oops"), 6],
+    ["529", api(529, "overloaded"), 6],
+    ["a broken connection", transport("ECONNRESET"), 6],
+    ["a refused connection", transport("ECONNREFUSED"), 6],
+    ["a protocol fault", new ModelError("broken JSON", { kind: "protocol" }), 6],
+    ["an API error without a status", new ModelError("odd", { kind: "api" }), 6],
+  ])("with %s is tried as often as the table says", async (_, error, count) => {
+    const { failures, error: final, provider } = await attempt(times(count, error));
+    expect(failures.map((failure) => failure.attempt)).toEqual(Array.from({ length: count }, (_, i) => i + 1));
+    expect(failures.map((failure) => failure.willRetry)).toEqual([...Array(count - 1).fill(true), false]);
+    expect(final).toBeInstanceOf(ModelCallFailed);
+    expect((final as ModelCallFailed).last).toBe(error);
+    provider.assertSpent();
+  });
+
+  test("waits one second between attempts after 401", async () => {
+    expect((await attempt(times(3, api(401, "no key")))).slept).toEqual([1000, 1000]);
+  });
+
+  test("waits twice as long each time after 500, with jitter", async () => {
+    expect((await attempt(times(6, api(500, "oops")))).slept).toEqual([500, 1000, 2000, 4000, 8000]);
+    expect((await attempt(times(6, api(500, "oops")), { random: 0 })).slept).toEqual([375, 750, 1500, 3000, 6000]);
+    expect((await attempt(times(6, api(500, "oops")), { random: 1 })).slept).toEqual([625, 1250, 2500, 5000, 10_000]);
+  });
+
+  test("waits at least as long as the endpoint asks", async () => {
+    const error = api(429, "slow down", { retryAfterMs: 3000 });
+    expect((await attempt(times(6, error), { random: 0 })).slept).toEqual(Array(5).fill(3000));
+    expect((await attempt(times(6, error), { random: 1 })).slept).toEqual(Array(5).fill(3300));
+  });
+
+  test("is not tried again when the endpoint asks for hours", async () => {
+    const { slept, error } = await attempt([api(429, "tomorrow", { retryAfterMs: 3_600_000 })]);
+    expect(slept).toEqual([]);
+    expect(error).toMatchObject({ errorType: "rate_limit", message: "429 tomorrow" });
+  });
+
+  test("gives the parts of the attempt that succeeds", async () => {
+    const { parts, restarts, provider } = await attempt([api(500, "oops"), [say("hello")]]);
+    expect(parts).toMatchObject([say("hello"), { type: "end" }]);
+    expect(restarts).toBe(0);
+    provider.assertSpent();
+  });
+
+  test("that breaks after parts were yielded tells the reader to start over", async () => {
+    const { parts, restarts } = await attempt([[say("hal"), transport()], [say("hello")]]);
+    expect(restarts).toBe(1);
+    expect(parts).toMatchObject([say("hello"), { type: "end" }]);
+  });
+
+  test("ends the wait when it is aborted", async () => {
+    const stop = new AbortController();
+    const parts = withRetries(scripted([api(500, "oops")]), request, {
+      signal: stop.signal,
+      onFailure: () => queueMicrotask(() => stop.abort(new Error("enough"))),
+    });
+    await expect(parts.next()).rejects.toThrow("enough");
+  });
+
+  test("is not tried again after an abort", async () => {
+    const stop = new AbortController();
+    const failures: FailedAttempt[] = [];
+    const provider: Provider = {
+      id: "p",
+      apiEndpoint: "offline",
+      // biome-ignore lint/correctness/useYield: it fails before the first part
+      async *stream() {
+        stop.abort(new Error("enough"));
+        throw transport();
+      },
+    };
+    const parts = withRetries(provider, request, {
+      signal: stop.signal,
+      onFailure: (failure) => failures.push(failure),
+    });
+    await expect(parts.next()).rejects.toThrow("enough");
+    expect(failures).toEqual([]);
+  });
+
+  test("lets an error of our own pass at once", async () => {
+    const { failures, error } = await attempt([new TypeError("a bug")]);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(failures).toEqual([]);
+  });
+});
+
+describe("the final error", () => {
+  test.each([
+    [1, api(400, "bad thing"), "query", "400 bad thing"],
+    [
+      3,
+      api(401, "no key"),
+      "authentication",
+      "Authentication failed with provider at http://model.test/v1 (HTTP 401).",
+    ],
+    [1, api(404, "no model"), "query", "Resource not found on provider at http://model.test/v1 (HTTP 404)."],
+    [
+      6,
+      api(429, "slow down"),
+      "rate_limit",
+      "Failed to get response from the AI model; retried 5 times (total retry wait time: 15.50 seconds) Last error: 429 slow down",
+    ],
+    [
+      6,
+      api(500, "oops"),
+      "query",
+      "Failed to get response from the AI model; retried 5 times (total retry wait time: 15.50 seconds) Last error: 500 oops",
+    ],
+    [6, transport(), "query", "Last error: connection lost"],
+    [6, transport("ECONNREFUSED"), "query", "Could not connect to the model provider at http://model.test/v1."],
+    [1, api(400, "This model's maximum context length is 8192 tokens"), "context_limit", "400 This model's maximum"],
+    [1, api(400, "too long", { providerCode: "context_length_exceeded" }), "context_limit", "400 too long"],
+    [1, api(400, "prompt is too long: 210000 tokens > 200000 maximum"), "context_limit", "400 prompt is too long"],
+  ])("after %s attempts of %s is of the class %s", async (count, error, errorType, message) => {
+    const { error: final } = await attempt(times(count, error));
+    expect(final).toMatchObject({ errorType, statusCode: error.status, code: "model_failed" });
+    expect((final as Error).message).toContain(message);
+  });
+});

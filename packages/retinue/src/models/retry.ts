@@ -1,0 +1,81 @@
+/**
+ * Calls a model until it answers or there is no point in trying again.
+ *
+ * Owns how often and how long to wait for each kind of failure. What a person is told in the end is in call-failed.ts.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { ModelCallFailed } from "./call-failed.ts";
+import { ModelError, type ModelRequest, type Part, type Provider } from "./provider.ts";
+
+export interface FailedAttempt {
+  /** The first attempt is 1. */
+  attempt: number;
+  error: ModelError;
+  willRetry: boolean;
+  /** How long until the next attempt; 0 when there is none. */
+  delayMs: number;
+}
+
+export interface RetryOptions {
+  signal: AbortSignal;
+  onFailure?(failure: FailedAttempt): void;
+  /** Parts of a failed attempt were yielded already: the reader throws away what it has. */
+  onRestart?(): void;
+  sleep?(ms: number, signal: AbortSignal): Promise<unknown>;
+  /** 0 to 1, for jitter. */
+  random?(): number;
+}
+
+const MANY = 6;
+const MAX_DELAY_MS = 30_000;
+/** An endpoint that asks for more patience than this wants a person to decide. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
+export async function* withRetries(
+  provider: Provider,
+  request: ModelRequest,
+  options: RetryOptions,
+): AsyncGenerator<Part> {
+  const { signal, onFailure, onRestart, sleep = sleepUntil, random = Math.random } = options;
+  let waitedMs = 0;
+  for (let attempt = 1; ; attempt++) {
+    let hasYielded = false;
+    try {
+      for await (const part of provider.stream(request, { signal })) {
+        hasYielded = true;
+        yield part;
+      }
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ModelError)) throw error;
+      const willRetry = attempt < attemptsFor(error);
+      const delayMs = willRetry ? delayFor(error, attempt, random) : 0;
+      onFailure?.({ attempt, error, willRetry, delayMs });
+      if (!willRetry) throw new ModelCallFailed(error, { retries: attempt - 1, waitedMs, baseUrl: provider.baseUrl });
+      if (hasYielded) onRestart?.();
+      await sleep(delayMs, signal);
+      waitedMs += delayMs;
+    }
+  }
+}
+
+function attemptsFor({ kind, status, retryAfterMs = 0 }: ModelError): number {
+  if (retryAfterMs > MAX_RETRY_AFTER_MS) return 1;
+  if (kind !== "api" || status === undefined) return MANY;
+  if (status === 401) return 3;
+  return status === 408 || status === 409 || status === 429 || status >= 500 ? MANY : 1;
+}
+
+/** What the endpoint asked for and a little more; else doubling from half a second, a quarter up or down. */
+function delayFor({ status, retryAfterMs }: ModelError, attempt: number, random: () => number): number {
+  if (status === 401) return 1000;
+  if (retryAfterMs) return Math.round(retryAfterMs * (1 + random() / 10));
+  return Math.round(Math.min(500 * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.75 + random() / 2));
+}
+
+async function sleepUntil(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? signal.reason : error;
+  });
+}

@@ -1,0 +1,149 @@
+/**
+ * Who may do what: a pure function from a request and the rules in force to a verdict that names the rule that decided.
+ *
+ * Owns the order of rules: denials first, then what is allowed for all, then rules, then earlier answers, else a person is asked.
+ */
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
+
+export interface Policy {
+  mode: PermissionMode;
+  approveAll: boolean;
+  approveReads: boolean;
+  denied: readonly PermissionRule[];
+  approved: readonly PermissionRule[];
+  /** Answers "for this session" and "for this folder". */
+  approvals: readonly { approval: Approval; scope: "session" | "location" }[];
+  /** Folders in which a standing approval of reads and writes holds. */
+  directories: readonly string[];
+  isPathUnrestricted: boolean;
+  allowedDomains: readonly string[];
+  isUrlUnrestricted: boolean;
+}
+
+export const askForAll: Policy = {
+  mode: "manual",
+  approveAll: false,
+  approveReads: false,
+  denied: [],
+  approved: [],
+  approvals: [],
+  directories: [],
+  isPathUnrestricted: false,
+  allowedDomains: [],
+  isUrlUnrestricted: false,
+};
+
+export type Verdict =
+  | { type: "allow"; rule: string }
+  | { type: "deny"; rule: string; rules: readonly PermissionRule[] }
+  | { type: "ask"; rule: string };
+
+export function decide(request: PermissionRequest, policy: Policy): Verdict {
+  const denying = policy.denied.filter((rule) => matches(rule, request));
+  if (denying.length > 0) return { type: "deny", rule: `deny rule ${denying.map(ruleText).join(", ")}`, rules: denying };
+  if (request.kind === "hook") return { type: "ask", rule: "a hook asked" };
+  if (policy.approveAll) return { type: "allow", rule: "everything is approved" };
+  if (policy.mode === "allow-all") return { type: "allow", rule: "permission mode allow-all" };
+  if (policy.approveReads && request.kind === "read" && isInside(request.path, policy)) {
+    return { type: "allow", rule: "reads in the allowed folders" };
+  }
+  const allowing = policy.approved.find((rule) => matches(rule, request));
+  if (allowing) return { type: "allow", rule: `allow rule ${ruleText(allowing)}` };
+  const standing = policy.approvals.find(({ approval }) => covers(approval, request, policy));
+  if (standing) return { type: "allow", rule: `approved for the ${standing.scope}: ${standing.approval.kind}` };
+  if (request.kind === "url" && isUrlAllowed(request.url, policy)) return { type: "allow", rule: "allowed address" };
+  return { type: "ask", rule: "no rule" };
+}
+
+export function ruleText({ kind, argument }: PermissionRule): string {
+  return argument === null ? kind : `${kind}(${argument})`;
+}
+
+/** `write`, `shell(git push:*)`, `url(example.com)`, `my-server(tool)`, or the bare name of a tool. */
+export function parseRule(text: string): PermissionRule {
+  const [, kind = text, argument] = /^([^()]+)\((.*)\)$/s.exec(text.trim()) ?? [];
+  return { kind: kind.trim(), argument: argument === undefined || argument === "" ? null : argument };
+}
+
+function matches({ kind, argument }: PermissionRule, request: PermissionRequest): boolean {
+  switch (request.kind) {
+    case "shell":
+      return (kind === "shell" || kind === "bash") && (argument === null || everySegment(argument, request));
+    case "write":
+      return (kind === "write" || kind === "create" || kind === "edit") && pathMatches(argument, request.fileName);
+    case "read":
+      return (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") && pathMatches(argument, request.path);
+    case "url":
+      return (kind === "url" || kind === "web_fetch") && (argument === null || hostOf(request.url) === argument || request.url.startsWith(argument));
+    case "mcp":
+      return (
+        (kind === "mcp" && (argument === null || argument === request.serverName || argument === request.toolName)) ||
+        (kind === request.serverName && (argument === null || `${kind}-${argument}` === request.toolName)) ||
+        kind === request.toolName
+      );
+    case "custom-tool":
+      return kind === request.toolName || (kind === "custom-tool" && (argument === null || argument === request.toolName));
+    default:
+      return kind === request.kind && argument === null;
+  }
+}
+
+/** A rule for `git` covers a command line only when every part of it is a `git` command. */
+function everySegment(argument: string, request: Extract<PermissionRequest, { kind: "shell" }>): boolean {
+  if (argument === request.fullCommandText) return true;
+  const prefix = argument.endsWith(":*") ? argument.slice(0, -2) : argument;
+  const isPrefix = argument.endsWith(":*");
+  const segments = request.commandSegments ?? [];
+  return (
+    segments.length > 0 &&
+    segments.every(({ identifier, fullCommandText }) =>
+      isPrefix ? fullCommandText === prefix || fullCommandText.startsWith(`${prefix} `) : identifier === prefix || fullCommandText === prefix,
+    )
+  );
+}
+
+function covers(approval: Approval, request: PermissionRequest, policy: Policy): boolean {
+  switch (approval.kind) {
+    case "commands":
+      return request.kind === "shell" && request.commands.every(({ identifier }) => approval.commandIdentifiers.includes(identifier));
+    case "read":
+      return request.kind === "read" && isInside(request.path, policy);
+    case "write":
+      return request.kind === "write" && isInside(request.fileName, policy);
+    case "mcp":
+      return request.kind === "mcp" && approval.serverName === request.serverName && (approval.toolName === null || toolOf(request) === approval.toolName || request.toolName === approval.toolName);
+    case "custom-tool":
+      return request.kind === "custom-tool" && approval.toolName === request.toolName;
+    case "memory":
+      return request.kind === "memory";
+    default:
+      return false;
+  }
+}
+
+function toolOf({ serverName, toolName }: { serverName: string; toolName: string }): string {
+  return toolName.startsWith(`${serverName}-`) ? toolName.slice(serverName.length + 1) : toolName;
+}
+
+export function isInside(path: string, { directories, isPathUnrestricted }: Pick<Policy, "directories" | "isPathUnrestricted">): boolean {
+  return isPathUnrestricted || directories.some((directory) => isWithin(directory, path));
+}
+
+export function isWithin(directory: string, path: string): boolean {
+  const way = relative(directory, resolve(directory, path));
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+function pathMatches(argument: string | null, path: string): boolean {
+  return argument === null || path === argument || isWithin(argument, path);
+}
+
+function isUrlAllowed(url: string, { isUrlUnrestricted, allowedDomains }: Policy): boolean {
+  const host = hostOf(url);
+  return isUrlUnrestricted || (host !== undefined && allowedDomains.some((domain) => host === domain || host.endsWith(`.${domain}`)));
+}
+
+function hostOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).hostname : undefined;
+}

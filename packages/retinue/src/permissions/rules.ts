@@ -1,0 +1,118 @@
+/**
+ * The rules of one session tree as they stand: what was configured, and what people answered "for this session" or "for this folder".
+ *
+ * Owns their changes; answers for a folder are kept in the store. The decision itself is policy.ts.
+ */
+import { tmpdir } from "node:os";
+import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
+import type { Store } from "../store/store.ts";
+import { askForAll, decide, isInside, isWithin, type Policy, ruleText, type Verdict } from "./policy.ts";
+
+const KIND = "approvals";
+
+export class Rules {
+  readonly #store: Store;
+  #policy: Policy;
+  #primary: string;
+  #locationKey: string;
+  #session: Approval[] = [];
+  #location: Approval[];
+
+  constructor({ store, workingDirectory, additionalDirectories = [], locationKey = workingDirectory }: {
+    store: Store;
+    workingDirectory: string;
+    additionalDirectories?: readonly string[];
+    /** What answers for this folder are kept under: the repository, or the folder. */
+    locationKey?: string;
+  }) {
+    this.#store = store;
+    this.#primary = workingDirectory;
+    this.#locationKey = locationKey;
+    this.#location = readApprovals(store, locationKey);
+    this.#policy = { ...askForAll, directories: [workingDirectory, ...additionalDirectories, tmpdir()] };
+  }
+
+  decide(request: PermissionRequest): Verdict {
+    return decide(request, {
+      ...this.#policy,
+      approvals: [
+        ...this.#session.map((approval) => ({ approval, scope: "session" as const })),
+        ...this.#location.map((approval) => ({ approval, scope: "location" as const })),
+      ],
+    });
+  }
+
+  get mode(): PermissionMode {
+    return this.#policy.mode;
+  }
+  get isApproveAll(): boolean {
+    return this.#policy.approveAll;
+  }
+  get directories(): readonly string[] {
+    return this.#policy.directories;
+  }
+  get primary(): string {
+    return this.#primary;
+  }
+  get locationKey(): string {
+    return this.#locationKey;
+  }
+  get denied(): readonly PermissionRule[] {
+    return this.#policy.denied;
+  }
+
+  change(change: Partial<Omit<Policy, "approvals">>): void {
+    this.#policy = { ...this.#policy, ...change };
+  }
+
+  setPrimary(path: string): void {
+    const others = this.#policy.directories.filter((directory) => directory !== this.#primary);
+    this.#primary = path;
+    this.change({ directories: [path, ...others] });
+  }
+
+  addDirectory(path: string): void {
+    if (!this.#policy.directories.includes(path)) this.change({ directories: [...this.#policy.directories, path] });
+  }
+
+  modify({ add = [], remove = [], removeAll = false }: { add?: readonly PermissionRule[]; remove?: readonly PermissionRule[]; removeAll?: boolean }): void {
+    const removed = new Set(remove.map(ruleText));
+    const kept = removeAll ? [] : this.#policy.approved.filter((rule) => !removed.has(ruleText(rule)));
+    this.change({ approved: [...kept, ...add] });
+  }
+
+  approveForSession(approval: Approval): void {
+    this.#session.push(approval);
+  }
+
+  approveForLocation(approval: Approval, locationKey = this.#locationKey): void {
+    const all = [...readApprovals(this.#store, locationKey), approval];
+    this.#store.put(KIND, locationKey, JSON.stringify(all));
+    if (locationKey === this.#locationKey) this.#location = all;
+    else this.#session.push(approval); // Kept for another folder, and it was an answer here as well.
+  }
+
+  allowDomain(domain: string): void {
+    this.change({ allowedDomains: [...this.#policy.allowedDomains, domain] });
+  }
+
+  resetApprovals({ includeLocation = false }: { includeLocation?: boolean } = {}): void {
+    this.#session = [];
+    if (!includeLocation) return;
+    this.#location = [];
+    this.#store.remove(KIND, this.#locationKey);
+  }
+
+  isPathAllowed(path: string): boolean {
+    return isInside(path, this.#policy);
+  }
+
+  isInWorkspace(path: string): boolean {
+    return isWithin(this.#primary, path);
+  }
+}
+
+function readApprovals(store: Store, locationKey: string): Approval[] {
+  const json = store.get(KIND, locationKey);
+  return json === undefined ? [] : (JSON.parse(json) as Approval[]);
+}

@@ -1,0 +1,162 @@
+/**
+ * Child sessions of one tree: how each is put together, found again after a restart, and closed with all it has.
+ *
+ * The registry of their tasks is tasks/agents.ts; this is the host side of it.
+ */
+import { callerOf } from "../loop/calls.ts";
+import { Runner } from "../loop/runner.ts";
+import { Inbox, type InboxEntry } from "../session/inbox.ts";
+import { Session } from "../session/session.ts";
+import { SessionState } from "../session/state.ts";
+import { skillContext } from "../skills/skill.ts";
+import type { AgentHost, Child } from "../tasks/agents.ts";
+import type { AgentRecord } from "../tasks/record.ts";
+import { createShells } from "../tools/shells.ts";
+import type { Tree } from "./tree.ts";
+import { WorkingAgent } from "./working-agent.ts";
+
+export class Children implements AgentHost {
+  readonly #tree: Tree;
+  readonly #open = new Map<string, { agent: WorkingAgent; runner: Runner }>();
+
+  constructor(tree: Tree) {
+    this.#tree = tree;
+  }
+
+  get root(): Session {
+    return this.#tree.root;
+  }
+
+  agent(sessionId: string): WorkingAgent | undefined {
+    return this.#open.get(sessionId)?.agent;
+  }
+
+  get agents(): readonly WorkingAgent[] {
+    return [...this.#open.values()].map(({ agent }) => agent);
+  }
+
+  get runners(): readonly Runner[] {
+    return [...this.#open.values()].map(({ runner }) => runner);
+  }
+
+  ownerRunner(ownerId: string): Runner | undefined {
+    return ownerId === this.root.id ? this.#tree.runner : this.#open.get(ownerId)?.runner;
+  }
+
+  ownerSession(ownerId: string): Session | undefined {
+    return ownerId === this.root.id ? this.root : this.#open.get(ownerId)?.agent.session;
+  }
+
+  changed(): void {
+    this.#tree.tasksChanged();
+  }
+
+  async openChild(record: AgentRecord): Promise<Child> {
+    const tree = this.#tree;
+    const parent = this.agent(record.ownerId) ?? tree.main;
+    const definition = tree.agents.get(record.agentType);
+    const isNew = tree.store.session(record.id) === undefined;
+    const session = isNew ? this.#create(record, parent.session) : this.#load(record, parent.session);
+    const shells = createShells({ sessionId: session.id, logFolder: tree.settings.outputFolder });
+    const mcp = await tree.useServers(definition.mcpServers);
+    const agent = new WorkingAgent({ tree, session, shells, definition, parent, path: record.path, budget: record.budget, mcp });
+    const runner = new Runner(agent);
+    this.#open.set(session.id, { agent, runner });
+    tree.usage.set(session.id, session.state.usage);
+    if (isNew) this.#announce(session, record, agent);
+    return {
+      session,
+      agent,
+      runner,
+      used: () => ({ toolCalls: session.state.usage.toolCalls, tokens: session.state.usage.tokens }),
+      isOverBudget: () => agent.meter.isSpent,
+      close: async () => {
+        runner.close();
+        this.#open.delete(session.id);
+        await Promise.all([shells.closeAll(), mcp?.close()]);
+      },
+    };
+  }
+
+  async firstPrompt({ agent, session }: Child, record: AgentRecord): Promise<string> {
+    const tree = this.#tree;
+    const definition = tree.agents.get(record.agentType);
+    const parts: string[] = [];
+    if (!tree.hooks.isEmpty) {
+      const details = { agentName: record.agentType, transcriptPath: tree.transcriptPath() };
+      const output = await tree.hooks.run("subagentStart", details, { caller: { ...callerOf(agent), session }, signal: new AbortController().signal });
+      if (output?.additionalContext) parts.push(output.additionalContext);
+    }
+    for (const name of definition.skills) {
+      const skill = tree.skills.load(name);
+      session.append("skill.invoked", { name: skill.name, path: skill.path, content: skill.content, description: skill.description, source: skill.source, trigger: "context-load" });
+      parts.push(skillContext(skill));
+    }
+    const inherited = tree.inheritBlock(record);
+    if (inherited) parts.push(inherited);
+    return [...parts, record.prompt].join("\n\n");
+  }
+
+  #create(record: AgentRecord, parent: Session): Session {
+    const { store, root } = this.#tree;
+    const now = root.world.now();
+    store.createSession({
+      id: record.id,
+      rootId: root.id,
+      parentId: parent.id,
+      cwd: parent.place.workingDirectory,
+      name: record.name,
+      userNamed: false,
+      createdAt: now,
+      updatedAt: now,
+    });
+    return this.#session(record, parent, []);
+  }
+
+  #load(record: AgentRecord, parent: Session): Session {
+    const { store, root } = this.#tree;
+    const session = this.#session(record, parent, store.inbox(record.id).map(({ json }) => JSON.parse(json) as InboxEntry));
+    for (const { json } of store.events(root.id, { sessionId: record.id })) session.state.apply(JSON.parse(json));
+    return session;
+  }
+
+  #session(record: AgentRecord, parent: Session, stored: readonly InboxEntry[]): Session {
+    const { log, world, place } = this.root;
+    return new Session({
+      id: record.id,
+      log,
+      world,
+      place,
+      parent,
+      parentCallId: record.callId,
+      inbox: new Inbox({ sessionId: record.id, log, stored }),
+      state: new SessionState(),
+    });
+  }
+
+  #announce(session: Session, record: AgentRecord, agent: WorkingAgent): void {
+    const isNested = session.parent?.parent !== undefined;
+    session.append("subagent.started", {
+      toolCallId: record.callId,
+      agentName: record.agentType,
+      agentDisplayName: record.displayName,
+      agentDescription: record.description,
+      agentType: record.agentType,
+      executionMode: record.mode,
+      ...(isNested ? { parentId: record.ownerId } : {}),
+      model: record.model,
+      ...(record.taskModelSource ? { taskModelSource: record.taskModelSource } : {}),
+      ...(record.modelSelectionSource ? { modelSelectionSource: record.modelSelectionSource } : {}),
+      resumable: true,
+      remoteSessionId: session.id,
+      path: record.path,
+    });
+    const { definition } = agent;
+    if (definition && definition.source !== "builtin") {
+      session.append("subagent.selected", { agentName: definition.name, agentDisplayName: definition.displayName, tools: definition.tools ? [...definition.tools] : null });
+    }
+    session.append("subagent.configured", { model: record.model, multiTurn: record.isMultiTurn, ...(record.reasoningEffort ? { reasoningEffort: record.reasoningEffort } : {}) });
+    session.append("session.model_change", { newModel: record.model, source: "agent", reasoningEffort: record.reasoningEffort ?? null, contextTier: null });
+    session.log.flush();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * One connected client: its peer, the protocol style it opened with, and typed calls to it.
+ */
+import { CLIENT_CALLS, type ClientCallName, type ParamsInput, type Result } from "@retinue/protocol";
+import type { Peer } from "@retinue/protocol/peer";
+
+export type ProtocolStyle = 2 | 3;
+export type TaskKind = "agent" | "client" | "shell";
+
+export class Client {
+  readonly id: string;
+  style: ProtocolStyle = 3;
+  taskKinds: readonly TaskKind[] = ["agent", "shell"];
+  #peer: Peer | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  use(peer: Peer): void {
+    this.#peer = peer;
+  }
+
+  get isGone(): boolean {
+    return this.#peer === undefined || this.#peer.closed;
+  }
+
+  /** A call to the client. Rejects when the client is gone, answers with an error, or says something that cannot be read. */
+  async call<M extends ClientCallName>(method: M, params: ParamsInput<M>, { signal }: { signal?: AbortSignal } = {}): Promise<Result<M>> {
+    if (!this.#peer) throw new Error("the client is not connected");
+    const answer = await this.#peer.request(method, params, { signal });
+    return CLIENT_CALLS[method].result().parse(answer) as Result<M>;
+  }
+
+  /** A whole notification, serialised by the caller once for all clients. */
+  tell(text: string): void {
+    this.#peer?.sendText(text);
+  }
+
+  notify(method: string, params: object): void {
+    this.#peer?.notify(method, params);
+  }
+}

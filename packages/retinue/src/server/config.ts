@@ -1,0 +1,38 @@
+/** Where the runtime keeps things and what its limits are: environment first, then defaults. */
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface RuntimeConfig {
+  home: string;
+  tempFolder: string;
+  version: string;
+  env: Readonly<Record<string, string | undefined>>;
+  hookLimitMs: number;
+  maxDepth: number;
+  maxConcurrent: number;
+  /** What an ask does while nobody is attached: wait for somebody, or be denied with a reason. */
+  unattended: "wait" | "deny";
+  /** Seconds without a client and without work after which a session closes; 0 means at once. */
+  idleTimeoutSeconds: number;
+}
+
+export const VERSION = "0.1.0";
+
+export function runtimeConfig(env: Readonly<Record<string, string | undefined>>): RuntimeConfig {
+  return {
+    home: env.RETINUE_HOME || env.COPILOT_HOME || join(homedir(), ".retinue"),
+    tempFolder: tmpdir(),
+    version: VERSION,
+    env,
+    hookLimitMs: number(env.RETINUE_HOOK_TIMEOUT_MS, 60_000, 1, 3_600_000),
+    maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
+    maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
+    unattended: env.RETINUE_UNATTENDED === "deny" ? "deny" : "wait",
+    idleTimeoutSeconds: 0,
+  };
+}
+
+function number(text: string | undefined, otherwise: number, least: number, most: number): number {
+  const value = text === undefined || text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.floor(value))) : otherwise;
+}

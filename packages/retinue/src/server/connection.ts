@@ -1,0 +1,79 @@
+/**
+ * One connection of a client: handshake, tokens, and the way of every other call to its handler.
+ *
+ * Kept small on purpose: it answers the handshake before the rest of the runtime is loaded, so that a client is connected at once.
+ */
+import { Peer, type Transport } from "@retinue/protocol/peer";
+import { AppError } from "@retinue/protocol/errors";
+import { Client, type TaskKind } from "./client.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface ConnectionOptions {
+  version: string;
+  /** What clients of a TCP server must show. */
+  token?: string;
+  /** Loads the runtime; calls before that wait. */
+  load(): Promise<Runtime>;
+}
+
+const PROTOCOL_VERSION = 3;
+const TASK_KINDS: readonly TaskKind[] = ["agent", "shell", "client"];
+let nextClient = 1;
+
+/** Resolves when the connection is gone and its sessions are closed. */
+export function serveConnection(transport: Transport, options: ConnectionOptions): Promise<void> {
+  const client = new Client(`client-${nextClient++}`);
+  let isWelcome = options.token === undefined;
+  let isFirst = true;
+
+  return new Promise((resolve) => {
+    const peer = new Peer(
+      transport,
+      {
+        request(method, params, { signal }) {
+          const opensWithPing = isFirst && method === "ping";
+          isFirst = false;
+          if (method === "connect") return connect(params);
+          if (!isWelcome) return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
+          if (opensWithPing) client.style = 2; // Clients of protocol 2 know no `connect`: their first word is `ping`.
+          if (method === "ping") return ping(params);
+          if (method === "status.get") return Promise.resolve({ version: options.version, protocolVersion: PROTOCOL_VERSION });
+          return options.load().then((runtime) => runtime.call(method, params, { client, signal }));
+        },
+        closed() {
+          void options
+            .load()
+            .then((runtime) => runtime.leave(client))
+            .then(resolve, resolve);
+        },
+      },
+      { firstId: 1 },
+    );
+    client.use(peer);
+    void options.load().then(
+      (runtime) => runtime.enter(client),
+      () => undefined, // Every later call loads again and is told why it failed.
+    );
+  });
+
+  async function connect(params: unknown): Promise<object> {
+    const { token, supportedTaskKinds } = (typeof params === "object" && params !== null ? params : {}) as Record<string, unknown>;
+    if (options.token === undefined && typeof token === "string") {
+      throw new AppError("authentication_not_configured", "AUTHENTICATION_NOT_CONFIGURED");
+    }
+    if (options.token !== undefined && token !== options.token) throw new AppError("authentication_failed", "AUTHENTICATION_FAILED");
+    isWelcome = true;
+    client.style = 3;
+    client.taskKinds = Array.isArray(supportedTaskKinds) ? TASK_KINDS.filter((kind) => supportedTaskKinds.includes(kind)) : ["agent", "shell"];
+    return { ok: true, protocolVersion: PROTOCOL_VERSION, version: options.version, taskKinds: client.taskKinds };
+  }
+
+  async function ping(params: unknown): Promise<object> {
+    const message = typeof params === "object" && params !== null && "message" in params ? params.message : undefined;
+    return {
+      message: typeof message === "string" ? `pong: ${message}` : "pong",
+      timestamp: new Date().toISOString(),
+      protocolVersion: client.style,
+    };
+  }
+}

@@ -1,0 +1,49 @@
+/** The folder a session works in, and the repository around it, read from files: no git process is started. */
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { SessionContext } from "@retinue/protocol";
+
+export async function gitContext(cwd: string): Promise<SessionContext> {
+  const folder = resolve(cwd);
+  const gitRoot = await findRoot(folder);
+  if (gitRoot === undefined) return { cwd: folder };
+  const gitFolder = await gitFolderOf(gitRoot);
+  const [branch, repository] = await Promise.all([branchOf(gitFolder), repositoryOf(gitFolder)]);
+  return { cwd: folder, gitRoot, ...(branch ? { branch } : {}), ...(repository ? { repository } : {}) };
+}
+
+async function findRoot(folder: string): Promise<string | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    if (await exists(join(at, ".git"))) return at;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+/** In a worktree `.git` is a file that names the real folder. */
+async function gitFolderOf(root: string): Promise<string> {
+  const path = join(root, ".git");
+  const isFile = (await stat(path)).isFile();
+  const named = isFile ? /^gitdir: (.+)$/m.exec(await text(path))?.[1] : undefined;
+  return named === undefined ? path : resolve(root, named.trim());
+}
+
+async function branchOf(gitFolder: string): Promise<string | undefined> {
+  return /^ref: refs\/heads\/(.+)$/m.exec(await text(join(gitFolder, "HEAD")))?.[1]?.trim();
+}
+
+/** `owner/name` of the first remote. */
+async function repositoryOf(gitFolder: string): Promise<string | undefined> {
+  const url = /^\s*url = (.+)$/m.exec(await text(join(gitFolder, "config")))?.[1];
+  return url && /[/:]([^/:]+\/[^/]+?)(?:\.git)?\s*$/.exec(url)?.[1];
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function text(path: string): Promise<string> {
+  return await readFile(path, "utf8").catch(() => ""); // A repository without this file has nothing to say about it.
+}

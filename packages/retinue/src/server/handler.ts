@@ -1,0 +1,21 @@
+/** What answers the calls of clients: one function per method, by name. Parameters are parsed before they get here. */
+import type { Params, Result, ServerMethodName } from "@retinue/protocol";
+import type { Client } from "./client.ts";
+import type { HostedSession } from "./hosted-session.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface CallScope {
+  client: Client;
+  sessions: Sessions;
+  /** Aborted when the client takes its call back or is gone. */
+  signal: AbortSignal;
+}
+
+export type Handlers = {
+  [M in ServerMethodName]?: (params: Params<M>, scope: CallScope) => Result<M> | Promise<Result<M>>;
+};
+
+/** The open session that a call is about. */
+export function hosted({ sessionId }: { sessionId: string }, { sessions }: CallScope): HostedSession {
+  return sessions.get(sessionId);
+}

@@ -1,0 +1,145 @@
+/** Opening, driving and closing sessions. */
+import { AppError, type OpenedSession } from "@retinue/protocol";
+import type { Prompt } from "../../session/inbox.ts";
+import { notification } from "../../session/wording.ts";
+import type { SessionRecord } from "../../store/store.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+
+export const sessionHandlers: Handlers = {
+  "session.create": async (params, { client, sessions }) => opened(await sessions.create(client, params)),
+  "session.resume": async (params, { client, sessions }) => opened(await sessions.resume(client, params)),
+
+  "session.detach": async ({ sessionId }, { client, sessions }) => {
+    await sessions.leave(client, sessionId);
+    return { success: true };
+  },
+  "session.destroy": async ({ sessionId }, { client, sessions }) => ({ success: await sessions.leave(client, sessionId) }),
+  "session.delete": async ({ sessionId }, { sessions }) =>
+    (await sessions.delete(sessionId)) ? { success: true } : { success: false, error: `Session file not found for ${sessionId}` },
+  "session.shutdown": async ({ sessionId, type }, { sessions }) => {
+    await sessions.get(sessionId).close({ type });
+  },
+  "session.suspend": async (params, scope) => await hosted(params, scope).suspend(),
+
+  "session.send": (params, scope) => {
+    const target = hosted(params, scope);
+    const { sessionId: _, mode, prepend, traceparent: _t, tracestate: _s, wait: _w, ...message } = params;
+    return { messageId: enqueue(target, [message], { isImmediate: mode === "immediate", prepend })[0] ?? "" };
+  },
+  "session.sendMessages": (params, scope) => {
+    const { messages, mode, prepend, agentMode, requestHeaders, responseFormat } = params;
+    const all = messages.map((message) => ({ ...message, agentMode, requestHeaders, responseFormat }));
+    return { messageIds: enqueue(hosted(params, scope), all, { isImmediate: mode === "immediate", prepend }) };
+  },
+  "session.abort": async (params, scope) => {
+    await hosted(params, scope).abort(abortReason(params.reason));
+    return { success: true };
+  },
+  "session.interruptMainTurn": async (params, scope) => ({ interrupted: await hosted(params, scope).interrupt(params) }),
+  "session.cancelAllBackgroundAgents": async (params, scope) => {
+    const { tasks } = hosted(params, scope).tree;
+    const running = tasks.records.filter(({ mode, status }) => mode === "background" && (status === "running" || status === "idle"));
+    const ended = await Promise.all(running.map(({ id }) => tasks.cancel(id)));
+    return ended.filter(Boolean).length;
+  },
+  "session.sendSystemNotification": (params, scope) => {
+    const { session, runner } = hosted(params, scope);
+    session.inbox.add({
+      kind: "notice",
+      id: session.world.newId(),
+      content: notification(params.message),
+      cause: params.kind ?? { type: "unclassified" },
+    });
+    session.log.flush();
+    runner.wake();
+    return null;
+  },
+  "session.log": (params, scope) => {
+    const { session } = hosted(params, scope);
+    const { message, level = "info", type = "notification", ephemeral = false, url, tip } = params;
+    const more = { message, ...(url ? { url } : {}) };
+    const event =
+      level === "error"
+        ? session.append("session.error", { errorType: type, ...more }, { ephemeral })
+        : level === "warning"
+          ? session.append("session.warning", { warningType: type, ...more }, { ephemeral })
+          : session.append("session.info", { infoType: type, ...more, ...(tip ? { tip } : {}) }, { ephemeral });
+    session.log.flush();
+    return { eventId: event.id };
+  },
+
+  "session.getMessages": ({ sessionId }, { sessions }) => {
+    sessions.find(sessionId)?.session.log.flush();
+    const record = sessions.store.session(sessionId);
+    if (!record || record.parentId) throw new AppError("session_not_found", `Session not found: ${sessionId}`);
+    return { events: sessions.store.events(sessionId).map(({ json }) => JSON.parse(json)) };
+  },
+  "session.list": ({ filter }, { sessions }) => ({ sessions: sessions.store.sessions(filter).map(listing) }),
+  "session.getMetadata": ({ sessionId }, { sessions }) => {
+    const record = sessions.store.session(sessionId);
+    return record && !record.parentId ? { session: listing(record) } : {};
+  },
+  "session.getLastId": (_, { sessions }) => {
+    const [last] = sessions.store.sessions();
+    return last ? { sessionId: last.id } : {};
+  },
+  "session.getForeground": () => ({}),
+  "session.setForeground": () => ({
+    success: false,
+    error: "Not running in TUI+server mode - no foreground session change handler registered",
+  }),
+};
+
+export function listing(record: SessionRecord) {
+  const { id, cwd, gitRoot, repository, branch, name, summary, clientName, createdAt, updatedAt } = record;
+  return {
+    sessionId: id,
+    startTime: new Date(createdAt).toISOString(),
+    modifiedTime: new Date(updatedAt).toISOString(),
+    ...(summary ? { summary } : {}),
+    ...(name ? { name } : {}),
+    ...(clientName ? { clientName } : {}),
+    isRemote: false,
+    isDetached: false,
+    context: { cwd, ...(gitRoot ? { gitRoot } : {}), ...(repository ? { repository } : {}), ...(branch ? { branch } : {}) },
+  };
+}
+
+/** Stored before it is acknowledged; runs when the session has nothing else to do. */
+export function enqueue(
+  { session, runner }: HostedSession,
+  messages: readonly Omit<Prompt, "kind" | "id" | "messageId" | "isSteering">[],
+  { isImmediate = false, prepend = false, at }: { isImmediate?: boolean; prepend?: boolean; at?: number },
+): string[] {
+  const isSteering = isImmediate && runner.isRunning;
+  const ids = messages.map((message, index) => {
+    const messageId = session.world.newId();
+    const prompt: Prompt = { kind: "prompt", id: session.world.newId(), messageId, ...message, ...(isSteering ? { isSteering } : {}) };
+    session.inbox.add(prompt, at !== undefined ? { at: at + index } : prepend ? { at: index } : {});
+    return messageId;
+  });
+  session.announce("pending_messages.modified", {});
+  session.log.flush();
+  runner.wake();
+  return ids;
+}
+
+function opened({ id, session, tree }: HostedSession): OpenedSession {
+  return {
+    sessionId: id,
+    nativeSessionId: id,
+    startTime: session.state.startTime,
+    isRemote: false,
+    mode: session.state.mode,
+    workspacePath: session.place.folder,
+    capabilities: { ui: { elicitation: tree.participants.can("requestElicitation"), mcpApps: false, canvases: false }, extensions: false },
+    modelState: { modelId: session.state.model },
+  };
+}
+
+const ABORT_REASONS = ["user_initiated", "remote_command", "user_abort", "autopilot_credit_limit"] as const;
+
+function abortReason(reason: string | undefined): (typeof ABORT_REASONS)[number] {
+  return ABORT_REASONS.find((each) => each === reason) ?? "user_initiated";
+}

@@ -1,0 +1,186 @@
+/**
+ * A root session that is open in this process: its log, its agents, its clients, from opening to closing.
+ *
+ * Owns the life of the whole: what is opened here is closed here. Calls of clients on a session are in handlers/.
+ */
+import { AppError, type SessionConfig } from "@retinue/protocol";
+import { Runner } from "../loop/runner.ts";
+import { Stop } from "../loop/stop.ts";
+import { isEnded } from "../tasks/state.ts";
+import { notification, wasInterrupted } from "../session/wording.ts";
+import { createShells } from "../tools/shells.ts";
+import type { Shell, ShellService } from "../tools/tool.ts";
+import type { Client } from "./client.ts";
+import { Tree, type TreeOptions } from "./tree.ts";
+import { usageMetrics } from "./usage.ts";
+import { WorkingAgent } from "./working-agent.ts";
+
+export class HostedSession {
+  readonly tree: Tree;
+  readonly runner: Runner;
+  readonly shells: ShellService;
+  readonly #onClosed: () => void;
+  #closing: Promise<void> | undefined;
+  #stopListening: () => void;
+
+  constructor(options: TreeOptions & { onClosed: () => void }) {
+    this.#onClosed = options.onClosed;
+    this.tree = new Tree(options);
+    const { root } = this.tree;
+    this.shells = createShells({ sessionId: root.id, logFolder: this.tree.settings.outputFolder });
+    this.shells.onEnded((shell, { awaited }) => this.#onShellEnded(shell, awaited));
+    this.shells.onBackground(() => this.tree.tasksChanged());
+    const main = new WorkingAgent({ tree: this.tree, session: root, shells: this.shells, budget: options.config.budget });
+    this.runner = new Runner(main);
+    this.tree.useMain(main, this.runner);
+    this.#stopListening = root.log.listen((events) => {
+      this.tree.participants.tell(events);
+      this.tree.activity.follow(events);
+      for (const { type, sessionId, data } of events) if (type === "assistant.usage" || type === "tool.execution_complete") this.#count(type, sessionId, data);
+    });
+  }
+
+  get id(): string {
+    return this.tree.root.id;
+  }
+  get session() {
+    return this.tree.root;
+  }
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  join(client: Client, config: SessionConfig): void {
+    checkTools(config);
+    this.tree.participants.join(client, config);
+    this.tree.configure(config);
+    this.tree.asks.redeliver();
+  }
+
+  /** A client leaves. The last one to leave by its own will ends the session's work; one that was lost leaves it to be resumed. */
+  async leave(client: Client, { isLost }: { isLost: boolean }): Promise<void> {
+    if (!this.tree.participants.of(client)) return;
+    if (this.tree.participants.all.length > 1) {
+      this.tree.participants.leave(client);
+      this.tree.clientTasks.orphan(client);
+      this.tree.changed();
+      this.tree.asks.redeliver();
+      return;
+    }
+    await this.close({ isLost });
+    this.tree.participants.leave(client);
+  }
+
+  /** Stops everything in the session, sub-agents included, and forgets waiting prompts. */
+  async abort(reason: "user_initiated" | "remote_command" | "user_abort" | "autopilot_credit_limit" = "user_initiated"): Promise<void> {
+    const { root } = this.tree;
+    const isBusy = this.runner.isRunning || this.runner.owesIdle;
+    if (!isBusy) return;
+    root.inbox.clear();
+    root.append("abort", { reason });
+    const stopping = this.runner.stop(new Stop("abort", reason));
+    await Promise.all([...this.#runningAgents().map((id) => this.tree.tasks.cancel(id, reason)), this.#killBackgroundShells()]);
+    await stopping;
+    root.inbox.removeNotices(() => true);
+    this.runner.backgroundChanged();
+  }
+
+  /** Stops the main turn; background agents go on. */
+  async interrupt({ flushQueued = false }: { flushQueued?: boolean } = {}): Promise<boolean> {
+    if (!this.runner.isRunning) return false;
+    if (!flushQueued) this.session.inbox.clear();
+    return await this.runner.stop(new Stop("interrupt", "user_abort"));
+  }
+
+  async suspend(): Promise<void> {
+    await this.runner.stop(new Stop("suspend", "Session suspended"));
+    await this.tree.tasks.park();
+  }
+
+  /** Settles what a process left behind when nobody wants to go on with it: every started call gets its end. */
+  settleInterrupted(): void {
+    const { root } = this.tree;
+    for (const call of [...root.state.openCalls.values()]) {
+      root.append("tool.execution_complete", {
+        toolCallId: call.id,
+        turnId: call.turnId,
+        interactionId: call.interactionId,
+        success: false,
+        error: { message: "interrupted", code: "interrupted" },
+        modelText: wasInterrupted,
+        toolTelemetry: {},
+      });
+    }
+  }
+
+  /** Closes in order: stop, tell, write, release. A second call waits for the first. */
+  async close({ isLost = false, type = "routine" }: { isLost?: boolean; type?: "routine" | "error" } = {}): Promise<void> {
+    this.#closing ??= this.#close(isLost, type);
+    await this.#closing;
+  }
+
+  async #close(isLost: boolean, shutdownType: "routine" | "error"): Promise<void> {
+    const { root, tasks } = this.tree;
+    this.runner.close();
+    await this.runner.stop(new Stop("shutdown", "session closed"));
+    if (!isLost) await Promise.all(this.#runningAgents().map((id) => tasks.cancel(id, "session closed")));
+    await tasks.park();
+    await this.shells.closeAll();
+    await this.tree.close();
+    root.append("session.shutdown", { shutdownType, ...usageMetrics(this.tree).shutdown });
+    root.log.flush();
+    this.#stopListening();
+    this.#onClosed();
+  }
+
+  /** The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. */
+  storeFailed(error: AppError): void {
+    const { root, participants } = this.tree;
+    const data = { errorType: "storage", message: error.message };
+    const event = { type: "session.error", data, id: root.world.newId(), timestamp: new Date(root.world.now()).toISOString(), parentId: null, ephemeral: true as const };
+    participants.tell([{ ...event, type: "session.error", sessionId: root.id, json: JSON.stringify(event) }]);
+    if (this.runner.isRunning) void this.runner.stop(new Stop("abort", "store unavailable"));
+  }
+
+  #runningAgents(): string[] {
+    return this.tree.tasks.records.filter(({ status }) => !isEnded(status) && status === "running").map(({ id }) => id);
+  }
+
+  async #killBackgroundShells(): Promise<void> {
+    const running = this.shells.list().filter((shell) => !shell.detached && shell.status === "running");
+    await Promise.all(running.map((shell) => shell.kill()));
+  }
+
+  #onShellEnded(shell: Shell, isAwaited: boolean): void {
+    if (this.isClosing) return;
+    const { root } = this.tree;
+    if (shell.background && !isAwaited && shell.status === "completed") {
+      const exit = shell.exitCode ?? 0;
+      root.inbox.add({
+        kind: "notice",
+        id: root.world.newId(),
+        content: notification(`The shell ${shell.id} ("${shell.description}") has ended with exit code ${exit}. Read its output with read_bash.`),
+        cause: { type: "shell_completed", shellId: shell.id, exitCode: exit, description: shell.description },
+      });
+      this.runner.wake();
+    }
+    this.tree.tasksChanged();
+  }
+
+  /** What agents use counts for their budgets, whoever pays for it. */
+  #count(type: "assistant.usage" | "tool.execution_complete", sessionId: string, data: object): void {
+    const meter = (this.tree.children.agent(sessionId) ?? this.tree.main).meter;
+    if (type === "tool.execution_complete") meter.add({ toolCalls: 1 });
+    else {
+      const { inputTokens = 0, outputTokens = 0, cost = 0 } = data as { inputTokens?: number; outputTokens?: number; cost?: number };
+      meter.add({ tokens: inputTokens + outputTokens, cost });
+    }
+  }
+}
+
+/** Names that no provider would take are refused before anything is opened. */
+export function checkTools({ tools = [] }: SessionConfig): void {
+  for (const { name } of tools) {
+    if (!/^[A-Za-z0-9_-]+$/.test(name)) throw new AppError("invalid_params", `session construction failed: invalid tool name '${name}'`);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The runtime behind all connections: one store, one set of sessions, the table of handlers.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
+import { openCatalog } from "../models/catalog.ts";
+import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
+import { realWorld, type World } from "../world.ts";
+import type { Client } from "./client.ts";
+import type { RuntimeConfig } from "./config.ts";
+import type { CallScope } from "./handler.ts";
+import { handlers } from "./handlers/index.ts";
+import { type Lifecycle, Sessions, type SessionsOptions } from "./sessions.ts";
+
+export interface RuntimeOptions {
+  config: RuntimeConfig;
+  world?: World;
+  /** `--provider` of the command line. */
+  provider?: string;
+  clientToken?: string;
+  catalog?: SessionsOptions["catalog"];
+  /** ":memory:" in tests. */
+  storePath?: string;
+}
+
+export class Runtime {
+  readonly config: RuntimeConfig;
+  readonly sessions: Sessions;
+  readonly #store: SqliteStore;
+  readonly #clients = new Set<Client>();
+
+  constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
+    this.config = config;
+    this.#store = openStore(config, storePath);
+    this.sessions = new Sessions({
+      store: this.#store,
+      runtime: config,
+      world,
+      catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
+      onLifecycle: (change) => this.#tell(change),
+    });
+  }
+
+  enter(client: Client): void {
+    if (!client.isGone) this.#clients.add(client);
+  }
+
+  async leave(client: Client): Promise<void> {
+    this.#clients.delete(client);
+    await this.sessions.lost(client);
+  }
+
+  async call(method: string, params: unknown, { client, signal }: Omit<CallScope, "sessions">): Promise<unknown> {
+    if (method === "runtime.shutdown") {
+      await this.sessions.closeAll();
+      return null;
+    }
+    if (!isServerMethod(method)) throw new AppError("method_not_found", `Unhandled method ${method}`);
+    const handler = handlers[method] as ((params: object, scope: CallScope) => unknown) | undefined;
+    if (!handler) throw new AppError("method_not_found", `Unhandled method ${method}`);
+    return await handler(parseParams(method, params), { client, signal, sessions: this.sessions });
+  }
+
+  async close(): Promise<void> {
+    await this.sessions.closeAll({ isLost: true });
+    this.#store.close();
+  }
+
+  #tell(change: Lifecycle): void {
+    for (const client of this.#clients) client.notify("session.lifecycle", change);
+  }
+}
+
+function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")): SqliteStore {
+  try {
+    mkdirSync(home, { recursive: true });
+  } catch (error) {
+    throw new AppError("store_unavailable", `Cannot use the home folder ${home}: ${messageOf(error)}. Set RETINUE_HOME to a folder that can be written.`, { cause: error });
+  }
+  return openSqlite({ path: storePath });
+}

@@ -1,0 +1,85 @@
+/**
+ * The runtime as a server: on stdio for one client, or on a loopback TCP port for several.
+ *
+ * Owns listening and the end of the process. It loads the runtime after the transport is up, not before.
+ */
+import { createServer, type Server, type Socket } from "node:net";
+import { streamTransport } from "@retinue/protocol/stream";
+import { runtimeConfig } from "./config.ts";
+import { serveConnection } from "./connection.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface ServeOptions {
+  transport: "stdio" | { port: number; host?: string };
+  env: Readonly<Record<string, string | undefined>>;
+  provider?: string;
+  /** The variable that holds the client's token. */
+  authTokenEnv?: string;
+  /** Told when a TCP server listens. */
+  onListening?: (port: number) => void;
+}
+
+export interface Serving {
+  /** Resolves when a stdio client has gone, or after `close`. */
+  ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const config = runtimeConfig(options.env);
+  const load = loader(async () => {
+    const { Runtime } = await import("./runtime.ts");
+    const clientToken = options.authTokenEnv ? options.env[options.authTokenEnv] : undefined;
+    return new Runtime({ config, provider: options.provider, clientToken });
+  });
+  const connection = { version: config.version, load: load.get };
+  if (options.transport === "stdio") {
+    const ended = serveConnection(streamTransport(process.stdin, process.stdout), connection);
+    return { ended, close: load.close };
+  }
+  return await serveTcp(options, { ...connection, token: options.env.COPILOT_CONNECTION_TOKEN || undefined }, load.close);
+}
+
+async function serveTcp({ transport, onListening }: ServeOptions, connection: Parameters<typeof serveConnection>[1], closeRuntime: () => Promise<void>): Promise<Serving> {
+  const { port = 0, host = "127.0.0.1" } = transport === "stdio" ? { port: 0 } : transport;
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    void serveConnection(streamTransport(socket, socket), connection);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  if (address && typeof address === "object") onListening?.(address.port);
+  const ended = new Promise<void>((resolve) => server.once("close", resolve));
+  return {
+    ended,
+    async close() {
+      server.close();
+      await closeRuntime();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Loads once; a failure is not kept, so that the next call tries again. */
+function loader(open: () => Promise<Runtime>) {
+  let loading: Promise<Runtime> | undefined;
+  return {
+    get: (): Promise<Runtime> => {
+      loading ??= open().catch((error: unknown) => {
+        loading = undefined;
+        throw error;
+      });
+      return loading;
+    },
+    close: async (): Promise<void> => {
+      const runtime = await loading?.catch(() => undefined);
+      await runtime?.close();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * One session: a root session or the child session of a sub-agent. Its log, its state, its inbox.
+ *
+ * Owns the rule that an event is appended and folded in one step. What happens in a session is decided in loop/.
+ */
+import type { EventData, EventType } from "@retinue/protocol";
+import type { World } from "../world.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Log, LoggedEvent } from "./log.ts";
+import { SessionState } from "./state.ts";
+
+export interface SessionPlace {
+  workingDirectory: string;
+  /** The folder of the root session: plan.md, files/, checkpoints/. */
+  folder: string;
+}
+
+export class Session {
+  readonly id: string;
+  readonly parent: Session | undefined;
+  readonly log: Log;
+  readonly inbox: Inbox;
+  readonly state: SessionState;
+  readonly world: World;
+  readonly place: SessionPlace;
+  /** The call that started this child session. */
+  readonly parentCallId: string | undefined;
+
+  constructor(options: {
+    id: string;
+    log: Log;
+    inbox: Inbox;
+    world: World;
+    place: SessionPlace;
+    parent?: Session;
+    parentCallId?: string;
+    state?: SessionState;
+  }) {
+    this.id = options.id;
+    this.parent = options.parent;
+    this.parentCallId = options.parentCallId;
+    this.log = options.log;
+    this.inbox = options.inbox;
+    this.world = options.world;
+    this.place = options.place;
+    this.state = options.state ?? new SessionState();
+  }
+
+  get root(): Session {
+    return this.parent?.root ?? this;
+  }
+
+  get depth(): number {
+    return this.parent ? this.parent.depth + 1 : 0;
+  }
+
+  append<T extends EventType>(type: T, data: EventData<T>, options: { untagged?: boolean; ephemeral?: boolean } = {}): LoggedEvent {
+    const event = this.log.append(type, data, { sessionId: this.id, ...options });
+    this.state.apply(event);
+    return event;
+  }
+
+  /** An event of the session that nobody keeps, whatever its type. */
+  announce<T extends EventType>(type: T, data: EventData<T>): void {
+    this.append(type, data, { ephemeral: true });
+  }
+
+  /** On the root's stream without an agent id, as clients expect asks of sub-agents. */
+  appendAsk<T extends EventType>(type: T, data: EventData<T>): LoggedEvent {
+    return this.append(type, data, { untagged: true });
+  }
+}

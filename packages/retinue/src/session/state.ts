@@ -1,0 +1,277 @@
+/**
+ * What one session is now: a fold over its events, kept up to date as they are appended and rebuilt by replay.
+ *
+ * Owns the conversation as the model sees it, the calls that have no end yet, mode, model, title and usage. It decides nothing.
+ */
+import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
+import type { Message, UserPart } from "../models/provider.ts";
+import { UsageTotals } from "./usage.ts";
+import { compactedMessage, wasInterrupted } from "./wording.ts";
+
+export type Mode = "interactive" | "plan" | "autopilot";
+
+/** A call that was asked for by the model and has not ended; how far it came decides what a resumed session does with it. */
+export interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: unknown;
+  readonly turnId: string;
+  readonly interactionId: string;
+  isStarted: boolean;
+  permission?: { requestId: string; request: PermissionRequest; isDecided: boolean; isApproved: boolean };
+  external?: { requestId: string };
+}
+
+export class SessionState {
+  mode: Mode = "interactive";
+  model: string | undefined;
+  reasoningEffort: string | undefined;
+  title: string | undefined;
+  selectedAgent: string | undefined;
+  startTime: string | undefined;
+  /** The prompt that the present work follows from. */
+  interactionId: string | undefined;
+  originatingMessageId: string | undefined;
+  systemPrompt: string | undefined;
+  hasStarted = false;
+  userPrompts = 0;
+  readonly usage = new UsageTotals();
+  readonly openCalls = new Map<string, OpenCall>();
+  readonly filesModified = new Set<string>();
+  linesAdded = 0;
+  linesRemoved = 0;
+  checkpoints = 0;
+  /** The model has said that all is done; holds until the next prompt of the user. */
+  isTaskComplete = false;
+  lastAssistantText = "";
+  /** The model owes an answer: what was said last was not said by it. */
+  isModelDue = false;
+
+  #messages: Message[] = [];
+  /** What was said while calls were open follows their results: providers want each result right after its call. */
+  #afterResults: Message[] = [];
+  #compactionCut = 0;
+  #prompts: string[] = [];
+
+  /** The history for the model. Never with a call that has no result. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  /** What a request needs when calls were cut off and nothing has settled them. */
+  completeMessages(): readonly Message[] {
+    if (this.openCalls.size === 0) return this.#messages;
+    const missing = [...this.openCalls.keys()].map((callId): Message => ({ role: "tool", callId, text: wasInterrupted, failed: true }));
+    return [...this.#messages, ...missing];
+  }
+
+  apply(event: { type: EventType; data: object }): void {
+    this.usage.apply(event);
+    const fold = FOLDS[event.type] as ((state: SessionState, data: object) => void) | undefined;
+    fold?.(this, event.data);
+  }
+
+  onUserMessage(data: EventData<"user.message">): void {
+    this.interactionId = data.interactionId ?? this.interactionId;
+    if (data.source === undefined && data.delivery !== "steering") {
+      this.userPrompts++;
+      this.isTaskComplete = false;
+      this.originatingMessageId = data.messageId;
+      this.title ??= titleOf(data.content);
+    }
+    const text = data.transformedContent ?? data.content;
+    if (data.content !== "") this.#prompts.push(data.content);
+    this.#say(withImages(text, data.attachments));
+  }
+
+  onNotification(data: EventData<"system.notification">): void {
+    this.#say(data.content);
+  }
+
+  onAssistantMessage(data: EventData<"assistant.message">): void {
+    const calls = (data.toolRequests ?? []).map(({ toolCallId, name, arguments: args }) => ({
+      id: toolCallId,
+      name,
+      arguments: JSON.stringify(args ?? {}),
+    }));
+    this.#messages.push({
+      role: "assistant",
+      text: data.content,
+      calls,
+      ...(data.reasoningText || data.reasoningBlocks
+        ? {
+            reasoning: {
+              text: data.reasoningText,
+              ...(data.reasoningBlocks?.blocks
+                ? { blocks: { provider: data.reasoningBlocks.provider, items: data.reasoningBlocks.blocks } }
+                : {}),
+            },
+          }
+        : {}),
+    });
+    if (data.content !== "") this.lastAssistantText = data.content;
+    for (const request of data.toolRequests ?? []) {
+      this.openCalls.set(request.toolCallId, {
+        id: request.toolCallId,
+        name: request.name,
+        arguments: request.arguments ?? {},
+        turnId: data.turnId ?? "0",
+        interactionId: data.interactionId ?? "",
+        isStarted: false,
+      });
+    }
+    this.isModelDue = (data.toolRequests ?? []).length > 0;
+  }
+
+  onCallEnded(data: EventData<"tool.execution_complete">): void {
+    if (!this.openCalls.delete(data.toolCallId)) return;
+    if (data.error?.code === "rejected") this.isModelDue = false;
+    const text = data.modelText ?? (data.success ? (data.result?.content ?? "") : (data.error?.message ?? ""));
+    this.#messages.push({ role: "tool", callId: data.toolCallId, text, ...(data.success ? {} : { failed: true }) });
+    const parts = (data.result?.binaryResultsForLlm ?? []).flatMap((each): UserPart[] =>
+      each.type === "image" && "data" in each ? [{ type: "image", mimeType: each.mimeType, data: each.data }] : [],
+    );
+    if (parts.length > 0) {
+      this.#afterResults.push({ role: "user", content: [{ type: "text", text: "The image of the result above:" }, ...parts] });
+    }
+    if (this.openCalls.size === 0) this.#closeBatch();
+  }
+
+  onHookEnded(data: EventData<"hook.end">): void {
+    const context = contextOf(data.output);
+    if (context === undefined) return;
+    if (data.hookType === "sessionStart") {
+      // The host's words about the session stand before the first prompt.
+      this.#messages.splice(Math.max(0, this.#messages.length - 1), 0, { role: "user", content: context });
+    } else if (data.hookType === "preToolUse" || data.hookType === "postToolUseFailure") {
+      this.#say(context);
+    }
+  }
+
+  onCompactionStarted(): void {
+    this.#compactionCut = this.#messages.length;
+  }
+
+  onCompactionEnded(data: EventData<"session.compaction_complete">): void {
+    if (!data.success) return;
+    this.checkpoints = data.checkpointNumber ?? this.checkpoints;
+    const summary = compactedMessage(this.#prompts, data.summaryContent ?? "");
+    this.#messages = [{ role: "user", content: summary }, ...this.#messages.slice(this.#compactionCut)];
+    this.#compactionCut = 0;
+  }
+
+  onTruncated(data: EventData<"session.truncation">): void {
+    this.#messages = this.#messages.slice(data.messagesRemovedDuringTruncation);
+  }
+
+  onCleared(): void {
+    this.#messages = [];
+    this.#prompts = [];
+    this.openCalls.clear();
+  }
+
+  onCodeChanged(change: { files: readonly string[]; added: number; removed: number }): void {
+    for (const file of change.files) this.filesModified.add(file);
+    this.linesAdded += change.added;
+    this.linesRemoved += change.removed;
+  }
+
+  #say(content: string | UserPart[]): void {
+    const message: Message = { role: "user", content };
+    this.isModelDue = true;
+    if (this.openCalls.size > 0) this.#afterResults.push(message);
+    else this.#messages.push(message);
+  }
+
+  #closeBatch(): void {
+    this.#messages.push(...this.#afterResults);
+    this.#afterResults = [];
+  }
+}
+
+/** One entry per event that changes what a session is. */
+const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => void } = {
+  "session.start": (state, data) => {
+    state.startTime = data.startTime;
+    state.model = data.selectedModel ?? state.model;
+    state.reasoningEffort = data.reasoningEffort ?? state.reasoningEffort;
+  },
+  "session.model_change": (state, data) => {
+    state.model = data.newModel;
+    state.reasoningEffort = data.reasoningEffort ?? undefined;
+  },
+  "session.mode_changed": (state, data) => {
+    state.mode = data.newMode;
+  },
+  "session.title_changed": (state, data) => {
+    state.title = data.title;
+  },
+  "subagent.selected": (state, data) => {
+    state.selectedAgent = data.agentName;
+  },
+  "subagent.deselected": (state) => {
+    state.selectedAgent = undefined;
+  },
+  "system.message": (state, data) => {
+    state.systemPrompt = data.content;
+    state.hasStarted = true;
+  },
+  "user.message": (state, data) => state.onUserMessage(data),
+  "system.notification": (state, data) => state.onNotification(data),
+  "assistant.message": (state, data) => state.onAssistantMessage(data),
+  "tool.execution_start": (state, data) => {
+    const call = state.openCalls.get(data.toolCallId);
+    if (call) call.isStarted = true;
+  },
+  "permission.requested": (state, data) => {
+    const call = state.openCalls.get(data.permissionRequest.toolCallId ?? "");
+    if (call) call.permission = { requestId: data.requestId, request: data.permissionRequest, isDecided: false, isApproved: false };
+  },
+  "permission.completed": (state, data) => {
+    const permission = state.openCalls.get(data.toolCallId ?? "")?.permission;
+    if (!permission) return;
+    permission.isDecided = true;
+    permission.isApproved = data.result.kind.startsWith("approved");
+  },
+  "external_tool.requested": (state, data) => {
+    const call = state.openCalls.get(data.toolCallId);
+    if (call) call.external = { requestId: data.requestId };
+  },
+  "tool.execution_complete": (state, data) => state.onCallEnded(data),
+  abort: (state) => {
+    state.isModelDue = false;
+  },
+  "session.error": (state) => {
+    state.isModelDue = false;
+  },
+  "session.task_complete": (state, data) => {
+    state.isTaskComplete = data.success !== false;
+  },
+  "hook.end": (state, data) => state.onHookEnded(data),
+  "session.compaction_start": (state) => state.onCompactionStarted(),
+  "session.compaction_complete": (state, data) => state.onCompactionEnded(data),
+  "session.truncation": (state, data) => state.onTruncated(data),
+  "session.context_cleared": (state) => state.onCleared(),
+};
+
+/** The first line of the first prompt, short enough for a list. */
+function titleOf(prompt: string): string {
+  const [line = ""] = prompt.trim().split("\n", 1);
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+function contextOf(output: unknown): string | undefined {
+  if (typeof output !== "object" || output === null || !("additionalContext" in output)) return undefined;
+  const { additionalContext } = output;
+  return typeof additionalContext === "string" && additionalContext !== "" ? additionalContext : undefined;
+}
+
+function withImages(text: string, attachments: EventData<"user.message">["attachments"]): string | UserPart[] {
+  const images: UserPart[] = [];
+  for (const attachment of attachments ?? []) {
+    if (attachment.type === "blob" && attachment.data && attachment.mimeType.startsWith("image/")) {
+      images.push({ type: "image", mimeType: attachment.mimeType, data: attachment.data });
+    }
+  }
+  return images.length === 0 ? text : [{ type: "text", text }, ...images];
+}

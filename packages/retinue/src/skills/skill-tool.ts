@@ -1,0 +1,54 @@
+/** The `skill` tool: gives the text of a skill to the agent that asks for it. The words for the model are in skill-tool.md. */
+import { messageOf } from "@retinue/protocol";
+import * as z from "zod";
+import { CallRefused, defineTool, failure, success, type Tool } from "../tools/tool.ts";
+import type { SkillCatalog } from "./catalog.ts";
+import { invoked, type LoadedSkill, type Skill, skillContext } from "./skill.ts";
+import words from "./skill-tool.md";
+
+const MAX_LINE_CHARS = 300;
+const MAX_LISTED = 100;
+
+/** The list of skills is part of the description, so the tool is made anew when the catalog changes. */
+export function skillTool(skills: SkillCatalog): Tool {
+  return defineTool({
+    name: "skill",
+    description: `${words.trim()}\n\n${listed(skills.offered())}`,
+    input: z.object({ skill: z.string().describe("The name of the skill, as it is listed") }),
+    readOnly: true,
+    prepare: ({ skill: name }) => {
+      const skill = load(skills, name);
+      return {
+        run: async () =>
+          success(`Skill "${name}" is loaded. Its instructions follow.`, {
+            followUps: [skillContext(skill)],
+            events: [{ type: "skill.invoked", data: invoked(skill, "agent-invoked") }],
+          }),
+      };
+    },
+  });
+}
+
+function load(skills: SkillCatalog, name: string): LoadedSkill {
+  const offered = skills.offered().map((skill) => skill.name);
+  if (!offered.includes(name)) {
+    const error = `Skill not found: ${name}`;
+    throw new CallRefused(failure(`${error}. Skills that can be loaded: ${offered.join(", ") || "none"}.`, { error }));
+  }
+  try {
+    return skills.load(name);
+  } catch (error) {
+    // The file went or was broken since the catalog was read.
+    throw new CallRefused(failure(`Skill "${name}" cannot be read: ${messageOf(error)}`));
+  }
+}
+
+function listed(skills: readonly Skill[]): string {
+  if (skills.length === 0) return "There are no skills in this session.";
+  const lines = skills.slice(0, MAX_LISTED).map((skill) => {
+    const line = `- ${skill.name}: ${skill.description.replaceAll(/\s+/g, " ")}`;
+    return line.length <= MAX_LINE_CHARS ? line : `${line.slice(0, MAX_LINE_CHARS - 1)}…`;
+  });
+  const rest = skills.length - lines.length;
+  return ["Skills:", ...lines, ...(rest > 0 ? [`- and ${rest} more`] : [])].join("\n");
+}

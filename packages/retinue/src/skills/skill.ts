@@ -1,0 +1,87 @@
+/**
+ * One skill: a folder with a SKILL.md, whose text an agent gets when it needs it.
+ *
+ * Owns reading the file, within bounds, and the block in which the text reaches the model. Which skills there are is in catalog.ts.
+ */
+import { readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { AppError, type EventData, type SkillInfo } from "@retinue/protocol";
+import * as z from "zod";
+import { parseFrontMatter } from "../agents/front-matter.ts";
+
+export interface Skill {
+  name: string;
+  description: string;
+  source: SkillInfo["source"];
+  /** Of the SKILL.md. */
+  path: string;
+  allowedTools: readonly string[];
+  userInvocable: boolean;
+  /** true: only a person or an agent definition may load it. */
+  disableModelInvocation: boolean;
+  argumentHint?: string;
+}
+
+export interface LoadedSkill extends Skill {
+  content: string;
+}
+
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_CONTENT_CHARS = 100_000;
+
+const list = z.union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))]);
+const head = z.object({
+  name: z.string().trim().min(1).optional(),
+  description: z.string().default(""),
+  "allowed-tools": list.default([]),
+  "user-invocable": z.boolean().default(true),
+  "disable-model-invocation": z.boolean().default(false),
+  "argument-hint": z.string().optional(),
+});
+
+/** Reads a SKILL.md; the folder gives the name where the file does not. Throws with file and line. */
+export function readSkill(file: string, source: Skill["source"]): LoadedSkill {
+  const { size } = statSync(file);
+  if (size > MAX_FILE_BYTES) throw new AppError("invalid_params", `${file}:1: larger than ${MAX_FILE_BYTES} bytes`);
+  const { head: fields, body } = parseFrontMatter(readFileSync(file, "utf8"), head, file);
+  return {
+    name: fields.name ?? path.basename(path.dirname(file)),
+    description: fields.description,
+    source,
+    path: file,
+    allowedTools: fields["allowed-tools"],
+    userInvocable: fields["user-invocable"],
+    disableModelInvocation: fields["disable-model-invocation"],
+    argumentHint: fields["argument-hint"],
+    content: bounded(body, file),
+  };
+}
+
+/** What the model reads. Files that the skill speaks of lie under its base folder. */
+export function skillContext(skill: LoadedSkill): string {
+  const name = skill.name.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  return `<skill-context name="${name}">\nBase folder of this skill: ${path.dirname(skill.path)}\n\n${skill.content}\n</skill-context>`;
+}
+
+/** The data of `skill.invoked`. */
+export function invoked(
+  skill: LoadedSkill,
+  trigger: EventData<"skill.invoked">["trigger"],
+): EventData<"skill.invoked"> {
+  const { name, path: file, content, description, source, disableModelInvocation } = skill;
+  return {
+    name,
+    path: file,
+    content,
+    description,
+    source,
+    trigger,
+    allowedTools: [...skill.allowedTools],
+    disableModelInvocation,
+  };
+}
+
+function bounded(content: string, file: string): string {
+  if (content.length <= MAX_CONTENT_CHARS) return content;
+  return `${content.slice(0, MAX_CONTENT_CHARS)}\n\n[Cut after ${MAX_CONTENT_CHARS} characters. The rest is in ${file}.]`;
+}

@@ -1,0 +1,22 @@
+/**
+ * The one door to SQLite: Node's own module where it is usable without a flag, the same API from npm elsewhere.
+ *
+ * Both are synchronous. What is in a database is the business of whoever opens it.
+ */
+import { createRequire } from "node:module";
+import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
+
+export type Database = DatabaseSyncInstance;
+export type Statement = StatementSyncInstance;
+
+const require = createRequire(import.meta.url);
+
+export function openDatabase(path: string): Database {
+  const { DatabaseSync }: typeof import("@photostructure/sqlite") = require(sqliteModule());
+  return new DatabaseSync(path);
+}
+
+function sqliteModule(): string {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 13) ? "node:sqlite" : "@photostructure/sqlite";
+}

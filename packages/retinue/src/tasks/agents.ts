@@ -1,0 +1,423 @@
+/**
+ * The registry of sub-agents of one session tree: the one way to start them, their states, their results, their end.
+ *
+ * Owns task records, waiters, follow-up messages, promotion and cancellation by subtree. A record changes in the same transaction as the
+ * events that tell of it. How a child session is put together is the host's business (`AgentHost`).
+ */
+import { AppError, messageOf } from "@retinue/protocol";
+import type { AgentDefinition } from "../agents/definition.ts";
+import type { Agent } from "../loop/agent.ts";
+import type { RunEnd } from "../loop/drive.ts";
+import type { Runner } from "../loop/runner.ts";
+import { Stop } from "../loop/stop.ts";
+import type { Session } from "../session/session.ts";
+import { notification } from "../session/wording.ts";
+import { OverBudget } from "./budget.ts";
+import { type AgentRecord, recordKey } from "./record.ts";
+import { checkMove, isEnded, type TaskStatus } from "./state.ts";
+
+/** A child session at work. */
+export interface Child {
+  readonly session: Session;
+  readonly agent: Agent;
+  readonly runner: Runner;
+  /** Used by the run so far. */
+  used(): { toolCalls: number; tokens: number };
+  isOverBudget(): boolean;
+  /** Ends everything that belongs to the child: shells, MCP connections, timers. */
+  close(): Promise<void>;
+}
+
+export interface Spawn {
+  owner: Agent;
+  definition: AgentDefinition;
+  record: AgentRecord;
+}
+
+export interface AgentHost {
+  readonly root: Session;
+  /** Opens the child session: new, or from its log. */
+  openChild(record: AgentRecord): Promise<Child>;
+  /** The first prompt with all that stands before it: hook context, skills, inherited context. */
+  firstPrompt(child: Child, record: AgentRecord): Promise<string>;
+  /** The runner of the agent that owns a task, to wake it with a notice. */
+  ownerRunner(ownerId: string): Runner | undefined;
+  ownerSession(ownerId: string): Session | undefined;
+  changed(): void;
+}
+
+interface Task {
+  record: AgentRecord;
+  child: Child | undefined;
+  /** Settles when the present run has settled. */
+  run: Promise<void> | undefined;
+  /** Somebody waits for the result and needs no notice. */
+  waiting: number;
+  waiters: Set<() => void>;
+  stopReason: "timed_out" | "over_budget" | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export type Waited = { type: "turn" | "ended" | "promoted" | "timeout"; record: AgentRecord };
+
+export class AgentTasks {
+  readonly #host: AgentHost;
+  readonly #tasks = new Map<string, Task>();
+
+  constructor(host: AgentHost) {
+    this.#host = host;
+  }
+
+  get records(): readonly AgentRecord[] {
+    return [...this.#tasks.values()].map(({ record }) => record);
+  }
+
+  get(id: string): AgentRecord | undefined {
+    return this.#tasks.get(id)?.record;
+  }
+
+  child(id: string): Child | undefined {
+    return this.#tasks.get(id)?.child;
+  }
+
+  byCall(ownerId: string, callId: string): AgentRecord | undefined {
+    return this.records.find((record) => record.ownerId === ownerId && record.callId === callId);
+  }
+
+  /** Whether work goes on that nobody waits for in a call. */
+  hasBackground(ownerId: string): boolean {
+    return this.records.some((record) => record.ownerId === ownerId && record.mode === "background" && record.status === "running");
+  }
+
+  /** Takes over a record of an earlier process as it stands. */
+  adopt(record: AgentRecord): void {
+    this.#tasks.set(record.id, newTask(record));
+  }
+
+  /** Records the start, then works. Returns at once. */
+  async start(record: AgentRecord): Promise<void> {
+    const task = newTask(record);
+    this.#tasks.set(record.id, task);
+    this.#save(task);
+    this.#host.changed();
+    task.child = await this.#host.openChild(record);
+    this.#begin(task, () => this.#firstRun(task));
+  }
+
+  /** Goes on with a run that another process left. */
+  async continue(id: string): Promise<void> {
+    const task = this.#task(id);
+    task.child ??= await this.#host.openChild(task.record);
+    this.#begin(task, () => (this.#hasPrompt(task) ? this.#continuedRun(task) : this.#firstRun(task)));
+  }
+
+  /** A follow-up message; wakes an idle agent. */
+  async send(id: string, message: string, source: string): Promise<void> {
+    const task = this.#task(id);
+    if (isEnded(task.record.status)) throw new AppError("task_state", `Agent ${id} has ended (${task.record.status}) and takes no more messages. Start a new one.`);
+    if (!task.record.isMultiTurn && task.record.hasEnded) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
+    task.child ??= await this.#host.openChild(task.record);
+    const { inbox, world } = task.child.session;
+    inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: message, source });
+    task.record.prompt = message;
+    if (task.record.status === "running") {
+      this.#save(task);
+      return;
+    }
+    this.#move(task, "running");
+    this.#begin(task, () => this.#nextRun(task, message));
+  }
+
+  /** Waits for a new turn, the end, a promotion or the time limit, whichever comes first. */
+  async wait(id: string, { afterTurns, timeoutMs, signal, forPromotion = false }: { afterTurns: number; timeoutMs?: number; signal: AbortSignal; forPromotion?: boolean }): Promise<Waited> {
+    const task = this.#task(id);
+    task.waiting++;
+    const { record } = task;
+    const startedAs = record.mode;
+    let isTimeOver = false;
+    let wake: () => void = () => undefined;
+    const onAbort = () => wake();
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => ((isTimeOver = true), wake()), timeoutMs);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        if (isEnded(record.status)) return { type: "ended", record };
+        if (record.turns.length > afterTurns && record.status !== "running") return { type: "turn", record };
+        if (forPromotion && record.mode !== startedAs) return { type: "promoted", record };
+        if (isTimeOver) return { type: "timeout", record };
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          task.waiters.add(resolve);
+        });
+      }
+    } finally {
+      task.waiting--;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      this.#dropNotice(task);
+    }
+  }
+
+  promote(id: string): boolean {
+    const task = this.#tasks.get(id);
+    if (!task || task.record.status !== "running" || task.record.mode !== "sync") return false;
+    task.record.mode = "background";
+    this.#save(task);
+    this.#wake(task);
+    this.#host.changed();
+    return true;
+  }
+
+  /** Ends a task and everything below it. False when it had ended already. */
+  async cancel(id: string, reason = "cancelled"): Promise<boolean> {
+    const task = this.#tasks.get(id);
+    if (!task || isEnded(task.record.status)) return false;
+    const below = this.records.filter((record) => record.ownerId === id).map((record) => this.cancel(record.id, reason));
+    if (task.record.status === "idle") {
+      this.#end(task, "cancelled");
+      await task.child?.close();
+      task.child = undefined;
+      this.#wake(task);
+    } else {
+      await task.child?.runner.stop(new Stop("cancel", reason));
+      await task.run;
+      if (!isEnded(task.record.status)) this.#endCancelled(task); // It had not begun to run.
+    }
+    await Promise.all(below);
+    return true;
+  }
+
+  /** Sets running tasks aside for a later process, and closes the idle ones' resources. Nothing keeps running here. */
+  async park(): Promise<void> {
+    await Promise.all(
+      [...this.#tasks.values()].map(async (task) => {
+        clearTimeout(task.timer);
+        await task.child?.runner.stop(new Stop("shutdown", "session closed"));
+        await task.run;
+        await task.child?.close();
+        task.child = undefined;
+      }),
+    );
+  }
+
+  remove(id: string): boolean {
+    const task = this.#tasks.get(id);
+    if (!task || !isEnded(task.record.status)) return false;
+    this.#tasks.delete(id);
+    return true;
+  }
+
+  /** Resolves when no task runs. */
+  async settled(): Promise<void> {
+    for (;;) {
+      const running = [...this.#tasks.values()].filter(({ record }) => record.status === "running").map(({ run }) => run);
+      if (running.length === 0) return;
+      await Promise.all(running);
+    }
+  }
+
+  /** A task that will never be continued: its end is recorded now. */
+  lose(id: string, error: string): void {
+    const task = this.#task(id);
+    if (isEnded(task.record.status)) return;
+    this.#endFailed(task, error, "lost");
+  }
+
+  #begin(task: Task, work: () => Promise<void>): void {
+    const { maxSeconds } = task.record.budget;
+    if (maxSeconds !== undefined) {
+      task.timer = setTimeout(() => {
+        task.stopReason = "timed_out";
+        void task.child?.runner.stop(new Stop("cancel", "timed_out"));
+      }, maxSeconds * 1000);
+    }
+    task.record.activeSince = task.child?.session.world.now();
+    task.run = work()
+      .catch((error: unknown) => {
+        if (!isEnded(task.record.status)) this.#endFailed(task, messageOf(error));
+      })
+      .finally(() => {
+        clearTimeout(task.timer);
+        task.run = undefined;
+        this.#host.changed();
+      });
+  }
+
+  async #firstRun(task: Task): Promise<void> {
+    const child = task.child as Child;
+    const { inbox, world, root } = child.session;
+    const prompt = await this.#host.firstPrompt(child, task.record);
+    const source = `agent-${child.session.parent?.id ?? root.id}`;
+    inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt, displayPrompt: task.record.prompt, source });
+    child.runner.wake();
+    await this.#finish(task, await child.runner.ended());
+  }
+
+  async #continuedRun(task: Task): Promise<void> {
+    const child = task.child as Child;
+    child.runner.continuePending();
+    await this.#finish(task, await child.runner.ended());
+  }
+
+  async #nextRun(task: Task, message: string): Promise<void> {
+    const child = task.child as Child;
+    child.runner.wake();
+    await this.#finish(task, await child.runner.ended(), message);
+  }
+
+  #hasPrompt({ child }: Task): boolean {
+    return child !== undefined && (child.session.state.messages.length > 0 || !child.session.inbox.isEmpty);
+  }
+
+  async #finish(task: Task, end: RunEnd | undefined, message?: string): Promise<void> {
+    const { record } = task;
+    if (end?.type === "stopped" && end.stop.isParked) return;
+    await this.#settleChildren(task, end);
+    if (end?.type === "stopped" || end === undefined) this.#endStopped(task, end?.text ?? "");
+    else if (end.type === "failed") this.#endFailed(task, end.error, undefined, end.text);
+    else if (end.text.trim() === "") this.#endFailed(task, "The agent ended without an answer.");
+    else if (task.child?.isOverBudget()) this.#endFailed(task, new OverBudget("wrapped up").message, "over_budget", end.text);
+    else this.#answer(task, end.text, message);
+    if (isEnded(record.status)) {
+      await task.child?.close();
+      task.child = undefined;
+    }
+    this.#notifyOwner(task);
+    this.#wake(task);
+  }
+
+  /** Work that the child started and did not wait for is handed over to the one above, or ends with the child. */
+  async #settleChildren(task: Task, end: RunEnd | undefined): Promise<void> {
+    const own = this.records.filter((record) => record.ownerId === task.record.id && record.status === "running");
+    if (end?.type === "completed") await Promise.all(own.map(({ id }) => this.#tasks.get(id)?.run));
+    else await Promise.all(own.map(({ id }) => this.cancel(id, "parent ended")));
+  }
+
+  #answer(task: Task, response: string, message: string | undefined): void {
+    const { record } = task;
+    record.turns.push({ ...(message === undefined ? {} : { message }), response });
+    this.#pauseClock(task);
+    if (!record.hasEnded) {
+      record.hasEnded = true;
+      task.child?.session.append("subagent.completed", this.#ended(task));
+    }
+    this.#move(task, record.isMultiTurn ? "idle" : "completed");
+  }
+
+  #endStopped(task: Task, text: string): void {
+    if (task.stopReason === "timed_out") this.#endFailed(task, `The agent was stopped after ${task.record.budget.maxSeconds} s.`, "timed_out", text);
+    else this.#endCancelled(task);
+  }
+
+  #endCancelled(task: Task): void {
+    this.#pauseClock(task);
+    if (!task.record.hasEnded) {
+      task.record.hasEnded = true;
+      this.#session(task)?.append("subagent.completed", { ...this.#ended(task), cancelled: true });
+    }
+    this.#end(task, "cancelled");
+  }
+
+  #endFailed(task: Task, error: string, reason?: AgentRecord["reason"], partial?: string): void {
+    const { record } = task;
+    this.#pauseClock(task);
+    record.error = error;
+    if (reason) record.reason = reason;
+    if (partial) record.turns.push({ response: partial });
+    if (!record.hasEnded) {
+      record.hasEnded = true;
+      this.#session(task)?.append("subagent.failed", { ...this.#ended(task), error, ...(reason ? { reason } : {}) });
+    }
+    if (record.status === "idle") this.#move(task, "running");
+    this.#end(task, "failed");
+    this.#wake(task);
+  }
+
+  #end(task: Task, status: TaskStatus): void {
+    task.record.completedAt = this.#host.root.world.now();
+    this.#move(task, status);
+  }
+
+  #move(task: Task, to: TaskStatus): void {
+    const { record } = task;
+    checkMove(record.id, record.status, to);
+    record.status = to;
+    if (to === "idle") record.idleSince = this.#host.root.world.now();
+    else record.idleSince = undefined;
+    this.#save(task);
+    this.#host.changed();
+  }
+
+  #pauseClock({ record }: Task): void {
+    if (record.activeSince !== undefined) record.activeMs += this.#host.root.world.now() - record.activeSince;
+    record.activeSince = undefined;
+  }
+
+  #ended({ record, child }: Task) {
+    const used = child?.used() ?? { toolCalls: 0, tokens: 0 };
+    return {
+      toolCallId: record.callId,
+      agentName: record.agentType,
+      agentDisplayName: record.displayName,
+      model: record.model,
+      firstDispatchedModel: record.model,
+      ...(record.modelSelectionSource ? { modelSelectionSource: record.modelSelectionSource } : {}),
+      totalToolCalls: used.toolCalls,
+      totalTokens: used.tokens,
+      durationMs: record.activeMs,
+    };
+  }
+
+  /** The session to tell an end in: the child's own, or the owner's when the child never opened. */
+  #session(task: Task): Pick<Session, "append"> | undefined {
+    const { log } = this.#host.root;
+    return task.child?.session ?? { append: (type, data) => log.append(type, data, { sessionId: task.record.id }) };
+  }
+
+  /** A background agent's news reach the one who started it once: not when somebody is waiting for them in a call. */
+  #notifyOwner(task: Task): void {
+    const { record } = task;
+    if (record.mode !== "background" || task.waiting > 0 || record.status === "cancelled") return;
+    const owner = this.#host.ownerSession(record.ownerId);
+    if (!owner) return;
+    const about = { agentId: record.id, agentType: record.agentType, displayName: record.name, description: record.description };
+    const isIdle = record.status === "idle";
+    const status = record.status === "failed" ? "failed" : "completed";
+    const words = isIdle
+      ? `The background agent "${record.name}" has answered and is idle. Read its answer with read_agent, agent_id "${record.id}".`
+      : `The background agent "${record.name}" has ${status === "failed" ? `failed: ${record.error}` : "completed"}. Read its result with read_agent, agent_id "${record.id}".`;
+    owner.inbox.add({
+      kind: "notice",
+      id: owner.world.newId(),
+      content: notification(words),
+      cause: isIdle ? { type: "agent_idle", ...about } : { type: "agent_completed", ...about, status },
+    });
+    this.#host.ownerRunner(record.ownerId)?.wake();
+  }
+
+  #dropNotice({ record }: Task): void {
+    const owner = this.#host.ownerSession(record.ownerId);
+    owner?.inbox.removeNotices(({ cause }) => (cause.type === "agent_idle" || cause.type === "agent_completed") && cause.agentId === record.id);
+  }
+
+  #wake(task: Task): void {
+    const waiters = [...task.waiters];
+    task.waiters.clear();
+    for (const wake of waiters) wake();
+  }
+
+  #save({ record }: Task): void {
+    this.#host.root.log.put("task", recordKey(record), JSON.stringify(record));
+  }
+
+  #task(id: string): Task {
+    const task = this.#tasks.get(id);
+    if (!task) throw new AppError("task_state", `Agent not found: ${id}`);
+    return task;
+  }
+}
+
+function newTask(record: AgentRecord): Task {
+  return { record, child: undefined, run: undefined, waiting: 0, waiters: new Set(), stopReason: undefined, timer: undefined };
+}

@@ -1,0 +1,84 @@
+/**
+ * What an agent may use in one run, and what happens near the end of it: a nudge, one turn to wrap up, then the end.
+ *
+ * What a sub-agent uses counts for every agent above it.
+ */
+import type { Budget } from "@retinue/protocol";
+
+export interface Used {
+  turns: number;
+  tokens: number;
+  toolCalls: number;
+  cost: number;
+}
+
+export class OverBudget extends Error {
+  override readonly name = "OverBudget";
+  constructor(what: string) {
+    super(`The budget is used up: ${what}`);
+  }
+}
+
+const NUDGE_AT = 0.8;
+
+export class Meter {
+  readonly #budget: Budget;
+  readonly #above: Meter | undefined;
+  readonly #used: Used = { turns: 0, tokens: 0, toolCalls: 0, cost: 0 };
+  #isNudged = false;
+  #isWrapping = false;
+
+  constructor(budget: Budget, above?: Meter) {
+    this.#budget = budget;
+    this.#above = above;
+  }
+
+  get used(): Readonly<Used> {
+    return this.#used;
+  }
+
+  /** The last turn was the one to wrap up in: what came of it is a partial result. */
+  get isSpent(): boolean {
+    return this.#isWrapping || this.#above?.isSpent === true;
+  }
+
+  add(used: Partial<Used>): void {
+    this.#used.turns += used.turns ?? 0;
+    this.#used.tokens += used.tokens ?? 0;
+    this.#used.toolCalls += used.toolCalls ?? 0;
+    this.#used.cost += used.cost ?? 0;
+    // Turns are an agent's own; tokens, calls and money are everybody's above.
+    this.#above?.add({ ...used, turns: 0 });
+  }
+
+  /** Before a turn: nothing, words for the model, or the end. */
+  check(): string | undefined {
+    const above = this.#above?.check();
+    const { what, share } = this.#fullest();
+    if (share >= 1) {
+      if (this.#isWrapping) throw new OverBudget(what);
+      this.#isWrapping = true;
+      return `The budget is used up (${what}). This is the last turn: call no more tools, and answer now with what you have.`;
+    }
+    if (share >= NUDGE_AT && !this.#isNudged) {
+      this.#isNudged = true;
+      return `Most of the budget is used (${what}). Come to an end soon.`;
+    }
+    return above;
+  }
+
+  #fullest(): { what: string; share: number } {
+    const { maxTurns, maxTokens, maxToolCalls, maxCost } = this.#budget;
+    const shares = [
+      share("turns", this.#used.turns, maxTurns),
+      share("tokens", this.#used.tokens, maxTokens),
+      share("tool calls", this.#used.toolCalls, maxToolCalls),
+      share("cost", this.#used.cost, maxCost),
+    ];
+    return shares.reduce((most, each) => (each.share > most.share ? each : most), { what: "", share: 0 });
+  }
+}
+
+function share(name: string, used: number, limit: number | undefined): { what: string; share: number } {
+  return limit === undefined ? { what: "", share: 0 } : { what: `${used} of ${limit} ${name}`, share: limit === 0 ? 1 : used / limit };
+}

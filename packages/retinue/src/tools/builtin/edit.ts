@@ -1,0 +1,98 @@
+/** Replaces one piece of text, which must be in the file exactly once. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { messageOf } from "@retinue/protocol";
+import * as z from "zod";
+import { countChanges, unifiedDiff } from "../diff.ts";
+import { linkTarget, resolvePath } from "../file-path.ts";
+import { CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
+import description from "./edit.md";
+
+const MAX_LINES_NAMED = 20;
+
+const input = z.object({
+  path: z.string().describe("The file to change."),
+  old_str: z.string().optional().describe("The text to replace, exactly as it is in the file."),
+  new_str: z.string().optional().describe("The text to put there; absent: nothing."),
+});
+type Input = z.output<typeof input>;
+
+export const editTool = (): Tool =>
+  defineTool({
+    name: "edit",
+    description,
+    input,
+    readOnly: false,
+    prepare(args, context) {
+      const file = resolvePath(args.path, context.workingDirectory);
+      const { before, after } = edited(file, args);
+      return {
+        permission: {
+          kind: "write",
+          toolCallId: context.callId,
+          intention: "Edit file",
+          fileName: file,
+          resolvedPath: linkTarget(file),
+          diff: unifiedDiff({ path: file, before, after }),
+          newFileContents: after,
+          canOfferSessionApproval: true,
+        },
+        run: async () => write(file, args),
+      };
+    },
+  });
+
+/** Reads again and does not wait in between: another edit of the same file may have run since this one was prepared. */
+function write(file: string, args: Input): Outcome {
+  const { before, after } = edited(file, args);
+  writeFileSync(file, after);
+  const { removed, added } = countChanges(before, after);
+  return success(`Edited ${file} (lines removed: ${removed}, added: ${added}).`, {
+    detail: unifiedDiff({ path: file, before, after }),
+  });
+}
+
+function edited(file: string, { old_str: old = "", new_str: fresh = "" }: Input): { before: string; after: string } {
+  const before = readText(file);
+  if (old === "" && before === "") return { before, after: fresh };
+  if (old === "") throw refused("No match found", `old_str is empty, but ${file} is not. Name the text to replace.`);
+  const [wanted, replacement] = inLineBreaksOf(before, old, fresh);
+  const at = before.indexOf(wanted);
+  if (at < 0)
+    throw refused("No match found", `old_str is not in ${file}. View the file, and copy the text exactly as it is.`);
+  if (before.indexOf(wanted, at + 1) >= 0)
+    throw refused("Multiple matches found", severalMatches(file, before, wanted));
+  return { before, after: before.slice(0, at) + replacement + before.slice(at + wanted.length) };
+}
+
+function readText(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    throw new CallRefused(failure(messageOf(error)));
+  }
+  const text = bytes.toString("utf8");
+  if (Buffer.from(text).equals(bytes)) return text;
+  throw new CallRefused(failure(`${file} is not a UTF-8 text file; an edit would damage it.`));
+}
+
+/** Models write \n; a file with \r\n keeps its own. */
+function inLineBreaksOf(text: string, old: string, fresh: string): [string, string] {
+  if (text.includes(old) || !text.includes("\r\n")) return [old, fresh];
+  const convert = (part: string) => part.replace(/\r?\n/g, "\r\n");
+  return [convert(old), convert(fresh)];
+}
+
+function severalMatches(file: string, text: string, wanted: string): string {
+  const lines: number[] = [];
+  let line = 1;
+  let from = 0;
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+    for (; from < at; from++) if (text[from] === "\n") line++;
+    lines.push(line);
+  }
+  const named = lines.slice(0, MAX_LINES_NAMED).join(", ") + (lines.length > MAX_LINES_NAMED ? ", …" : "");
+  return `old_str is in ${file} ${lines.length} times, at lines ${named}. Add text around it until it is unique.`;
+}
+
+const refused = (error: string, text: string) => new CallRefused(failure(text, { error }));

@@ -1,0 +1,104 @@
+/** Searches file contents with ripgrep. */
+import * as z from "zod";
+import { resolvePath } from "../file-path.ts";
+import { boundOutput, type OutputLimit } from "../output.ts";
+import { ripgrep } from "../ripgrep.ts";
+import { listOf, readPermission, searchPaths } from "../search-paths.ts";
+import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
+import description from "./grep.md";
+
+/** A line of a packed file can have a million characters. */
+const MAX_COLUMNS = 2000;
+
+const count = () => z.int().min(0).optional();
+
+const input = z.object({
+  pattern: z.string().describe("Regular expression."),
+  paths: searchPaths,
+  path: z.string().optional().describe("The same as paths, for one."),
+  output_mode: z.enum(["content", "files_with_matches", "count"]).optional().describe("What to give back."),
+  glob: z.string().min(1).optional().describe("Only files that this matches."),
+  type: z.string().min(1).optional().describe("Only files of this type."),
+  "-i": z.boolean().optional().describe("Ignore case."),
+  "-A": count().describe("Lines after a match."),
+  "-B": count().describe("Lines before a match."),
+  "-C": count().describe("Lines around a match."),
+  "-n": z.boolean().optional().describe("Line numbers."),
+  head_limit: z.int().min(1).optional().describe("At most so many lines."),
+  multiline: z.boolean().optional().describe("Match over line breaks."),
+});
+type Input = z.output<typeof input>;
+
+export const grepTool = (limit: OutputLimit = {}): Tool =>
+  defineTool({
+    name: "grep",
+    description,
+    input,
+    readOnly: true,
+    prepare(args, context) {
+      const paths = listOf(args.paths ?? args.path);
+      return {
+        permission: readPermission(paths, { ...context, what: "Search in directory" }),
+        run: () => grep(args, paths, { context, limit }),
+      };
+    },
+  });
+
+async function grep(
+  args: Input,
+  paths: readonly string[],
+  { context, limit }: { context: CallContext; limit: OutputLimit },
+): Promise<Outcome> {
+  const { workingDirectory, tempFolder, signal } = context;
+  const { lines, error, isCut } = await ripgrep({
+    args: [
+      ...options(args),
+      "--",
+      args.pattern,
+      ...paths.map((each) => (each.startsWith("~") ? resolvePath(each, workingDirectory) : each)),
+    ],
+    cwd: workingDirectory,
+    glob: args.glob,
+    maxLines: args.head_limit,
+    tempFolder,
+    signal,
+  });
+  if (lines.length === 0) return error === "" ? success("No matches found.") : failure(error);
+  const notes = [isCut ? `[only the first ${lines.length} lines are shown]` : "", error].filter((note) => note !== "");
+  const { text } = boundOutput([...lines, ...notes].join("\n"), {
+    maxBytes: limit.maxBytes,
+    tempFolder: limit.folder ?? tempFolder,
+    name: "grep",
+  });
+  return success(text);
+}
+
+function options(args: Input): string[] {
+  const general = [
+    ...(args["-i"] ? ["--ignore-case"] : []),
+    ...(args.multiline ? ["--multiline", "--multiline-dotall"] : []),
+    ...(args.type === undefined ? [] : [`--type=${args.type}`]),
+    "--with-filename",
+  ];
+  switch (args.output_mode) {
+    case "content":
+      return [...general, ...contentOptions(args)];
+    case "count":
+      return [...general, "--count"];
+    default:
+      return [...general, "--files-with-matches"];
+  }
+}
+
+function contentOptions(args: Input): string[] {
+  const around = (["-A", "-B", "-C"] as const).flatMap((flag) =>
+    args[flag] === undefined ? [] : [`${flag}${args[flag]}`],
+  );
+  return [
+    "--no-heading",
+    `--max-columns=${MAX_COLUMNS}`,
+    "--max-columns-preview",
+    args["-n"] === false ? "--no-line-number" : "--line-number",
+    ...around,
+  ];
+}

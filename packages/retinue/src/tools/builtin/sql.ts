@@ -1,0 +1,83 @@
+/** Runs SQL on the session's own database, and says when the todos changed. */
+import { messageOf } from "@retinue/protocol";
+import * as z from "zod";
+import { boundOutput, type OutputLimit } from "../output.ts";
+import { MAX_ROWS, runStatements, type SqlResult, withSessionDatabase } from "../session-database.ts";
+import { type SqlStatement, splitStatements } from "../sql-statements.ts";
+import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
+import description from "./sql.md";
+
+const input = z.object({
+  description: z.string().optional().describe("What it is for, in a few words."),
+  query: z.string().describe("One or more SQL statements."),
+});
+
+export const sqlTool = (limit: OutputLimit = {}): Tool =>
+  defineTool({
+    name: "sql",
+    description,
+    input,
+    readOnly: false,
+    prepare: ({ query }, context) => ({ run: async () => sql(query, { context, limit }) }),
+  });
+
+function sql(query: string, { context, limit }: { context: CallContext; limit: OutputLimit }): Outcome {
+  const statements = splitStatements(query);
+  if (statements.length === 0) return sqlError("there is no statement in the query");
+  let results: SqlResult[];
+  try {
+    results = withSessionDatabase(context.sessionFolder, (db) => runStatements(db, statements));
+  } catch (error) {
+    return sqlError(messageOf(error));
+  }
+  if (statements.some(changesTodos)) context.announce("session.todos_changed", {});
+  const parts = statements.flatMap((statement, index) => {
+    const result = results[index];
+    return result ? [describeResult(result, statement)] : [];
+  });
+  const { text } = boundOutput(parts.join("\n\n"), {
+    maxBytes: limit.maxBytes,
+    tempFolder: limit.folder ?? context.tempFolder,
+    name: "sql",
+  });
+  return success(text, { detail: `SQL: ${query}\n\n${text}` });
+}
+
+const sqlError = (message: string) => failure(`SQL Error: ${message}`, { error: `Error: ${message}` });
+
+const READS = new Set(["SELECT", "EXPLAIN", "PRAGMA", "VALUES"]);
+const isRead = ({ verb, text }: SqlStatement) =>
+  READS.has(verb) || (verb === "WITH" && !/\b(insert|update|delete|replace)\b/i.test(text));
+const changesTodos = (statement: SqlStatement) => !isRead(statement) && /\btodo(s|_deps)\b/i.test(statement.text);
+
+function describeResult(result: SqlResult, statement: SqlStatement): string {
+  if (result.rows.length > 0) return describeRows(result);
+  if (isRead(statement)) return "0 row(s) returned.";
+  switch (statement.verb) {
+    case "INSERT":
+    case "REPLACE":
+      return `${result.changes} row(s) inserted. Last inserted row ID: ${result.lastId}.`;
+    case "UPDATE":
+      return `${result.changes} row(s) updated.`;
+    case "DELETE":
+      return `${result.changes} row(s) deleted.`;
+    case "WITH":
+      return `${result.changes} row(s) changed.`;
+    default:
+      return `Done: ${statement.verb}.`;
+  }
+}
+
+function describeRows({ rows, isCut }: SqlResult): string {
+  const columns = Object.keys(rows[0] ?? {});
+  const line = (cells: readonly unknown[]) => `| ${cells.map(cell).join(" | ")} |`;
+  const table = [line(columns), line(columns.map(() => "---")), ...rows.map((row) => line(Object.values(row)))];
+  const note = isCut ? `\n\n[only the first ${MAX_ROWS} rows are shown]` : "";
+  return `${rows.length} row(s) returned:\n\n${table.join("\n")}${note}`;
+}
+
+function cell(value: unknown): string {
+  if (value === null) return "NULL";
+  if (value instanceof Uint8Array) return `<${value.length} bytes>`;
+  return String(value).replaceAll("|", "\\|").replace(/\r?\n/g, "<br>");
+}

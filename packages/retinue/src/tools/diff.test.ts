@@ -1,0 +1,83 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { contextDiff, countChanges, unifiedDiff } from "./diff.ts";
+
+const folder = mkdtempSync(path.join(tmpdir(), "diff-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Real git applies our diff to `before`. */
+function applied(before: string, after: string): string {
+  const file = path.join(folder, "f");
+  writeFileSync(file, before);
+  const diff = unifiedDiff({ path: "f", before, after });
+  if (!diff.includes("@@")) return before;
+  execFileSync("git", ["apply", "--unidiff-zero", "--whitespace=nowarn", "-"], { cwd: folder, input: diff });
+  return readFileSync(file, "utf8");
+}
+
+test("a changed line has three lines of context", () => {
+  const before = ["a", "b", "c", "d", "e", "f", "g", "h", ""].join("\n");
+  expect(unifiedDiff({ path: "/x/f.txt", before, after: before.replace("e", "E") })).toBe(
+    [
+      "diff --git a/x/f.txt b/x/f.txt",
+      "--- a/x/f.txt",
+      "+++ b/x/f.txt",
+      "@@ -2,7 +2,7 @@",
+      " b",
+      " c",
+      " d",
+      "-e",
+      "+E",
+      " f",
+      " g",
+      " h",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("a new file starts at nothing", () => {
+  expect(unifiedDiff({ path: "/n", after: "one\ntwo\n" })).toBe(
+    "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+one\n+two\n",
+  );
+});
+
+test("a missing line break at the end is part of the change", () => {
+  expect(unifiedDiff({ path: "/n", before: "a", after: "a\n" })).toContain("-a\n\\ No newline at end of file\n+a\n");
+});
+
+test("changes far apart are two hunks, changes close together are one", () => {
+  const lines = Array.from({ length: 30 }, (_, i) => `line ${i}\n`);
+  const change = (...at: number[]) => lines.map((line, i) => (at.includes(i) ? "changed\n" : line)).join("");
+  const hunks = (after: string) => unifiedDiff({ path: "f", before: lines.join(""), after }).match(/^@@/gm)?.length;
+  expect([hunks(change(5, 20)), hunks(change(5, 10))]).toEqual([2, 1]);
+});
+
+test("git applies any diff of ours", { skip: spawnSync("git", ["--version"]).status !== 0 }, () => {
+  const text = fc
+    .array(fc.constantFrom("a", "b", "c", "", " d", "\te"), { maxLength: 12 })
+    .chain((lines) => fc.boolean().map((ends) => lines.join("\n") + (ends && lines.length > 0 ? "\n" : "")));
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      // git calls a file that becomes empty a deleted one.
+      fc.pre(before !== "" && after !== "");
+      expect(applied(before, after)).toBe(after);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("two large texts with nothing in common are one replaced block", () => {
+  const before = Array.from({ length: 100_000 }, (_, i) => `a${i}`).join("\n");
+  const after = Array.from({ length: 100_000 }, (_, i) => `b${i}`).join("\n");
+  expect(countChanges(before, after)).toEqual({ removed: 100_000, added: 100_000 });
+  expect(unifiedDiff({ path: "f", before, after }).split("\n").length).toBeLessThan(5010);
+});
+
+test("a part of a file is shown with its line numbers", () => {
+  expect(contextDiff("/f", ["x", "y"], 7)).toContain("@@ -7,2 +7,2 @@\n x\n y\n");
+});

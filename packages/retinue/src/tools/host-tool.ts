@@ -1,0 +1,52 @@
+/**
+ * A tool of the host program. Its arguments are not checked here, and it runs there: `call` takes them across.
+ */
+import { AppError } from "@retinue/protocol";
+import type { CallContext, Outcome, Tool } from "./tool.ts";
+
+/** As a host declares it. */
+export interface HostToolSpec {
+  name: string;
+  description?: string;
+  parameters?: Readonly<Record<string, unknown>>;
+  /** Takes the place of the built-in tool of this name. */
+  overridesBuiltInTool?: boolean;
+  skipPermission?: boolean;
+  isTerminal?: boolean;
+}
+
+export interface HostTool extends Tool {
+  readonly source: "host";
+  readonly overridesBuiltInTool: boolean;
+}
+
+const NAME = /^[A-Za-z0-9_-]+$/;
+const NO_PARAMETERS = { type: "object", properties: {} };
+
+export function hostTool(
+  spec: HostToolSpec,
+  call: (args: unknown, context: CallContext) => Promise<Outcome>,
+): HostTool {
+  if (!NAME.test(spec.name)) {
+    throw new AppError(
+      "invalid_params",
+      `Invalid tool name "${spec.name}": only letters, digits, "_" and "-" are allowed`,
+    );
+  }
+  const description = spec.description ?? "";
+  return {
+    name: spec.name,
+    description,
+    parameters: spec.parameters ?? NO_PARAMETERS,
+    source: "host",
+    readOnly: false,
+    isTerminal: spec.isTerminal ?? false,
+    overridesBuiltInTool: spec.overridesBuiltInTool ?? false,
+    prepare: (args, context) => ({
+      permission: spec.skipPermission
+        ? undefined
+        : { kind: "custom-tool", toolCallId: context.callId, toolName: spec.name, toolDescription: description, args },
+      run: () => call(args, context),
+    }),
+  };
+}

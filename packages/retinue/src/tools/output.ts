@@ -1,0 +1,70 @@
+/**
+ * The one place where output for the model is bounded: what does not fit is kept in a file, and the text names it.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+export const DEFAULT_MAX_BYTES = 50 * 1024;
+const HEAD_CHARS = 4000;
+const TAIL_CHARS = 1000;
+
+export interface OutputLimit {
+  maxBytes?: number;
+  /** Where cut output is kept; else the temp folder of the call. */
+  folder?: string;
+}
+
+export interface BoundedOutput {
+  text: string;
+  /** Set when something was cut: the file that has all of it. */
+  file?: string;
+}
+
+export interface BoundOptions {
+  maxBytes?: number;
+  tempFolder: string;
+  /** The beginning of the file's name. */
+  name: string;
+  /** A file that has the output already, and how much that is; then no other is made. */
+  saved?: { file: string; bytes: number };
+}
+
+export function boundOutput(
+  text: string,
+  { maxBytes = DEFAULT_MAX_BYTES, tempFolder, name, saved }: BoundOptions,
+): BoundedOutput {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxBytes) return { text };
+  const file = saved?.file ?? keep(text, tempFolder, name);
+  return { text: tooLarge(text, Math.max(bytes, saved?.bytes ?? 0), file), file };
+}
+
+/** `106.3 KB` */
+export function sizeOf(bytes: number): string {
+  const kilobytes = bytes / 1024;
+  return kilobytes < 1024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1024).toFixed(1)} MB`;
+}
+
+function keep(text: string, folder: string, name: string): string {
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `${name}-output-${randomUUID()}.txt`);
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
+
+function tooLarge(text: string, bytes: number, file: string): string {
+  return [
+    `Output too large to read at once (${sizeOf(bytes)}). Saved to: ${file}`,
+    "Search it with grep, or read a part of it with view and view_range. It begins with:",
+    "",
+    whole(text.slice(0, HEAD_CHARS)),
+    "",
+    "[…] and ends with:",
+    "",
+    whole(text.slice(-TAIL_CHARS)),
+  ].join("\n");
+}
+
+/** A cut may fall between the two halves of a character. */
+const whole = (text: string) => text.replace(/^[\udc00-\udfff]/, "").replace(/[\ud800-\udbff]$/, "");

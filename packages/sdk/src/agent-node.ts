@@ -1,0 +1,157 @@
+/**
+ * What the agent tree is made of, and the questions one asks of it.
+ *
+ * Owns the shape only; how events change it is in agent-tree.ts.
+ */
+
+/** The id of the main agent's node. Sub-agents have the id that their events carry as `agentId`. */
+export const MAIN = "main";
+
+export type AgentStatus = "running" | "idle" | "completed" | "failed" | "cancelled";
+
+export interface Ask {
+  readonly id: string;
+  readonly kind: "permission" | "question" | "form" | "plan" | "host-tool";
+  readonly text: string;
+  readonly toolCallId: string | undefined;
+  readonly since: number;
+}
+
+export interface NodeUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly cost: number;
+  readonly turns: number;
+  readonly calls: number;
+}
+
+export interface AgentNode {
+  readonly id: string;
+  readonly parentId: string | null;
+  /** Names from the main agent down to this one; empty for the main agent. */
+  readonly path: readonly string[];
+  readonly depth: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly childSessionId: string | undefined;
+  /** The `task` call that started this agent. */
+  readonly toolCallId: string | undefined;
+  readonly mode: "sync" | "background";
+  readonly model: string | undefined;
+  readonly status: AgentStatus;
+  readonly error: string | undefined;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly startedAt: number }[];
+  readonly asks: readonly Ask[];
+  readonly usage: NodeUsage;
+  /** What it said or intended last. */
+  readonly latest: string | undefined;
+  /** Whether its last message asked for calls. */
+  readonly hasCalls: boolean;
+  /** Whether it runs again after its first end, because somebody sent it a message. */
+  readonly followUp: boolean;
+  readonly children: readonly string[];
+}
+
+export interface AgentTree {
+  readonly nodes: Readonly<Record<string, AgentNode>>;
+  /** Which agent made a call: permission and host-tool events name only the call. */
+  readonly callers: Readonly<Record<string, string>>;
+}
+
+export type WaitReason =
+  | { readonly kind: Ask["kind"]; readonly text: string; readonly since: number }
+  | { readonly kind: "sub-agent"; readonly text: string; readonly since: number }
+  | { readonly kind: "tool"; readonly text: string; readonly since: number };
+
+const NO_USAGE: NodeUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cost: 0,
+  turns: 0,
+  calls: 0,
+};
+
+export function newNode(id: string): AgentNode {
+  return {
+    id,
+    parentId: null,
+    path: [],
+    depth: 0,
+    name: id === MAIN ? "main" : "agent",
+    displayName: id === MAIN ? "main" : "agent",
+    description: "",
+    childSessionId: undefined,
+    toolCallId: undefined,
+    mode: "sync",
+    model: undefined,
+    status: id === MAIN ? "idle" : "running",
+    error: undefined,
+    startedAt: undefined,
+    endedAt: undefined,
+    calls: [],
+    asks: [],
+    usage: NO_USAGE,
+    latest: undefined,
+    hasCalls: false,
+    followUp: false,
+    children: [],
+  };
+}
+
+export function emptyTree(): AgentTree {
+  return { nodes: { [MAIN]: newNode(MAIN) }, callers: {} };
+}
+
+export function mainNode(tree: AgentTree): AgentNode {
+  return tree.nodes[MAIN] ?? newNode(MAIN);
+}
+
+export function childrenOf(tree: AgentTree, node: AgentNode): AgentNode[] {
+  return node.children.flatMap((id) => tree.nodes[id] ?? []);
+}
+
+/** Every node, parents before children, in the order in which they started. */
+export function walk(tree: AgentTree, node: AgentNode = mainNode(tree)): AgentNode[] {
+  return [node, ...childrenOf(tree, node).flatMap((child) => walk(tree, child))];
+}
+
+/** All asks that nobody has answered yet, with the agent that asks. */
+export function openAsks(tree: AgentTree): { node: AgentNode; ask: Ask }[] {
+  return Object.values(tree.nodes).flatMap((node) => node.asks.map((ask) => ({ node, ask })));
+}
+
+/** What a running agent waits for; undefined when it is not running, or when only the model works. */
+export function waitReason(tree: AgentTree, node: AgentNode): WaitReason | undefined {
+  const [ask] = node.asks;
+  if (ask) return { kind: ask.kind, text: ask.text, since: ask.since };
+  if (node.status !== "running") return undefined;
+  const [call] = node.calls;
+  if (!call) return undefined;
+  const child = childrenOf(tree, node).find((sub) => sub.toolCallId === call.id);
+  if (child) return { kind: "sub-agent", text: child.displayName, since: call.startedAt };
+  return { kind: "tool", text: call.name, since: call.startedAt };
+}
+
+/** The usage of an agent and everything below it. */
+export function totalUsage(tree: AgentTree, node: AgentNode = mainNode(tree)): NodeUsage {
+  return walk(tree, node).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+}
+
+export function addUsage(a: NodeUsage, b: Partial<NodeUsage>): NodeUsage {
+  return {
+    inputTokens: a.inputTokens + (b.inputTokens ?? 0),
+    outputTokens: a.outputTokens + (b.outputTokens ?? 0),
+    cacheReadTokens: a.cacheReadTokens + (b.cacheReadTokens ?? 0),
+    cacheWriteTokens: a.cacheWriteTokens + (b.cacheWriteTokens ?? 0),
+    cost: a.cost + (b.cost ?? 0),
+    turns: a.turns + (b.turns ?? 0),
+    calls: a.calls + (b.calls ?? 0),
+  };
+}

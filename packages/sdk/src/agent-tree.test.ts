@@ -1,0 +1,229 @@
+import { readFileSync } from "node:fs";
+import type { EventData, EventType, SessionEvent } from "@retinue/protocol";
+import { describe, expect, test } from "vitest";
+import { type AgentTree, emptyTree, mainNode, openAsks, totalUsage, waitReason, walk } from "./agent-node.ts";
+import { foldTree, treeOf } from "./agent-tree.ts";
+import { renderTree } from "./tree-text.ts";
+
+/** Events as a runtime sent them. */
+function recorded(name: string): SessionEvent[] {
+  return JSON.parse(readFileSync(new URL(`./fixtures/${name}.json`, import.meta.url), "utf8"));
+}
+
+let clock = 0;
+function event<Type extends EventType>(type: Type, data: EventData<Type>, agentId?: string): SessionEvent {
+  clock += 1000;
+  const timestamp = new Date(clock).toISOString();
+  return { type, data, id: String(clock), timestamp, parentId: null, ...(agentId ? { agentId } : {}) } as SessionEvent;
+}
+const started = (agentId: string, more: Partial<EventData<"subagent.started">> = {}) =>
+  event(
+    "subagent.started",
+    { toolCallId: `call-${agentId}`, agentName: agentId, agentDisplayName: agentId, agentDescription: "", ...more },
+    agentId,
+  );
+const ended = (agentId: string, more: Partial<EventData<"subagent.completed">> = {}) =>
+  event(
+    "subagent.completed",
+    { toolCallId: `call-${agentId}`, agentName: agentId, agentDisplayName: agentId, ...more },
+    agentId,
+  );
+const shape = (tree: AgentTree) => walk(tree).map(({ path, status }) => `/${path.join("/")} ${status}`);
+
+describe("recorded sessions", () => {
+  test("nested and parallel sub-agents have their place, and what they reached survives the session's end", () => {
+    expect(shape(treeOf(recorded("depth-parallel")))).toEqual([
+      "/ idle",
+      "/Research Agent completed",
+      "/Research Agent completed",
+      "/Research Agent completed",
+      "/n1 completed",
+      "/n1/n2 completed",
+      "/n1/n2/n3 completed",
+      "/n1/n2/n3/n4 completed",
+      "/o completed",
+      "/o/i completed",
+    ]);
+  });
+
+  test("a sub-agent that is sent a second message runs again and ends again", () => {
+    const events = recorded("multi-turn");
+    const [id = ""] = events.flatMap(({ type, agentId }) => (type === "subagent.started" && agentId ? [agentId] : []));
+    const statuses: string[] = [];
+    events.reduce((tree, next) => {
+      const folded = foldTree(tree, next);
+      const status = folded.nodes[id]?.status;
+      if (status && status !== statuses.at(-1)) statuses.push(status);
+      return folded;
+    }, emptyTree());
+    expect(statuses.filter((status) => status === "running")).toHaveLength(2);
+    expect(statuses.at(-1)).toBe("completed");
+  });
+
+  test("failures keep their reason, and usage counts for the agent that caused it", () => {
+    const failed = walk(treeOf(recorded("failures"))).filter(({ status }) => status === "failed");
+    expect(failed.map(({ error }) => error)).toEqual(["400 sub model refused", "400 sub model refused"]);
+    const tree = treeOf(recorded("multi-turn"));
+    const [main, child] = walk(tree);
+    expect([main?.usage.inputTokens, child?.usage.inputTokens]).toEqual([800, 200]);
+    expect(totalUsage(tree).inputTokens).toBe(1000);
+  });
+
+  test("folding in pieces is folding at once", () => {
+    const events = recorded("depth-parallel");
+    for (const at of [0, 17, 60, events.length]) {
+      expect(treeOf(events.slice(at), treeOf(events.slice(0, at)))).toEqual(treeOf(events));
+    }
+  });
+});
+
+describe("order", () => {
+  test("an agent that is heard before its start gets its place when the start comes", () => {
+    const early = treeOf([
+      event("tool.execution_start", { toolCallId: "t", toolName: "grep" }, "grandchild"),
+      started("grandchild", { parentId: "child" }),
+    ]);
+    expect(shape(early)).toEqual(["/ idle", "/agent running", "/agent/grandchild running"]);
+    const tree = foldTree(early, started("child"));
+    expect(shape(tree)).toEqual(["/ idle", "/child running", "/child/grandchild running"]);
+    expect(tree.nodes.grandchild).toMatchObject({ depth: 2, calls: [{ name: "grep" }] });
+  });
+
+  test("an end that comes before its start stands", () => {
+    const start = started("a");
+    const tree = treeOf([event("user.message", { content: "p" }, "a"), ended("a"), start]);
+    expect(tree.nodes.a?.status).toBe("completed");
+  });
+
+  test("an end without a start, and an event of a later version, change nothing", () => {
+    const future = { ...event("session.idle", {}), type: "agent.teleported" } as unknown as SessionEvent;
+    expect(treeOf([future])).toEqual(emptyTree());
+    expect(shape(treeOf([ended("ghost")]))).toEqual(["/ idle"]);
+  });
+
+  test("a nested agent without a parent id is placed under the agent that made the call", () => {
+    const spawn = event("tool.execution_start", { toolCallId: "call-b", toolName: "task" }, "a");
+    expect(shape(treeOf([started("a"), spawn, started("b")]))).toEqual(["/ idle", "/a running", "/a/b running"]);
+  });
+});
+
+describe("asks", () => {
+  const permission = (requestId: string, toolCallId: string, agentId?: string) =>
+    event("permission.requested", {
+      requestId,
+      permissionRequest: { kind: "read", toolCallId, path: "/etc/hosts", intention: "" },
+      ...(agentId ? { agentId } : {}),
+    });
+
+  test("an ask belongs to the agent that its event names", () => {
+    const tree = treeOf([started("a"), permission("r", "t", "a")]);
+    expect(openAsks(tree).map(({ node, ask }) => [node.id, ask.kind, ask.text])).toEqual([
+      ["a", "permission", "read /etc/hosts"],
+    ]);
+  });
+
+  test("an ask that names only its call belongs to the caller, whichever comes first", () => {
+    const call = event("tool.execution_start", { toolCallId: "t", toolName: "view" }, "a");
+    for (const events of [
+      [started("a"), call, permission("r", "t")],
+      [started("a"), permission("r", "t"), call],
+    ]) {
+      expect(openAsks(treeOf(events)).map(({ node }) => node.id)).toEqual(["a"]);
+    }
+  });
+
+  test.each(["permission.completed", "external_tool.completed", "user_input.completed"] as const)(
+    "%s closes it",
+    (type) => {
+      const asked = [started("a"), permission("r", "t", "a")];
+      const data = { requestId: "r", result: { kind: "approved" as const } };
+      expect(openAsks(treeOf([...asked, event(type, data)]))).toEqual([]);
+      expect(openAsks(treeOf([...asked, event(type, { ...data, requestId: "other" })]))).toHaveLength(1);
+    },
+  );
+
+  test("an agent waits for an ask first, then for its sub-agent, then for its tool, else for nothing", () => {
+    const spawn = event("tool.execution_start", { toolCallId: "call-b", toolName: "task" }, "a");
+    let tree = treeOf([started("a"), event("user.message", { content: "p" }, "a")]);
+    const reason = () => {
+      const node = tree.nodes.a;
+      return node && waitReason(tree, node)?.kind;
+    };
+    expect(reason()).toBeUndefined();
+    tree = foldTree(tree, spawn);
+    expect(reason()).toBe("tool");
+    tree = foldTree(tree, started("b", { parentId: "a" }));
+    expect(reason()).toBe("sub-agent");
+    tree = foldTree(tree, permission("r", "x", "a"));
+    expect(reason()).toBe("permission");
+    tree = foldTree(tree, ended("a"));
+    expect(reason()).toBeUndefined();
+  });
+
+  test("an abort and an idle leave no call and no ask of the main agent open", () => {
+    const busy = [event("tool.execution_start", { toolCallId: "t", toolName: "bash" }), permission("r", "t")];
+    for (const last of [event("abort", { reason: "user_initiated" }), event("session.idle", {})]) {
+      expect(mainNode(treeOf([...busy, last]))).toMatchObject({ calls: [], asks: [] });
+    }
+  });
+
+  test("a shutdown ends what still ran", () => {
+    const shutdown = event("session.shutdown", {
+      shutdownType: "routine",
+      sessionStartTime: 0,
+      totalApiDurationMs: 0,
+      codeChanges: { linesAdded: 0, linesRemoved: 0, filesModified: [] },
+      modelMetrics: {},
+    });
+    expect(shape(treeOf([started("a"), started("b"), ended("b"), shutdown]))).toEqual([
+      "/ idle",
+      "/a cancelled",
+      "/b completed",
+    ]);
+  });
+});
+
+describe("text", () => {
+  const tree = () => {
+    clock = 0;
+    return treeOf([
+      event("session.start", {
+        sessionId: "s",
+        version: 1,
+        producer: "p",
+        copilotVersion: "",
+        startTime: "",
+      }),
+      event("assistant.turn_start", { turnId: "0" }),
+      event("assistant.usage", { model: "m", inputTokens: 12_345, outputTokens: 67 }),
+      event("tool.execution_start", { toolCallId: "call-a", toolName: "task" }),
+      started("a", { agentDisplayName: "Reader" }),
+      event("tool.execution_start", { toolCallId: "t", toolName: "bash" }, "a"),
+      event("permission.requested", {
+        requestId: "r",
+        permissionRequest: { kind: "read", toolCallId: "t", path: "/x\n\u001b[31m", intention: "" },
+      }),
+      started("b", { executionMode: "background" }),
+      event("subagent.failed", { toolCallId: "call-b", agentName: "b", agentDisplayName: "b", error: "no model" }, "b"),
+    ]);
+  };
+
+  test("one line per agent, with what it waits for, times and usage", () => {
+    expect(renderTree(tree(), { now: 20_000 })).toBe(
+      [
+        "● main  waits for sub-agent: Reader · 19.0s · 1 turn · 2 calls · 12.3k in, 67 out",
+        "├─ ◌ Reader (a)  waits for permission: read /x [31m · 15.0s · 1 call",
+        "└─ ✗ b &  failed: no model · 1.0s",
+      ].join("\n"),
+    );
+  });
+
+  test("lines are cut to a width, and colours are only added", () => {
+    const plain = renderTree(tree(), { now: 20_000, width: 40 });
+    expect(plain.split("\n").every((line) => line.length <= 40)).toBe(true);
+    const colored = renderTree(tree(), { now: 20_000, width: 40, color: true });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
+    expect(colored.replaceAll(/\u001b\[\d+m/g, "")).toBe(plain);
+    expect(colored).not.toBe(plain);
+  });
+});

@@ -1,0 +1,320 @@
+/**
+ * The agent tree: a pure fold over a session's events. Screens, the command line and the SDK draw the same tree because
+ * they run the same fold.
+ *
+ * Owns what a node is and how an event changes it. Drawing is in tree-text.ts. Events may come late or out of order
+ * (sub-agent events travel on their own path), so nothing here assumes nesting: an event for an agent that is not known
+ * yet makes its node.
+ */
+import type { SessionEvent } from "@retinue/protocol";
+import {
+  type AgentNode,
+  type AgentTree,
+  type Ask,
+  addUsage,
+  emptyTree,
+  MAIN,
+  type NodeUsage,
+  newNode,
+  openAsks,
+} from "./agent-node.ts";
+
+export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
+  const id = event.agentId ?? MAIN;
+  const at = Date.parse(event.timestamp);
+  switch (event.type) {
+    case "session.start":
+      return change(tree, MAIN, { startedAt: at, model: event.data.selectedModel });
+    case "subagent.started":
+      return start(tree, event, at);
+    case "subagent.configured":
+      return change(tree, id, { model: event.data.model });
+    case "subagent.completed":
+      return end(tree, event, event.data.cancelled ? "cancelled" : "completed", at);
+    case "subagent.failed":
+      return end(tree, event, "failed", at, event.data.error);
+    case "user.message":
+      return begin(tree, id, at);
+    case "assistant.turn_start":
+      return count(begin(tree, id, at), id, { turns: 1 });
+    case "assistant.intent":
+      return event.data.intent ? change(tree, id, { latest: event.data.intent }) : tree;
+    case "assistant.message":
+      return said(tree, id, event.data.content, (event.data.toolRequests?.length ?? 0) > 0);
+    case "assistant.usage":
+      return count(tree, id, usageOf(event.data));
+    case "assistant.turn_end":
+      return settleFollowUp(tree, id, at);
+    case "tool.execution_start":
+      return startCall(tree, id, { id: event.data.toolCallId, name: event.data.toolName, startedAt: at });
+    case "tool.execution_complete":
+      return endCall(tree, id, event.data.toolCallId);
+    case "permission.requested":
+      return event.data.resolvedByHook ? tree : ask(tree, askerOf(event), permissionAsk(event.data, at));
+    case "external_tool.requested":
+      return ask(tree, askerOf(event), {
+        id: event.data.requestId,
+        kind: "host-tool",
+        text: event.data.toolName,
+        toolCallId: event.data.toolCallId,
+        since: at,
+      });
+    case "user_input.requested":
+      return ask(
+        tree,
+        askerOf(event),
+        textAsk("question", event.data.requestId, event.data.question, event.data.toolCallId, at),
+      );
+    case "elicitation.requested":
+      return ask(
+        tree,
+        askerOf(event),
+        textAsk("form", event.data.requestId, event.data.message, event.data.toolCallId, at),
+      );
+    case "exit_plan_mode.requested":
+      return ask(tree, event.agentId, textAsk("plan", event.data.requestId, event.data.summary, undefined, at));
+    case "permission.completed":
+    case "external_tool.completed":
+    case "user_input.completed":
+    case "elicitation.completed":
+    case "exit_plan_mode.completed":
+      return answered(tree, event.data.requestId);
+    case "system.notification":
+      return notified(tree, event.data.kind, at);
+    case "session.model_change":
+      return change(tree, id, { model: event.data.newModel });
+    case "session.error":
+      return change(tree, id, { error: event.data.message });
+    case "abort":
+      return aborted(tree, id, at);
+    case "session.idle":
+      return rest(tree, at);
+    case "session.shutdown":
+      return shutDown(tree, at);
+    default:
+      return tree;
+  }
+}
+
+/** The fold of a whole log. */
+export function treeOf(events: Iterable<SessionEvent>, tree: AgentTree = emptyTree()): AgentTree {
+  let folded = tree;
+  for (const event of events) folded = foldTree(folded, event);
+  return folded;
+}
+
+type Started = Extract<SessionEvent, { type: "subagent.started" }>;
+type Ended = Extract<SessionEvent, { type: "subagent.completed" | "subagent.failed" }>;
+type PermissionData = Extract<SessionEvent, { type: "permission.requested" }>["data"];
+type UsageData = Extract<SessionEvent, { type: "assistant.usage" }>["data"];
+type NotificationKind = Extract<SessionEvent, { type: "system.notification" }>["data"]["kind"];
+
+function start(tree: AgentTree, event: Started, at: number): AgentTree {
+  const { data } = event;
+  const id = event.agentId ?? data.remoteSessionId ?? data.toolCallId;
+  const parentId = data.parentId ?? tree.callers[data.toolCallId] ?? MAIN;
+  const known = tree.nodes[id];
+  const node: AgentNode = {
+    ...(known ?? newNode(id)),
+    parentId,
+    name: data.agentName,
+    displayName: data.agentDisplayName || data.agentName,
+    description: data.agentDescription ?? "",
+    childSessionId: data.remoteSessionId ?? id,
+    toolCallId: data.toolCallId,
+    mode: data.executionMode === "background" ? "background" : "sync",
+    model: data.model ?? known?.model,
+    status: known && isOver(known) ? known.status : "running",
+    startedAt: at,
+  };
+  return place(put(tree, node), node);
+}
+
+/** Puts a node under its parent, and works out path and depth of the node and of what hangs below it. */
+function place(tree: AgentTree, node: AgentNode): AgentTree {
+  const parentId = node.parentId ?? MAIN;
+  const withParent = tree.nodes[parentId] ? tree : known(tree, newNode(parentId));
+  const parent = withParent.nodes[parentId] ?? newNode(parentId);
+  const children = parent.children.includes(node.id) ? parent.children : [...parent.children, node.id];
+  const next = put(withParent, { ...parent, children });
+  return repath(parentId === MAIN ? next : leaveMain(next, node.id), node.id, parent);
+}
+
+/** An agent that was heard before its start hung under the main agent. */
+function leaveMain(tree: AgentTree, id: string): AgentTree {
+  const main = tree.nodes[MAIN];
+  if (!main?.children.includes(id)) return tree;
+  return put(tree, { ...main, children: main.children.filter((child) => child !== id) });
+}
+
+function repath(tree: AgentTree, id: string, parent: AgentNode): AgentTree {
+  const node = tree.nodes[id];
+  if (!node) return tree;
+  const placed = { ...node, depth: parent.depth + 1, path: [...parent.path, node.displayName] };
+  return node.children.reduce((next, child) => repath(next, child, placed), put(tree, placed));
+}
+
+function end(
+  tree: AgentTree,
+  event: Ended,
+  status: "completed" | "failed" | "cancelled",
+  at: number,
+  error?: string,
+): AgentTree {
+  const id = event.agentId ?? byToolCall(tree, event.data.toolCallId);
+  const node = id === undefined ? undefined : tree.nodes[id];
+  if (!node) return tree; // An end without a start: there is nothing to show.
+  // At the end of a session agents that wait for more messages are cancelled; what they reached stays.
+  if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
+    return put(tree, { ...node, status: "completed" });
+  }
+  return put(tree, { ...node, status, error: error ?? node.error, endedAt: at, calls: [], asks: [] });
+}
+
+function begin(tree: AgentTree, id: string, at: number): AgentTree {
+  const node = tree.nodes[id] ?? newNode(id);
+  if (node.status === "running") return node.startedAt === undefined ? change(tree, id, { startedAt: at }) : tree;
+  return known(tree, {
+    ...node,
+    status: "running",
+    startedAt: node.startedAt ?? at,
+    endedAt: undefined,
+    followUp: isOver(node),
+  });
+}
+
+function said(tree: AgentTree, id: string, text: string, hasCalls: boolean): AgentTree {
+  const node = tree.nodes[id] ?? newNode(id);
+  return known(tree, { ...node, latest: text || node.latest, hasCalls });
+}
+
+/** `subagent.completed` is sent for the first run only: a later run is over when a turn ends without calls. */
+function settleFollowUp(tree: AgentTree, id: string, at: number): AgentTree {
+  const node = tree.nodes[id];
+  if (!node?.followUp || node.hasCalls || node.status !== "running" || id === MAIN) return tree;
+  return put(tree, { ...node, status: "completed", endedAt: at });
+}
+
+function count(tree: AgentTree, id: string, more: Partial<NodeUsage>): AgentTree {
+  const node = tree.nodes[id] ?? newNode(id);
+  return known(tree, { ...node, usage: addUsage(node.usage, more) });
+}
+
+function usageOf(data: UsageData): Partial<NodeUsage> {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cost } = data;
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cost };
+}
+
+function startCall(tree: AgentTree, id: string, call: AgentNode["calls"][number]): AgentTree {
+  const node = tree.nodes[id] ?? newNode(id);
+  const usage = { ...node.usage, calls: node.usage.calls + 1 };
+  const next = known(tree, { ...node, usage, calls: [...node.calls, call] });
+  return adopt({ ...next, callers: { ...next.callers, [call.id]: id } }, call.id, id);
+}
+
+function endCall(tree: AgentTree, id: string, callId: string): AgentTree {
+  const node = tree.nodes[id];
+  if (!node) return tree;
+  const { [callId]: _caller, ...callers } = tree.callers;
+  // A background `task` call is over before its sub-agent is announced, so the caller of a spawn stays known.
+  const kept = node.calls.some((call) => call.id === callId && call.name === "task") ? tree.callers : callers;
+  return { ...put(tree, { ...node, calls: node.calls.filter((call) => call.id !== callId) }), callers: kept };
+}
+
+/** Some runtimes name the agent that asks, others leave it to the call. */
+function askerOf(event: { agentId?: string; data: { agentId?: string | undefined } }): string | undefined {
+  return event.agentId ?? event.data.agentId;
+}
+
+function ask(tree: AgentTree, asker: string | undefined, asked: Ask): AgentTree {
+  const caller = asked.toolCallId === undefined ? undefined : tree.callers[asked.toolCallId];
+  const id = asker ?? caller ?? MAIN;
+  const node = tree.nodes[id] ?? newNode(id);
+  return known(tree, { ...node, asks: [...node.asks.filter((open) => open.id !== asked.id), asked] });
+}
+
+/** An ask that came before its call was filed under the main agent; now that the caller is known it moves. */
+function adopt(tree: AgentTree, callId: string, id: string): AgentTree {
+  const main = tree.nodes[MAIN];
+  const moving = id === MAIN ? [] : (main?.asks.filter((open) => open.toolCallId === callId) ?? []);
+  const node = tree.nodes[id];
+  if (!main || !node || moving.length === 0) return tree;
+  const asks = main.asks.filter((open) => open.toolCallId !== callId);
+  return put(put(tree, { ...main, asks }), { ...node, asks: [...node.asks, ...moving] });
+}
+
+function answered(tree: AgentTree, requestId: string): AgentTree {
+  const owner = openAsks(tree).find(({ ask: open }) => open.id === requestId)?.node;
+  if (!owner) return tree;
+  return put(tree, { ...owner, asks: owner.asks.filter((open) => open.id !== requestId) });
+}
+
+function notified(tree: AgentTree, kind: NotificationKind, at: number): AgentTree {
+  if (kind.type !== "agent_idle" && kind.type !== "agent_completed") return tree;
+  const node = tree.nodes[kind.agentId];
+  if (!node || node.status === "failed" || node.status === "cancelled") return tree;
+  const status = kind.type === "agent_idle" ? "idle" : kind.status;
+  return put(tree, { ...node, status, endedAt: node.endedAt ?? at });
+}
+
+function aborted(tree: AgentTree, id: string, at: number): AgentTree {
+  const node = tree.nodes[id];
+  if (!node) return tree;
+  // Calls that an abort cuts off get no completion event.
+  const cut = { ...node, calls: [], asks: [] };
+  return put(tree, id === MAIN ? cut : { ...cut, status: "cancelled", endedAt: at });
+}
+
+function rest(tree: AgentTree, at: number): AgentTree {
+  const main = tree.nodes[MAIN] ?? newNode(MAIN);
+  return put(tree, { ...main, status: "idle", endedAt: at, calls: [], asks: [] });
+}
+
+function shutDown(tree: AgentTree, at: number): AgentTree {
+  const over = Object.values(tree.nodes).map((node): AgentNode => {
+    if (node.status !== "running") return { ...node, calls: [], asks: [] };
+    return { ...node, status: node.id === MAIN ? "idle" : "cancelled", endedAt: at, calls: [], asks: [] };
+  });
+  return over.reduce(put, tree);
+}
+
+function permissionAsk({ requestId, permissionRequest }: PermissionData, since: number): Ask {
+  const details: Record<string, unknown> = { ...permissionRequest };
+  const subject = ["fullCommandText", "fileName", "path", "url", "toolName"].map((key) => details[key]).find(isText);
+  const toolCallId = isText(details.toolCallId) ? details.toolCallId : undefined;
+  const text = [details.kind, subject].filter(isText).join(" ");
+  return { id: requestId, kind: "permission", text, toolCallId, since };
+}
+
+function textAsk(kind: Ask["kind"], id: string, text: string, toolCallId: string | undefined, since: number): Ask {
+  return { id, kind, text, toolCallId, since };
+}
+
+function change(tree: AgentTree, id: string, parts: Partial<AgentNode>): AgentTree {
+  return known(tree, { ...(tree.nodes[id] ?? newNode(id)), ...parts });
+}
+
+/** Stores a node; one that was never announced hangs under the main agent until its start arrives. */
+function known(tree: AgentTree, node: AgentNode): AgentTree {
+  if (node.id === MAIN || tree.nodes[node.id]) return put(tree, node);
+  const placed = { ...node, parentId: MAIN };
+  return place(put(tree, placed), placed);
+}
+
+function put(tree: AgentTree, node: AgentNode): AgentTree {
+  return { ...tree, nodes: { ...tree.nodes, [node.id]: node } };
+}
+
+function byToolCall(tree: AgentTree, toolCallId: string): string | undefined {
+  return Object.values(tree.nodes).find((node) => node.toolCallId === toolCallId)?.id;
+}
+
+function isOver(node: AgentNode): boolean {
+  return (
+    node.status === "completed" || node.status === "failed" || node.status === "cancelled" || node.status === "idle"
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,181 @@
+/**
+ * The SDK with real runtimes and a scripted model. What works with one runtime of this protocol must work with the other.
+ *
+ * Ours is used when it is built; another one is named by RETINUE_PEER_RUNTIME. Skipped runtimes show as skipped.
+ */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { openAsks } from "./agent-node.ts";
+import { RetinueClient, type RetinueClientOptions } from "./client.ts";
+import { RuntimeConnection } from "./connection.ts";
+import { approveAll } from "./permissions.ts";
+import type { SessionConfig } from "./session-config.ts";
+import { call, type ModelScript, say, startScriptedModel } from "./testing/index.ts";
+import { defineTool } from "./tools.ts";
+
+const ours = fileURLToPath(new URL("../../../bin/retinue.js", import.meta.url));
+const isBuilt = existsSync(new URL("../../retinue/dist/main.js", import.meta.url));
+const RUNTIMES = [
+  { name: "retinue", path: isBuilt ? ours : undefined },
+  { name: "peer", path: process.env.RETINUE_PEER_RUNTIME },
+];
+
+describe.each(RUNTIMES)("$name runtime", ({ path }) => {
+  const run = test.skipIf(path === undefined);
+
+  async function world(script: ModelScript, config: SessionConfig = {}, options: RetinueClientOptions = {}) {
+    const folder = mkdtempSync(join(tmpdir(), "retinue-e2e-"));
+    const model = await startScriptedModel(script);
+    const client = new RetinueClient({
+      connection: RuntimeConnection.forStdio({ path }),
+      workingDirectory: folder,
+      baseDirectory: join(folder, "home"),
+      logLevel: "none",
+      ...options,
+    });
+    const base: SessionConfig = { model: "scripted", provider: model.provider, onPermissionRequest: approveAll };
+    const session = await client.createSession({ ...base, workingDirectory: folder, ...config });
+    return {
+      folder,
+      model,
+      client,
+      session,
+      base,
+      [Symbol.asyncDispose]: async () => {
+        await client.stop();
+        await model[Symbol.asyncDispose]();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  }
+
+  run("a prompt is answered, and the session is listed, resumed and deleted", async () => {
+    await using app = await world([say("hello"), say("again")]);
+    expect((await app.session.sendAndWait("hi"))?.data.content).toBe("hello");
+    const { sessionId } = app.session;
+    expect(await app.client.getStatus()).toMatchObject({ protocolVersion: 3 });
+    await app.session.disconnect();
+    expect((await app.client.listSessions()).map((listed) => listed.sessionId)).toContain(sessionId);
+    const resumed = await app.client.resumeSession(sessionId, app.base);
+    expect((await resumed.getEvents()).filter(({ type }) => type === "assistant.message")).toHaveLength(1);
+    expect((await resumed.sendAndWait("more"))?.data.content).toBe("again");
+    await app.client.deleteSession(sessionId);
+    expect((await app.client.listSessions()).map((listed) => listed.sessionId)).not.toContain(sessionId);
+    app.model.assertSpent();
+  });
+
+  run("a host tool runs with parsed arguments and its result reaches the model", async () => {
+    const tool = defineTool("double", {
+      description: "Doubles a number",
+      parameters: z.object({ n: z.number() }),
+      handler: ({ n }) => ({ doubled: 2 * n }),
+    });
+    await using app = await world([call("double", { n: 21 }), say("done")], { tools: [tool] });
+    await app.session.sendAndWait("go");
+    expect(app.model.requests[1]?.results).toEqual(['{"doubled":42}']);
+  });
+
+  run("a sub-agent uses the host tool that its agent lists, once, and shows in the tree", async () => {
+    const seen: unknown[] = [];
+    const save = defineTool("save_result", {
+      description: "Saves a result",
+      parameters: z.object({ content: z.string() }),
+      handler: ({ content }, { sessionId, agentName }) => {
+        seen.push([content, sessionId, agentName]);
+        return "saved";
+      },
+    });
+    await using app = await world(
+      ({ tools, results, system }) => {
+        if (system.includes("You review."))
+          return results.length === 0 ? call("save_result", { content: "fine" }) : say("reviewed");
+        if (results.length > 0) return say("all done");
+        expect(tools).toContain("task");
+        return call("task", { name: "r", agent_type: "reviewer", description: "review", prompt: "review it" });
+      },
+      {
+        tools: [save],
+        customAgents: [
+          {
+            name: "reviewer",
+            displayName: "Reviewer",
+            description: "Reviews",
+            prompt: "You review.",
+            tools: ["save_result"],
+          },
+        ],
+      },
+    );
+    expect((await app.session.sendAndWait("delegate"))?.data.content).toBe("all done");
+    expect(seen).toEqual([["fine", app.session.sessionId, "reviewer"]]);
+    await expect
+      .poll(() => Object.values(app.session.tree().nodes).map(({ name, status }) => [name, status]))
+      .toEqual([
+        ["main", "idle"],
+        ["reviewer", "completed"],
+      ]);
+    expect(openAsks(app.session.tree())).toEqual([]);
+    expect([...app.client.childToAgent.values()]).toEqual(["reviewer"]);
+    expect(app.client.subagentInstances.get(app.session.sessionId)?.size).toBe(0);
+    const reviewer = app.model.requests.find(({ system }) => system.includes("You review."));
+    expect(reviewer?.tools).toContain("save_result");
+    expect(reviewer?.tools).not.toContain("bash");
+  });
+
+  run("a rejected permission with feedback reaches the model, and the turn goes on", async () => {
+    await using app = await world([call("bash", { command: "ls", description: "list" }), say("understood")], {
+      onPermissionRequest: ({ kind }) => ({ kind: "reject", feedback: `no ${kind} here` }),
+    });
+    expect((await app.session.sendAndWait("go"))?.data.content).toBe("understood");
+    expect(app.model.requests[1]?.results.join()).toContain("no shell here");
+  });
+
+  run("a background sub-agent is waited for by its id", async () => {
+    await using app = await world(({ prompt }) => say(prompt.includes("count") ? "three" : "noted"));
+    const id = await app.session.tasks.start({ agentType: "general-purpose", prompt: "count", name: "counter" });
+    const task = await app.session.waitForTask(id, { timeoutMs: 20_000 });
+    expect(task).toMatchObject({ type: "agent", id });
+    await app.session.waitForIdle({ timeoutMs: 20_000 });
+    expect(await app.session.tasks.list()).toHaveLength(1);
+  });
+
+  run("sendAndWait resolves in autopilot mode", async () => {
+    await using app = await world([call("task_complete", { summary: "finished" })]);
+    await app.session.rpc.mode.set({ mode: "autopilot" });
+    await app.session.sendAndWait("go", 20_000);
+    await app.session.rpc.mode.set({ mode: "interactive" });
+  });
+
+  run("two clients share a session over TCP, and each hears the answer", async () => {
+    const token = "secret";
+    await using app = await world(
+      [say("to both")],
+      {},
+      { connection: RuntimeConnection.forTcp({ path, connectionToken: token }) },
+    );
+    const heard: string[] = [];
+    const port = await app.client.getLastSessionId().then(() => app.client.runtimePort);
+    await using other = new RetinueClient({
+      connection: RuntimeConnection.forUri(String(port), { connectionToken: token }),
+    });
+    const joined = await other.resumeSession(app.session.sessionId, { suppressResumeEvent: true });
+    joined.on("assistant.message", ({ data }) => heard.push(data.content));
+    const idle = joined.waitForIdle();
+    await app.session.sendAndWait("hi");
+    await idle;
+    await expect.poll(() => heard).toEqual(["to both"]);
+  });
+
+  run("a killed runtime rejects what waits, and stop works", async () => {
+    await using app = await world(() => new Promise(() => undefined));
+    const waiting = expect(app.session.sendAndWait("hi")).rejects.toMatchObject({ code: "connection_closed" });
+    await app.client.ping();
+    process.kill(app.client.runtimePid ?? 0, "SIGKILL");
+    await waiting;
+    expect(await app.client.stop()).toEqual([]);
+  });
+});

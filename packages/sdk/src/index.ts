@@ -1,0 +1,103 @@
+/** The public names of the SDK. */
+export {
+  AppError,
+  type Attachment,
+  type ErrorCode,
+  type EventOf,
+  type EventType,
+  type ModelInfo,
+  type PermissionDecision,
+  type PermissionRequest,
+  RemoteError,
+  type SessionEvent,
+  type TaskInfo,
+  type TaskProgress,
+  type ToolResultObject,
+  type Transport,
+} from "@retinue/protocol";
+export {
+  type AgentNode,
+  type AgentStatus,
+  type AgentTree,
+  type Ask,
+  childrenOf,
+  emptyTree,
+  MAIN,
+  mainNode,
+  type NodeUsage,
+  openAsks,
+  totalUsage,
+  type WaitReason,
+  waitReason,
+  walk,
+} from "./agent-node.ts";
+export { foldTree, treeOf } from "./agent-tree.ts";
+export type { CancelTask } from "./attached.ts";
+export type { SubagentInstance } from "./children.ts";
+export { type ClientState, RetinueClient, type RetinueClientOptions, type TraceContext } from "./client.ts";
+export {
+  RuntimeConnection,
+  type StdioRuntimeConnection,
+  type TcpRuntimeConnection,
+  type TransportRuntimeConnection,
+  type UriRuntimeConnection,
+} from "./connection.ts";
+export type { EventListener, TypedEventListener } from "./event-hub.ts";
+export type { ClientInfo } from "./handshake.ts";
+export type { HookEvent, HookHandler, HookInvocation, SessionHooks } from "./hooks.ts";
+export type { LaunchOptions, TelemetryConfig } from "./launch.ts";
+export type {
+  SessionLifecycleEvent,
+  SessionLifecycleEventType,
+  SessionLifecycleHandler,
+  SessionListFilter,
+  SessionMetadata,
+} from "./lifecycle.ts";
+export {
+  approveAll,
+  type PermissionHandler,
+  type PermissionInvocation,
+  type PermissionRequestResult,
+} from "./permissions.ts";
+export type {
+  BearerTokenProvider,
+  GitHubTokenProvider,
+  GitHubTokenResult,
+  MCPHTTPServerConfig,
+  MCPServerConfig,
+  MCPStdioServerConfig,
+  NamedProviderConfig,
+  ProviderConfig,
+  ProviderTokenArgs,
+} from "./providers.ts";
+export type {
+  AutoModeSwitchHandler,
+  CommandContext,
+  CommandDefinition,
+  ElicitationContext,
+  ElicitationHandler,
+  ElicitationResult,
+  ElicitationSchema,
+  ExitPlanModeHandler,
+  ExitPlanModeRequest,
+  ExitPlanModeResult,
+  UserInputHandler,
+  UserInputRequest,
+  UserInputResponse,
+} from "./questions.ts";
+export type { ReconnectOptions } from "./reconnect.ts";
+export type { CallParams, CallResult, ServerRpc, SessionRpc } from "./rpc.ts";
+export { type AssistantMessageEvent, type MessageOptions, Session, type WaitLimits } from "./session.ts";
+export type { CustomAgentConfig, ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
+export { HostTask, type HostTaskOptions, SessionTasks, type StartAgent } from "./session-tasks.ts";
+export type { SectionOverride, SectionTransform, SystemMessageConfig } from "./system-message.ts";
+export {
+  type AnyTool,
+  defineTool,
+  type Tool,
+  type ToolConfig,
+  type ToolHandler,
+  type ToolInvocation,
+  type ZodSchema,
+} from "./tools.ts";
+export { type RenderOptions, renderTree } from "./tree-text.ts";

@@ -1,0 +1,62 @@
+/** After a lost connection: opens it again, joins every session again, and delivers what was missed. */
+import { AppError, type EventOf, type SessionEvent } from "@retinue/protocol";
+import type { Attached } from "./attached.ts";
+import { isUnknownMethod } from "./handshake.ts";
+import { missedEvents, type ReconnectOptions, retrying, settledRequests } from "./reconnect.ts";
+import { type Call, typedCall } from "./rpc.ts";
+import type { Runtime } from "./runtime.ts";
+import { configForWire } from "./session-config.ts";
+
+export interface Rejoining {
+  options: ReconnectOptions;
+  signal: AbortSignal;
+  lost: AppError;
+  deliver(session: Attached, event: SessionEvent): void;
+}
+
+/** Rejects with the first loss when the runtime does not come back. */
+export async function rejoin(runtime: Runtime, sessions: Attached[], { options, signal, lost, deliver }: Rejoining) {
+  const call = typedCall((method, params, given) => runtime.call(method, params, given));
+  const isBack = await retrying(
+    async () => {
+      for (const { heard } of sessions) heard.hold();
+      await runtime.reopen();
+      for (const session of sessions) await joinAgain(call, session);
+      for (const session of sessions) await catchUp(call, session, deliver);
+    },
+    options,
+    { signal, mayGoOn: () => runtime.canReopen },
+  ).catch((cause: unknown) => {
+    throw new AppError("connection_closed", lost.message, { cause });
+  });
+  if (!isBack) throw lost;
+}
+
+async function joinAgain(call: Call, { sessionId, config }: Attached): Promise<void> {
+  const again = { ...config, suppressResumeEvent: true, continuePendingWork: true };
+  await call("session.resume", { ...configForWire(again), sessionId });
+}
+
+async function catchUp(call: Call, session: Attached, deliver: Rejoining["deliver"]): Promise<void> {
+  const { sessionId, heard } = session;
+  const wasBusy = session.activity.isBusy;
+  const missed = await missedEvents(call, sessionId, heard);
+  for (const requestId of settledRequests(missed)) session.taken.add(requestId);
+  for (const event of heard.release(missed)) deliver(session, event);
+  if (wasBusy && session.activity.isBusy && !(await isActive(call, sessionId))) deliver(session, idle());
+}
+
+async function isActive(call: Call, sessionId: string): Promise<boolean> {
+  try {
+    return (await call("session.metadata.activity", { sessionId })).hasActiveWork;
+  } catch (error) {
+    if (isUnknownMethod(error)) return true; // Then nobody can say; the session's own idle will.
+    throw error;
+  }
+}
+
+/** `session.idle` is not stored, so one that was missed is told again. */
+function idle(): EventOf<"session.idle"> {
+  const timestamp = new Date().toISOString();
+  return { type: "session.idle", data: {}, id: crypto.randomUUID(), timestamp, parentId: null, ephemeral: true };
+}

@@ -1,0 +1,163 @@
+/**
+ * The options of a session, and what of them goes over the wire.
+ *
+ * Owns names: options are called as programs of this protocol know them, and a few have another name on the wire.
+ * Functions never leave the process; the runtime is told which of them exist.
+ */
+import type * as wire from "@retinue/protocol";
+import type { SessionEvent } from "@retinue/protocol";
+import type { SubagentInstance } from "./children.ts";
+import type { SessionHooks } from "./hooks.ts";
+import type { PermissionHandler } from "./permissions.ts";
+import {
+  type GitHubTokenProvider,
+  type MCPServerConfig,
+  mcpServersForWire,
+  type NamedProviderConfig,
+  type ProviderConfig,
+  providerForWire,
+} from "./providers.ts";
+import type {
+  AutoModeSwitchHandler,
+  CommandDefinition,
+  ElicitationHandler,
+  ExitPlanModeHandler,
+  UserInputHandler,
+} from "./questions.ts";
+import { type SystemMessageConfig, systemMessageForWire } from "./system-message.ts";
+import { type AnyTool, toolSpec } from "./tools.ts";
+
+export interface CustomAgentConfig extends Omit<wire.CustomAgentConfig, "mcpServers" | "toolDefinitions"> {
+  mcpServers?: Record<string, MCPServerConfig>;
+}
+
+/** Options that go over the wire as they are. */
+type Plain = Omit<
+  wire.SessionConfig,
+  | "customAgents"
+  | "mcpServers"
+  | "provider"
+  | "providers"
+  | "systemMessage"
+  | "tools"
+  | "commands"
+  | "hooks"
+  | "configDir"
+  | "largeOutput"
+  | "envValueMode"
+  | "toolFilterPrecedence"
+  | `request${string}`
+>;
+
+export interface SessionConfigBase extends Plain {
+  tools?: AnyTool[];
+  commands?: CommandDefinition[];
+  customAgents?: CustomAgentConfig[];
+  mcpServers?: Record<string, MCPServerConfig>;
+  provider?: ProviderConfig;
+  providers?: NamedProviderConfig[];
+  systemMessage?: SystemMessageConfig;
+  configDirectory?: string;
+  largeOutput?: { enabled?: boolean; maxSizeBytes?: number; outputDirectory?: string };
+  enableExperimentalMode?: boolean;
+  gitHubTokenProvider?: GitHubTokenProvider;
+  onPermissionRequest?: PermissionHandler;
+  onUserInputRequest?: UserInputHandler;
+  onElicitationRequest?: ElicitationHandler;
+  onExitPlanModeRequest?: ExitPlanModeHandler;
+  onAutoModeSwitchRequest?: AutoModeSwitchHandler;
+  hooks?: SessionHooks;
+  /** Hears every event from the first one on, also those that come before createSession returns. */
+  onEvent?: (event: SessionEvent) => void;
+  /** Called once when this client leaves the session, with the sub-agents that had not ended by then. */
+  onCleanup?: (running: SubagentInstance[]) => void;
+}
+
+export interface SessionConfig extends SessionConfigBase {
+  sessionId?: string;
+}
+
+export interface ResumeSessionConfig extends SessionConfigBase {
+  /** No `session.resume` event. */
+  suppressResumeEvent?: boolean;
+  /** Go on where the session stood; otherwise what was open is settled and the session waits. */
+  continuePendingWork?: boolean;
+}
+
+/** Parameters of `session.create` and `session.resume`, without the id. */
+export function configForWire(config: SessionConfig & ResumeSessionConfig): Record<string, unknown> {
+  const {
+    sessionId: _id,
+    onEvent: _event,
+    onCleanup: _cleanup,
+    gitHubTokenProvider: _token,
+    onPermissionRequest,
+    onUserInputRequest,
+    onElicitationRequest,
+    onExitPlanModeRequest,
+    onAutoModeSwitchRequest,
+    hooks,
+    tools,
+    commands,
+    customAgents,
+    mcpServers,
+    provider,
+    providers,
+    systemMessage,
+    configDirectory,
+    largeOutput,
+    enableExperimentalMode,
+    suppressResumeEvent,
+    includeSubAgentStreamingEvents = true,
+    ...plain
+  } = config;
+  const params = {
+    ...plain,
+    tools: tools?.map(toolSpec),
+    commands: commands?.map(({ name, description }) => ({ name, description })),
+    customAgents: customAgents?.map((agent) => agentForWire(agent, tools ?? [])),
+    mcpServers: mcpServersForWire(mcpServers),
+    provider: provider && providerForWire(provider),
+    providers: providers?.map(providerForWire),
+    systemMessage: systemMessageForWire(systemMessage),
+    configDir: configDirectory,
+    largeOutput: largeOutput && largeOutputForWire(largeOutput),
+    isExperimentalMode: enableExperimentalMode,
+    disableResume: suppressResumeEvent,
+    includeSubAgentStreamingEvents,
+    toolFilterPrecedence: "excluded",
+    envValueMode: "direct",
+    requestPermission: onPermissionRequest !== undefined,
+    requestUserInput: onUserInputRequest !== undefined,
+    requestElicitation: onElicitationRequest !== undefined,
+    requestExitPlanMode: onExitPlanModeRequest !== undefined,
+    requestAutoModeSwitch: onAutoModeSwitchRequest !== undefined,
+    hooks: hooks !== undefined && Object.values(hooks).some((hook) => hook !== undefined),
+  };
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+}
+
+function largeOutputForWire({ outputDirectory, ...rest }: { outputDirectory?: string }): object {
+  return outputDirectory === undefined ? rest : { ...rest, outputDir: outputDirectory };
+}
+
+/** A child session knows only what it is told: an agent with a list of tools brings their definitions along. */
+function agentForWire(agent: CustomAgentConfig, tools: AnyTool[]): object {
+  const allowed = allowlistOf(agent);
+  const mcpServers = mcpServersForWire(agent.mcpServers);
+  return {
+    ...agent,
+    ...(mcpServers ? { mcpServers } : {}),
+    ...(allowed ? { toolDefinitions: tools.filter(({ name }) => allowed.has(name)).map(definition) } : {}),
+  };
+}
+
+function definition(tool: AnyTool): object {
+  const { name, description, parameters } = toolSpec(tool);
+  return { name, description, parameters };
+}
+
+/** The tools that an agent may use; null when it may use all: no list, or a list with `*`. */
+export function allowlistOf({ tools }: CustomAgentConfig): ReadonlySet<string> | null {
+  return !tools || tools.includes("*") ? null : new Set(tools);
+}

@@ -1,0 +1,259 @@
+/**
+ * A session, as the program that drives it sees it: send, listen, wait, leave.
+ *
+ * Owns what one session's program can do. Answering the runtime's asks is in requests.ts and broadcast.ts; the client
+ * makes sessions and delivers their events to the hub.
+ */
+
+import type { OpenedSession, PromptMode, TaskInfo } from "@retinue/protocol";
+import {
+  type AgentInfo,
+  AppError,
+  type Attachment,
+  type EventOf,
+  type EventType,
+  type SessionEvent,
+} from "@retinue/protocol";
+import type { AgentTree } from "./agent-node.ts";
+import { emptyTree } from "./agent-node.ts";
+import { foldTree, treeOf } from "./agent-tree.ts";
+import type { Attached } from "./attached.ts";
+import type { EventListener, TypedEventListener } from "./event-hub.ts";
+import { isUnknownMethod } from "./handshake.ts";
+import { type Send, type SessionRpc, sessionRpc } from "./rpc.ts";
+import { SessionTasks } from "./session-tasks.ts";
+import { SessionUi } from "./session-ui.ts";
+
+export interface MessageOptions {
+  prompt: string;
+  /** What a screen shows instead of the prompt. */
+  displayPrompt?: string;
+  attachments?: Attachment[];
+  /** `immediate` steers the running turn; otherwise the prompt waits for its end. */
+  mode?: "enqueue" | "immediate";
+  agentMode?: PromptMode;
+  requestHeaders?: Record<string, string>;
+  source?: string;
+}
+
+export interface WaitLimits {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+export type AssistantMessageEvent = EventOf<"assistant.message">;
+
+const WAITS_MS = 60_000;
+const ENDED: readonly string[] = ["completed", "failed", "cancelled", "idle", "orphaned"];
+
+export interface SessionOptions {
+  attached: Attached;
+  opened: OpenedSession;
+  send: Send;
+  /** Leaves the session at the runtime and in the client. */
+  leave(how: "detach" | "destroy"): Promise<void>;
+}
+
+export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
+  readonly sessionId: string;
+  readonly workspacePath: string | undefined;
+  readonly capabilities: NonNullable<OpenedSession["capabilities"]>;
+  readonly rpc: SessionRpc;
+  readonly tasks: SessionTasks;
+  readonly ui: SessionUi;
+  readonly #hub: Attached["hub"];
+  readonly #activity: Attached["activity"];
+  readonly #leave: SessionOptions["leave"];
+  #tree: AgentTree = emptyTree();
+  #left: Promise<void> | undefined;
+
+  constructor({ attached, opened, send, leave }: SessionOptions) {
+    this.sessionId = attached.sessionId;
+    this.workspacePath = opened.workspacePath;
+    this.capabilities = opened.capabilities ?? {};
+    this.rpc = sessionRpc(send, attached.sessionId);
+    this.tasks = new SessionTasks(this.rpc, attached.cancels);
+    this.ui = new SessionUi(this.rpc, () => this.capabilities.ui?.elicitation === true);
+    this.#hub = attached.hub;
+    this.#activity = attached.activity;
+    this.#leave = leave;
+    this.#hub.listen((event) => this.#follow(event));
+  }
+
+  /** Queues a prompt; resolves with its message id, before anything came of it. */
+  async send(message: string | MessageOptions): Promise<string> {
+    const options = typeof message === "string" ? { prompt: message } : message;
+    return (await this.rpc.send(options)).messageId;
+  }
+
+  /**
+   * Sends a prompt and waits until the session has nothing left to do, in any mode. Resolves with the main agent's last
+   * message. An error of the main agent rejects; one of a sub-agent does not, because the main agent goes on.
+   */
+  async sendAndWait(
+    message: string | MessageOptions,
+    timeout: number | WaitLimits = WAITS_MS,
+  ): Promise<AssistantMessageEvent | undefined> {
+    const limits = typeof timeout === "number" ? { timeoutMs: timeout } : { timeoutMs: WAITS_MS, ...timeout };
+    const stop = new AbortController();
+    const signal = limits.signal ? AbortSignal.any([limits.signal, stop.signal]) : stop.signal;
+    const answer = this.#answer({ ...limits, signal });
+    // A failed send is what the caller hears of; the wait that it cuts off is of no interest then.
+    answer.catch(() => undefined);
+    try {
+      await this.send(message);
+    } catch (error) {
+      stop.abort();
+      throw error;
+    }
+    return answer;
+  }
+
+  #answer(limits: WaitLimits): Promise<AssistantMessageEvent | undefined> {
+    let last: AssistantMessageEvent | undefined;
+    // While a turn runs, the idle of an earlier prompt may still be on its way: ours comes after our own message.
+    let isOurs = !this.#activity.isBusy;
+    const done = this.#hub.until(
+      (event): { error?: AppError } | undefined => {
+        if (event.agentId !== undefined) return undefined;
+        if (event.type === "user.message") isOurs = true;
+        if (event.type === "assistant.message") last = event;
+        if (event.type === "session.error") return { error: turnFailed(event) };
+        return event.type === "session.idle" && isOurs ? {} : undefined;
+      },
+      { ...limits, what: "session.idle" },
+    );
+    return done.then(({ error }) => {
+      if (error) throw error;
+      return last;
+    });
+  }
+
+  on<Type extends EventType>(eventType: Type, handler: TypedEventListener<Type>): () => void;
+  on(handler: EventListener): () => void;
+  on<Type extends EventType>(first: Type | EventListener, handler?: TypedEventListener<Type>): () => void {
+    if (typeof first === "function") return this.#hub.listen(first);
+    return handler ? this.#hub.listenTo(first, handler) : () => undefined;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<SessionEvent, void, undefined> {
+    return this.#hub.events();
+  }
+
+  /** Stops everything that runs in the session, sub-agents included. */
+  async abort(): Promise<void> {
+    await this.rpc.abort();
+  }
+
+  /** All stored events, sub-agents included. */
+  async getEvents(): Promise<SessionEvent[]> {
+    return (await this.rpc.getMessages()).events;
+  }
+
+  async setModel(model: string, options: { reasoningEffort?: string } = {}): Promise<void> {
+    await this.rpc.model.switchTo({ modelId: model, ...options });
+  }
+
+  async log(
+    message: string,
+    options: { level?: "info" | "warning" | "error"; ephemeral?: boolean } = {},
+  ): Promise<void> {
+    await this.rpc.log({ message, ...options });
+  }
+
+  /** Which agents there are, and which one speaks for the session. */
+  readonly agents = {
+    list: async (): Promise<AgentInfo[]> => (await this.rpc.agent.list()).agents,
+    current: async (): Promise<AgentInfo | undefined> => (await this.rpc.agent.getCurrent()).agent ?? undefined,
+    select: async (name: string): Promise<AgentInfo> => (await this.rpc.agent.select({ name })).agent,
+    deselect: async (): Promise<void> => {
+      await this.rpc.agent.deselect();
+    },
+    reload: async (): Promise<AgentInfo[]> => (await this.rpc.agent.reload()).agents,
+  };
+
+  /** The agent tree as of now, from the events that this client has heard. */
+  tree(): AgentTree {
+    return this.#tree;
+  }
+
+  /** The agent tree from the whole log: for a session that was resumed. */
+  async loadTree(): Promise<AgentTree> {
+    this.#tree = treeOf(await this.getEvents());
+    return this.#tree;
+  }
+
+  /** Resolves when nothing runs and nothing is queued; at once when that is so already. */
+  async waitForIdle(limits: WaitLimits = {}): Promise<void> {
+    const stop = new AbortController();
+    const signal = limits.signal ? AbortSignal.any([limits.signal, stop.signal]) : stop.signal;
+    const idle = this.#hub.until((event) => (event.type === "session.idle" ? true : undefined), {
+      ...limits,
+      signal,
+      what: "session.idle",
+    });
+    idle.catch(() => undefined); // Cut off below when the session is idle already.
+    if (await this.#isIdle()) stop.abort();
+    else await idle;
+  }
+
+  async #isIdle(): Promise<boolean> {
+    try {
+      return !(await this.rpc.metadata.activity()).hasActiveWork;
+    } catch (error) {
+      if (isUnknownMethod(error)) return !this.#activity.isBusy;
+      throw error;
+    }
+  }
+
+  /** Resolves with the task when it no longer runs: ended, or idle and ready for another message. */
+  async waitForTask(id: string, limits: WaitLimits = {}): Promise<TaskInfo> {
+    for (;;) {
+      const changed = this.#hub.until((event) => (concernsTask(event, id) ? true : undefined), {
+        ...limits,
+        what: `task ${id}`,
+      });
+      changed.catch(() => undefined); // Awaited below, unless the task has ended already.
+      const task = await this.tasks.get(id);
+      if (!task) throw new AppError("agent_not_found", `there is no task ${id}`);
+      if (ENDED.includes(task.status)) return task;
+      await changed;
+    }
+  }
+
+  /** Leaves the session; it stays stored and can be resumed. */
+  disconnect(): Promise<void> {
+    this.#left ??= this.#leave("detach");
+    return this.#left;
+  }
+
+  /** Leaves the session and closes it. */
+  destroy(): Promise<void> {
+    this.#left ??= this.#leave("destroy");
+    return this.#left;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.disconnect();
+  }
+
+  #follow(event: SessionEvent): void {
+    this.#tree = foldTree(this.#tree, event);
+  }
+}
+
+function turnFailed({ data }: EventOf<"session.error">): AppError {
+  return new AppError("turn_failed", data.message, { data });
+}
+
+function concernsTask(event: SessionEvent, id: string): boolean {
+  switch (event.type) {
+    case "session.background_tasks_changed":
+    case "session.idle":
+      return true;
+    case "system.notification":
+      return "agentId" in event.data.kind && event.data.kind.agentId === id;
+    default:
+      return event.agentId === id && (event.type === "subagent.completed" || event.type === "subagent.failed");
+  }
+}

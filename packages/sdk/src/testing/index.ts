@@ -1,0 +1,21 @@
+/** For tests of programs that use the SDK: a runtime that the test plays, and a model that the test writes down. */
+export {
+  type FakeHandler,
+  FakeRuntime,
+  type FakeRuntimeOptions,
+  type FakeSubagent,
+  type FakeToolCall,
+  type FakeTurn,
+  type StartSubagent,
+} from "./fake-runtime.ts";
+export { type EmitOptions, FakeSession } from "./fake-session.ts";
+export {
+  call,
+  type ModelCall,
+  type ModelRequest,
+  type ModelScript,
+  type ModelTurn,
+  type ScriptedModel,
+  say,
+  startScriptedModel,
+} from "./scripted-model.ts";
