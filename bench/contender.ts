@@ -15,6 +15,8 @@ export interface Running extends AsyncDisposable {
   readonly client: CopilotClient;
   open(workload: string, options?: OpenOptions): Promise<CopilotSession>;
   resume(workload: string, sessionId: string): Promise<CopilotSession>;
+  /** How often the host tool has run. */
+  toolRuns(): number;
   /** Resident memory of the runtime and everything it started. */
   rssMb(): number;
 }
@@ -32,11 +34,12 @@ export async function freshHome(): Promise<Home> {
   return { path: home, [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true, maxRetries: 10 }) };
 }
 
-const benchTool = defineTool("bench_tool", {
-  description: "Returns a number.",
-  parameters: { type: "object", properties: { n: { type: "number" } } },
-  handler: () => "1",
-});
+const benchTool = (handler: () => string) =>
+  defineTool("bench_tool", {
+    description: "Returns a number.",
+    parameters: { type: "object", properties: { n: { type: "number" } } },
+    handler,
+  });
 
 /** Starts the runtime on this home; the time of that is the caller's to take. */
 export async function start(contender: Contender, { home, port }: { home: Home; port: number }): Promise<Running> {
@@ -50,6 +53,8 @@ export async function start(contender: Contender, { home, port }: { home: Home; 
     logLevel: "error",
   });
   await client.start();
+  let runs = 0;
+  const tool = benchTool(() => String(++runs));
   const config = (workload: string) => ({
     model: "scripted",
     provider: {
@@ -58,13 +63,14 @@ export async function start(contender: Contender, { home, port }: { home: Home; 
       apiKey: "bench",
       maxPromptTokens: 1_000_000,
     },
-    tools: [benchTool],
+    tools: [tool],
     onPermissionRequest: approveAll,
   });
   return {
     client,
     open: (workload, options = {}) => client.createSession({ ...config(workload), ...options }),
     resume: (workload, sessionId) => client.resumeSession(sessionId, config(workload)),
+    toolRuns: () => runs,
     rssMb: () => {
       const roots = childrenOf(process.pid).filter((pid) => !before.has(pid));
       return roots.reduce((sum, pid) => sum + residentBytes(pid), 0) / 1024 / 1024;

@@ -141,8 +141,10 @@ const subAgent: Measure = async (contender, { port, quick }) => {
   const one = await times(quick ? 5 : 20, () => turn(session, "@one"));
   const wide = await running.open("delegate");
   await turn(wide, "@sixteen");
-  const sixteen = await times(quick ? 3 : 8, () => turn(wide, "@sixteen"));
-  return { "agent.sync": one, "agent.sixteen": sixteen };
+  const [rounds, before] = [quick ? 3 : 8, running.toolRuns()];
+  const sixteen = await times(rounds, () => turn(wide, "@sixteen"));
+  const runs = (running.toolRuns() - before) / (16 * rounds);
+  return { "agent.sync": one, "agent.sixteen": sixteen, "agent.runs": runs };
 };
 
 /** 200 background agents in one session: are all results delivered once, what do they weigh, and is a spawn still quick? */

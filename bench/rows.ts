@@ -48,6 +48,12 @@ export const ROWS: Row[] = [
   { id: "memory.end", title: "memory after the 20 sessions", unit: "MB", budgets: [] },
   { id: "agent.sync", title: "turn with one sync sub-agent", unit: "ms", budgets: [ofPeer(0.25)] },
   { id: "agent.sixteen", title: "16 sub-agents at once, one host tool each", unit: "ms", budgets: [ofPeer(0.2)] },
+  {
+    id: "agent.runs",
+    title: "runs of the host tool per call there",
+    unit: "",
+    budgets: [{ against: "absolute", atMost: 1 }],
+  },
   { id: "background.total", title: "200 background agents", unit: "ms", budgets: [] },
   {
     id: "background.lost",

@@ -44,7 +44,12 @@ export async function dispatchCost(live: number): Promise<DispatchCost> {
   const hub = new EventHub(() => undefined);
   sessions.set("root", attach("root", config, { hub, isResumed: false }));
   for (let index = 0; index < live; index += 1) {
-    const instance = { agentName: "saver", toolCallId: `call-${index}`, childSessionId: `child-${index}`, startedAt: new Date() };
+    const instance = {
+      agentName: "saver",
+      toolCallId: `call-${index}`,
+      childSessionId: `child-${index}`,
+      startedAt: new Date(),
+    };
     children.register("root", instance);
   }
   const host = { children, gitHubTokens: new Map(), onError: () => undefined };
@@ -95,11 +100,15 @@ async function main(): Promise<void> {
   const few = await dispatchCost(10);
   const many = await dispatchCost(10_000);
   for (const { children, resolveMicros, dispatchMicros } of [few, many]) {
-    console.log(`${children} children: resolve ${resolveMicros.toFixed(2)} µs, dispatch ${dispatchMicros.toFixed(2)} µs`);
+    console.log(
+      `${children} children: resolve ${resolveMicros.toFixed(2)} µs, dispatch ${dispatchMicros.toFixed(2)} µs`,
+    );
   }
   console.log(`dispatch at 10,000 against 10 children: ${(many.dispatchMicros / few.dispatchMicros).toFixed(2)} ×`);
   const { sdkMs, peersMs, ratio } = importRatio();
-  console.log(`import: SDK ${sdkMs.toFixed(1)} ms, vscode-jsonrpc + zod ${peersMs.toFixed(1)} ms, ratio ${ratio.toFixed(2)}`);
+  console.log(
+    `import: SDK ${sdkMs.toFixed(1)} ms, vscode-jsonrpc + zod ${peersMs.toFixed(1)} ms, ratio ${ratio.toFixed(2)}`,
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -76,10 +76,15 @@ export async function startClient(options: StartOptions = {}): Promise<World> {
     logLevel: "error",
     ...options.client,
   });
+  const dispose = async () => {
+    await end(client);
+    if (!options.model) await model[Symbol.asyncDispose]();
+    if (!options.folders) await folders[Symbol.asyncDispose]();
+  };
   try {
     await client.start();
   } catch (error) {
-    await end(client);
+    await dispose();
     throw error;
   }
   return {
@@ -89,11 +94,7 @@ export async function startClient(options: StartOptions = {}): Promise<World> {
     folder: folders.folder,
     folders,
     kill: () => client.forceStop(),
-    async [Symbol.asyncDispose]() {
-      await end(client);
-      if (!options.model) await model[Symbol.asyncDispose]();
-      if (!options.folders) await folders[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: dispose,
   };
 }
 

@@ -6,6 +6,7 @@
 import { AppError, messageOf } from "@retinue/protocol";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio, type StdioServerHandle } from "@modelcontextprotocol/server/stdio";
+import * as z from "zod";
 import { callingSession } from "./calls.ts";
 import type { Continuity } from "./hooks.ts";
 import type { Operation } from "./operation.ts";
@@ -29,7 +30,9 @@ export function continuityMcp({ continuity, env, version = "1" }: McpOptions): M
     if (!operation.tool) continue;
     const { description, input } = operation.tool;
     const annotations = { readOnlyHint: true, openWorldHint: false };
-    server.registerTool(operation.name, { description, inputSchema: input, annotations }, (args, { mcpReq }) =>
+    // A plugin may add the session to the arguments; nothing else that is not in the schema gets through.
+    const inputSchema = input.extend({ currentSessionKey: z.string().optional().describe("Set by the harness; leave it out.") });
+    server.registerTool(operation.name, { description, inputSchema, annotations }, (args, { mcpReq }) =>
       answer(continuity, operation, { ...args, ...callerSession(continuity, fields(mcpReq._meta), env) }),
     );
   }

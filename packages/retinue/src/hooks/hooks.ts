@@ -57,7 +57,8 @@ export class Hooks {
     const { session, agentName, agentPath, parentToolCallId } = caller;
     const hookInvocationId = session.world.newId();
     const input = {
-      sessionId: session.id,
+      // The start and the stop of a sub-agent are told about it, and all else by it.
+      sessionId: hookType === "subagentStart" || hookType === "subagentStop" ? session.root.id : session.id,
       timestamp: session.world.now(),
       cwd: session.place.workingDirectory,
       ...(session.parent ? { agentId: session.id, agentName, agentPath } : {}),

@@ -1,6 +1,9 @@
 /** What a prompt brought along, in words for the model: files and folders by name, selections with their text. */
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { type Attachment, messageOf } from "@retinue/protocol";
+import { imageType } from "../tools/image-type.ts";
+
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 export interface AttachmentText {
   /** Stands before the prompt. */
@@ -21,6 +24,19 @@ export async function describeAttachments(attachments: readonly Attachment[]): P
     before: selections.length > 0 ? selections.join("\n\n") : undefined,
     after: tagged.length > 0 ? `<tagged_files>\n${tagged.join("\n")}\n</tagged_files>` : undefined,
   };
+}
+
+/** Image files with their bytes, so that the log has what the model saw; everything else as it is. */
+export async function withImages(attachments: readonly Attachment[]): Promise<Attachment[]> {
+  return await Promise.all(attachments.map(readImage));
+}
+
+async function readImage(attachment: Attachment): Promise<Attachment> {
+  if (attachment.type !== "file" || !/\.(png|jpe?g|gif|webp)$/i.test(attachment.path)) return attachment;
+  const bytes = await readFile(attachment.path).catch(() => undefined); // The text for the model says why it cannot be read.
+  const mimeType = bytes && bytes.length <= MAX_IMAGE_BYTES ? imageType(bytes) : undefined;
+  if (!bytes || !mimeType) return attachment;
+  return { type: "blob", mimeType, data: bytes.toString("base64"), displayName: attachment.displayName ?? attachment.path };
 }
 
 function describeSelection(selection: Extract<Attachment, { type: "selection" }>): string {

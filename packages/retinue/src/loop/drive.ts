@@ -5,6 +5,7 @@
  */
 import { messageOf } from "@retinue/protocol";
 import { ModelCallFailed } from "../models/call-failed.ts";
+import type { Prompt } from "../session/inbox.ts";
 import type { Agent } from "./agent.ts";
 import { callerOf } from "./calls.ts";
 import { continuation, MAX_CONTINUATIONS } from "./autopilot.ts";
@@ -37,7 +38,7 @@ export async function drive(agent: Agent, { signal, isPending = false }: { signa
     const reason = vetoes < MAX_VETOES ? await agent.mayStop(end.text, { isAgain: vetoes > 0, signal }) : undefined;
     if (reason !== undefined) {
       vetoes++;
-      session.inbox.add(systemPrompt(agent, reason), { at: 0 });
+      session.inbox.add(nextPrompt(agent, reason), { at: 0 });
       continue;
     }
     vetoes = 0;
@@ -77,6 +78,6 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
   return { type: "failed", text: session.state.lastAssistantText, error: message, ...(statusCode === undefined ? {} : { statusCode }) };
 }
 
-function systemPrompt({ session: { world } }: Agent, prompt: string) {
-  return { kind: "prompt" as const, id: world.newId(), messageId: world.newId(), prompt, source: "system" };
+function nextPrompt({ session: { world } }: Agent, prompt: string): Prompt {
+  return { kind: "prompt", id: world.newId(), messageId: world.newId(), prompt };
 }

@@ -7,7 +7,7 @@ import { ModelError } from "../models/provider.ts";
 import type { InboxEntry, Notice, Prompt } from "../session/inbox.ts";
 import { goOn, systemReminder } from "../session/wording.ts";
 import type { Agent, Toolset } from "./agent.ts";
-import { describeAttachments } from "./attachments.ts";
+import { describeAttachments, withImages } from "./attachments.ts";
 import { callerOf, runCalls } from "./calls.ts";
 import { compactIfNeeded } from "./compaction.ts";
 import { toolsChangedNotice } from "./prompt.ts";
@@ -129,13 +129,14 @@ async function enter(agent: Agent, prompt: Prompt, toolset: Toolset, { signal, d
   const { session } = agent;
   const { text, transformed } = prompt.transformed === undefined ? await transform(agent, prompt, toolset, signal) : { text: prompt.prompt, transformed: prompt.transformed };
   const isFirst = session.state.title === undefined;
+  const attachments = await withImages(prompt.attachments ?? []);
   session.inbox.delivered(prompt);
   session.append("user.message", {
     content: prompt.isAutopilotContinuation ? "" : (prompt.displayPrompt ?? text),
     transformedContent: transformed,
     messageId: prompt.messageId,
     supportedNativeDocumentMimeTypes: [],
-    ...(prompt.attachments?.length ? { attachments: prompt.attachments } : {}),
+    ...(attachments.length > 0 ? { attachments } : {}),
     ...(prompt.agentMode ? { agentMode: prompt.agentMode } : session.state.mode === "interactive" ? {} : { agentMode: session.state.mode }),
     ...(prompt.source ? { source: prompt.source } : {}),
     ...(prompt.isAutopilotContinuation ? { isAutopilotContinuation: true } : {}),
@@ -150,9 +151,10 @@ async function enter(agent: Agent, prompt: Prompt, toolset: Toolset, { signal, d
 async function transform(agent: Agent, prompt: Prompt, toolset: Toolset, signal: AbortSignal): Promise<{ text: string; transformed: string }> {
   const { session, hooks } = agent;
   const options = { caller: callerOf(agent), signal };
+  const isHooked = !hooks.isEmpty && prompt.source !== "system";
   let text = prompt.prompt;
   let reminder: string | undefined;
-  if (!hooks.isEmpty && !prompt.source) {
+  if (isHooked) {
     const output = await hooks.run("userPromptSubmitted", { prompt: text }, options);
     text = output?.modifiedPrompt ?? text;
     reminder = output?.additionalContext;
@@ -169,7 +171,7 @@ async function transform(agent: Agent, prompt: Prompt, toolset: Toolset, signal:
   ]
     .filter(Boolean)
     .join("\n\n");
-  if (!hooks.isEmpty && !prompt.source) {
+  if (isHooked) {
     const output = await hooks.run("userPromptTransformed", { prompt: text, transformedPrompt: transformed }, options);
     transformed = output?.modifiedTransformedPrompt ?? transformed;
   }
@@ -192,12 +194,13 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
     }
     hasUserSpoken = true;
     const { after, before } = await describeAttachments(entry.attachments ?? []);
+    const attachments = await withImages(entry.attachments ?? []);
     session.inbox.delivered(entry);
     session.append("user.message", {
       content: entry.displayPrompt ?? entry.prompt,
       ...(after || before || entry.displayPrompt ? { transformedContent: [before, entry.prompt, after].filter(Boolean).join("\n\n") } : {}),
       messageId: entry.messageId,
-      ...(entry.attachments?.length ? { attachments: entry.attachments } : {}),
+      ...(attachments.length > 0 ? { attachments } : {}),
       ...(entry.source ? { source: entry.source } : {}),
       delivery: "steering",
       turnId,

@@ -100,8 +100,9 @@ function resultOf(agent: Agent, request: PermissionRequest, answer: PermissionAn
       return { kind: "approved" };
     case "reject":
       return { kind: "denied-interactively-by-user", ...(answer.feedback ? { feedback: answer.feedback } : {}) };
-    case "user-not-available":
     case "cancelled":
+      return { kind: "cancelled", ...(answer.reason ? { reason: answer.reason } : {}) };
+    case "user-not-available":
     case "unknown":
       return { kind: "denied-no-approval-rule-and-could-not-request-from-user" };
     default:

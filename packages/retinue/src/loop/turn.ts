@@ -4,7 +4,7 @@
  * Owns the way from Parts to events. What the calls in the answer do is calls.ts; when there is a next turn, interact.ts.
  */
 import type { EventData } from "@retinue/protocol";
-import { type ModelCall, type ModelError, NO_USAGE, type Part, type Reasoning, type ToolSpec, type Usage } from "../models/provider.ts";
+import { type Message, type ModelCall, type ModelError, NO_USAGE, type Part, type Reasoning, type ToolSpec, type Usage, type UserPart } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import type { Agent, Toolset } from "./agent.ts";
 import { contextSize } from "./context-size.ts";
@@ -41,7 +41,7 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   const request = {
     model: choice.wireModel,
     system: input.system,
-    messages: session.state.completeMessages(),
+    messages: choice.info.vision ? session.state.completeMessages() : withoutImages(session.state.completeMessages()),
     tools: specsOf(input.toolset),
     stream: agent.settings.streaming,
     maxOutputTokens: choice.info.maxOutputTokens,
@@ -279,6 +279,23 @@ function reportFailure(agent: Agent, error: ModelError, input: TurnInput, durati
 function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<string, string> {
   if (agent.session.parent) return { "x-initiator": "agent", "x-interaction-type": "conversation-subagent" };
   return initiator === "user" ? { "x-initiator": "user", "x-interaction-type": "conversation-user" } : { "x-initiator": "agent" };
+}
+
+const blind = new WeakMap<Message, Message>();
+
+/** For a model that cannot see. The same message becomes the same message, so that its serialised form can be kept. */
+export function withoutImages(messages: readonly Message[]): readonly Message[] {
+  if (!messages.some(hasImages)) return messages;
+  return messages.map((message) => {
+    if (!hasImages(message)) return message;
+    const known = blind.get(message) ?? { role: "user" as const, content: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n") };
+    blind.set(message, known);
+    return known;
+  });
+}
+
+function hasImages(message: Message): message is { role: "user"; content: readonly UserPart[] } {
+  return message.role === "user" && typeof message.content !== "string";
 }
 
 const SPECS = new WeakMap<readonly unknown[], readonly ToolSpec[]>();

@@ -98,6 +98,12 @@ export class Connection {
     }
   }
 
+  /** For what is neither a tool nor a call: resources. */
+  async with<T>(use: (client: Live["client"]) => Promise<T>): Promise<T> {
+    const { client } = await this.#connected();
+    return await use(client);
+  }
+
   /** Ends the connection; it stays off until `start`. */
   async hold(status: "stopped" | "disabled"): Promise<void> {
     this.#held = status;

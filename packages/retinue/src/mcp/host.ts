@@ -89,6 +89,13 @@ export class McpHost {
     return connection?.tools ?? [];
   }
 
+  /** Works with the client of a server, which is started if it is not. */
+  async with<T>(name: string, use: Parameters<typeof Connection.prototype.with<T>>[0]): Promise<T> {
+    const [connection] = this.#named(name);
+    if (!connection) throw new AppError("not_configured", `MCP server '${name}' is not configured`);
+    return await connection.with(use);
+  }
+
   isRunning(name: string): boolean {
     return [...this.#servers.values()].some(
       ({ connection }) => connection.name === name && connection.status === "connected",

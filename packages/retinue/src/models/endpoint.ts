@@ -1,5 +1,5 @@
 /** Where a provider's requests go and how they are signed: OpenAI-compatible, Azure and Anthropic addresses. */
-import { type HttpAnswer, send } from "./http.ts";
+import { type HttpAnswer, type HttpCall, send } from "./http.ts";
 import type { ModelRequest } from "./provider.ts";
 
 export interface Endpoint {
@@ -21,7 +21,7 @@ export type EndpointPath = "/chat/completions" | "/responses" | "/v1/messages";
 export interface Post {
   path: EndpointPath;
   request: ModelRequest;
-  body: string;
+  body: HttpCall["body"];
   signal: AbortSignal;
 }
 

@@ -43,9 +43,10 @@ describe("send", () => {
     await server.received[0]?.closed;
   });
 
-  test("takes a new connection when the endpoint closes the kept one under the call", async () => {
+  test("a call that breaks on a kept connection is a failure that shows, and the next one takes a new connection", async () => {
     await using server = await loopback(json({}), (response) => void response.socket?.destroy(), json({ again: true }));
     await readText((await call(server)).chunks);
+    expect(await failure(call(server))).toMatchObject({ kind: "transport", providerCode: "ECONNRESET" });
     expect(await readText((await call(server)).chunks)).toBe('{"again":true}');
     expect(server.connections).toBe(2);
   });

@@ -14,7 +14,8 @@ export interface HttpCall {
   method?: "POST" | "GET";
   url: string;
   headers: Readonly<Record<string, string>>;
-  body?: string;
+  /** Parts are sent one after the other as they are. */
+  body?: string | readonly (string | Uint8Array)[];
   signal: AbortSignal;
   /** How long the endpoint may be silent. */
   idleTimeoutMs?: number;
@@ -65,22 +66,22 @@ async function transportFor(url: URL): Promise<Open> {
 }
 
 async function respond(call: HttpCall, open: Open): Promise<IncomingMessage> {
-  for (let attempt = 1; ; attempt++) {
-    const request = open(optionsFor(call));
-    try {
-      return await responseTo(request, call);
-    } catch (error) {
-      call.signal.throwIfAborted();
-      // The endpoint closed an idle connection at the moment we took it; nobody has read the request.
-      if (attempt === 1 && request.reusedSocket && codeOf(error) === "ECONNRESET") continue;
-      throw transportError(error, call.url);
-    }
+  try {
+    return await responseTo(open(optionsFor(call)), call);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    throw transportError(error, call.url);
   }
 }
 
 function optionsFor({ method = "POST", headers, body = "" }: HttpCall): RequestOptions {
-  const length = method === "POST" ? { "content-length": String(Buffer.byteLength(body)) } : {};
+  const bytes = partsOf(body).reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  const length = method === "POST" ? { "content-length": String(bytes) } : {};
   return { method, headers: { ...headers, ...length } };
+}
+
+function partsOf(body: NonNullable<HttpCall["body"]>): readonly (string | Uint8Array)[] {
+  return typeof body === "string" ? [body] : body;
 }
 
 function responseTo(request: ClientRequest, call: HttpCall): Promise<IncomingMessage> {
@@ -92,7 +93,10 @@ function responseTo(request: ClientRequest, call: HttpCall): Promise<IncomingMes
   return new Promise((resolve, reject) => {
     request.on("error", reject);
     request.once("response", resolve);
-    request.end(call.body);
+    request.cork(); // Head and parts leave in one write.
+    for (const part of partsOf(call.body ?? "")) if (part.length > 0) request.write(part);
+    request.end();
+    request.uncork();
   });
 }
 

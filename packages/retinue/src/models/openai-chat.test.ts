@@ -145,7 +145,7 @@ describe("a chat completions request", () => {
     expect(server.received[1]?.body).not.toHaveProperty("temperature");
   });
 
-  test("serialises a message once, however many requests carry it", async () => {
+  test("serialises a message once, however many requests carry the conversation", async () => {
     let reads = 0;
     const message: Message = {
       role: "tool",
@@ -156,8 +156,13 @@ describe("a chat completions request", () => {
       },
     };
     await using server = await loopback(sse(chunk({}, "stop")));
-    for (let i = 0; i < 3; i++) await ask(server, { messages: [message] });
+    const messages: Message[] = [message];
+    for (const said of ["one", "two", "three"]) {
+      await ask(server, { messages });
+      messages.push({ role: "user", content: said });
+    }
     expect(reads).toBe(1);
+    expect(server.received[2]?.body.messages).toContainEqual({ role: "user", content: "two" });
     expect(server.received[2]?.body.messages).toContainEqual({
       role: "tool",
       tool_call_id: "c1",

@@ -1,4 +1,5 @@
 /** The chat completions format: a request as JSON text. How an answer is read is in openai-chat-answer.ts. */
+import { conversationBytes } from "./conversation-bytes.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readChatAnswer } from "./openai-chat-answer.ts";
 import type { AssistantMessage, Message, ModelRequest, Part, Provider, ToolSpec, UserMessage } from "./provider.ts";
@@ -16,13 +17,11 @@ export function openaiChat(endpoint: Endpoint): Provider {
   };
 }
 
-function bodyOf(request: ModelRequest): string {
-  const system = request.system ? [JSON.stringify({ role: "system", content: request.system })] : [];
-  const messages = [...system, ...request.messages.map(messageText)];
-  const { model, responseFormat, reasoningEffort } = request;
-  return jsonObject({
+/** The history is kept as bytes; only what stands around it is made for each request. */
+function bodyOf(request: ModelRequest): readonly (string | Uint8Array)[] {
+  const { model, system, messages, responseFormat, reasoningEffort } = request;
+  const around = jsonObject({
     model: JSON.stringify(model),
-    messages: `[${messages.join(",")}]`,
     tools: request.tools.length > 0 ? toolsText(request.tools) : undefined,
     tool_choice: request.tools.length > 0 ? toolChoice(request.toolChoice) : undefined,
     ...sampling(request),
@@ -31,6 +30,9 @@ function bodyOf(request: ModelRequest): string {
     stream: request.stream ? "true" : undefined,
     stream_options: request.stream ? '{"include_usage":true}' : undefined,
   });
+  const first = system ? JSON.stringify({ role: "system", content: system }) : "";
+  const comma = system && messages.length > 0 ? "," : "";
+  return [`${around.slice(0, -1)},"messages":[${first}${comma}`, conversation(messages), "]}"];
 }
 
 function sampling({ model, reasoningEffort, maxOutputTokens }: ModelRequest): Record<string, string | undefined> {
@@ -53,7 +55,7 @@ const toolsText = remembered((tools: readonly ToolSpec[]) =>
   ),
 );
 
-const messageText = remembered((message: Message): string => {
+const conversation = conversationBytes((message: Message): string => {
   switch (message.role) {
     case "user":
       return JSON.stringify({ role: "user", content: userContent(message.content) });

@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import { askForAll, decide, isInside, isWithin, type Policy, ruleText, type Verdict } from "./policy.ts";
 
 const KIND = "approvals";
+const RULES_KIND = "location-rules";
 
 export class Rules {
   readonly #store: Store;
@@ -17,6 +18,7 @@ export class Rules {
   #locationKey: string;
   #session: Approval[] = [];
   #location: Approval[];
+  #locationRules: PermissionRule[];
 
   constructor({ store, workingDirectory, additionalDirectories = [], locationKey = workingDirectory }: {
     store: Store;
@@ -29,12 +31,14 @@ export class Rules {
     this.#primary = workingDirectory;
     this.#locationKey = locationKey;
     this.#location = readApprovals(store, locationKey);
+    this.#locationRules = readRules(store, locationKey);
     this.#policy = { ...askForAll, directories: [workingDirectory, ...additionalDirectories, tmpdir()] };
   }
 
   decide(request: PermissionRequest): Verdict {
     return decide(request, {
       ...this.#policy,
+      approved: [...this.#policy.approved, ...this.#locationRules],
       approvals: [
         ...this.#session.map((approval) => ({ approval, scope: "session" as const })),
         ...this.#location.map((approval) => ({ approval, scope: "location" as const })),
@@ -81,15 +85,37 @@ export class Rules {
     this.change({ approved: [...kept, ...add] });
   }
 
+  /** The same for rules that are kept for the folder. */
+  modifyLocation({ add = [], remove = [], removeAll = false }: { add?: readonly PermissionRule[]; remove?: readonly PermissionRule[]; removeAll?: boolean }): void {
+    const removed = new Set(remove.map(ruleText));
+    const kept = removeAll ? [] : this.#locationRules.filter((rule) => !removed.has(ruleText(rule)));
+    this.#locationRules = [...kept, ...add];
+    this.#store.put(RULES_KIND, this.#locationKey, JSON.stringify(this.#locationRules));
+  }
+
+  /** From now on the answers of another folder count, in place of those of the present one. */
+  useLocation(locationKey: string): { changed: boolean; approvals: readonly Approval[]; rules: readonly PermissionRule[] } {
+    const changed = locationKey !== this.#locationKey;
+    this.#locationKey = locationKey;
+    this.#location = readApprovals(this.#store, locationKey);
+    this.#locationRules = readRules(this.#store, locationKey);
+    return { changed, approvals: this.#location, rules: this.#locationRules };
+  }
+
   approveForSession(approval: Approval): void {
     this.#session.push(approval);
   }
 
   approveForLocation(approval: Approval, locationKey = this.#locationKey): void {
+    this.keepForLocation(approval, locationKey);
+    if (locationKey !== this.#locationKey) this.#session.push(approval); // Kept for another folder, and it was an answer here as well.
+  }
+
+  /** Kept for a folder without being an answer in this session. */
+  keepForLocation(approval: Approval, locationKey: string): void {
     const all = [...readApprovals(this.#store, locationKey), approval];
     this.#store.put(KIND, locationKey, JSON.stringify(all));
     if (locationKey === this.#locationKey) this.#location = all;
-    else this.#session.push(approval); // Kept for another folder, and it was an answer here as well.
   }
 
   allowDomain(domain: string): void {
@@ -100,7 +126,9 @@ export class Rules {
     this.#session = [];
     if (!includeLocation) return;
     this.#location = [];
+    this.#locationRules = [];
     this.#store.remove(KIND, this.#locationKey);
+    this.#store.remove(RULES_KIND, this.#locationKey);
   }
 
   isPathAllowed(path: string): boolean {
@@ -115,4 +143,9 @@ export class Rules {
 function readApprovals(store: Store, locationKey: string): Approval[] {
   const json = store.get(KIND, locationKey);
   return json === undefined ? [] : (JSON.parse(json) as Approval[]);
+}
+
+function readRules(store: Store, locationKey: string): PermissionRule[] {
+  const json = store.get(RULES_KIND, locationKey);
+  return json === undefined ? [] : (JSON.parse(json) as PermissionRule[]);
 }

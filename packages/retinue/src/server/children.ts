@@ -126,7 +126,7 @@ export class Children implements AgentHost {
       id: record.id,
       log,
       world,
-      place,
+      place: { ...place },
       parent,
       parentCallId: record.callId,
       inbox: new Inbox({ sessionId: record.id, log, stored }),

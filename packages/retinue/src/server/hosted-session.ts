@@ -19,6 +19,8 @@ export class HostedSession {
   readonly tree: Tree;
   readonly runner: Runner;
   readonly shells: ShellService;
+  /** Shells that clients started beside the conversation: no task of the session, and gone with it. */
+  readonly userShells: ShellService;
   readonly #onClosed: () => void;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
@@ -28,6 +30,7 @@ export class HostedSession {
     this.tree = new Tree(options);
     const { root } = this.tree;
     this.shells = createShells({ sessionId: root.id, logFolder: this.tree.settings.outputFolder });
+    this.userShells = createShells({ sessionId: root.id, logFolder: this.tree.settings.outputFolder });
     this.shells.onEnded((shell, { awaited }) => this.#onShellEnded(shell, awaited));
     this.shells.onBackground(() => this.tree.tasksChanged());
     const main = new WorkingAgent({ tree: this.tree, session: root, shells: this.shells, budget: options.config.budget });
@@ -125,7 +128,7 @@ export class HostedSession {
     await this.runner.stop(new Stop("shutdown", "session closed"));
     if (!isLost) await Promise.all(this.#runningAgents().map((id) => tasks.cancel(id, "session closed")));
     await tasks.park();
-    await this.shells.closeAll();
+    await Promise.all([this.shells.closeAll(), this.userShells.closeAll()]);
     await this.tree.close();
     root.append("session.shutdown", { shutdownType, ...usageMetrics(this.tree).shutdown });
     root.log.flush();

@@ -12,7 +12,6 @@ import { Inbox, type InboxEntry } from "../session/inbox.ts";
 import { Log } from "../session/log.ts";
 import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
-import { UsageTotals } from "../session/usage.ts";
 import { thisProcess } from "../store/sqlite.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { AgentRecord } from "../tasks/record.ts";
@@ -22,6 +21,7 @@ import type { RuntimeConfig } from "./config.ts";
 import { gitContext } from "./git-context.ts";
 import { checkTools, HostedSession } from "./hosted-session.ts";
 import { readInstructions } from "./instructions.ts";
+import { replay } from "./replay.ts";
 import type { TreeOptions } from "./tree.ts";
 
 export interface SessionsOptions {
@@ -38,6 +38,9 @@ export interface Lifecycle {
   sessionId: string;
   metadata?: { startTime: string; modifiedTime: string; summary?: string };
 }
+
+/** Notes of clients about a session, by session. */
+export const CLIENT_METADATA = "client-metadata";
 
 /** Ids become folder names: nothing in them may lead elsewhere. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
@@ -128,9 +131,15 @@ export class Sessions {
     if (holder && !this.#open.has(id)) throw locked(id, holder.pid);
     await this.#open.get(id)?.close();
     this.store.deleteSession(id);
+    this.store.remove(CLIENT_METADATA, id);
     removeFolder(sessionFolder(this.runtime.home, id));
     this.#options.onLifecycle({ type: "session.deleted", sessionId: id });
     return true;
+  }
+
+  /** Tells every client that a session has come, changed or gone. */
+  announce(change: Lifecycle): void {
+    this.#options.onLifecycle(change);
   }
 
   async closeAll({ isLost = false }: { isLost?: boolean } = {}): Promise<void> {
@@ -164,17 +173,8 @@ export class Sessions {
     const cwd = config.workingDirectory ?? record.cwd;
     const context = await gitContext(cwd);
     createFolder(sessionFolder(this.runtime.home, id));
-    const state = new SessionState();
-    const usage = new Map<string, UsageTotals>();
-    let lastId: string | null = null;
-    let count = 0;
-    for (const { sessionId, json } of this.store.events(id)) {
-      const event = JSON.parse(json);
-      lastId = event.id;
-      count++;
-      if (sessionId === id) state.apply(event);
-      else usageOf(usage, sessionId).apply(event);
-    }
+    const { state, usage, lastId, count } = replay(this.store.events(id), id);
+    state.title = record.summary ?? state.title; // A name that somebody gave is not an event.
     const inbox = this.store.inbox(id).map((item) => JSON.parse(item.json) as InboxEntry);
     const hosted = this.#host({ ...record, cwd }, config, context, { state, inbox, lastId, count });
     for (const [sessionId, totals] of usage) hosted.tree.usage.set(sessionId, totals);
@@ -310,7 +310,7 @@ export class Sessions {
 
   #touched(hosted: HostedSession, record: SessionRecord): void {
     const { title } = hosted.session.state;
-    if (title !== undefined && record.summary === undefined && !record.userNamed) {
+    if (title !== undefined && title !== record.summary) {
       record.summary = title;
       record.name = title;
       this.store.updateSession(record.id, { summary: title, name: title });
@@ -318,12 +318,6 @@ export class Sessions {
     const metadata = { startTime: new Date(record.createdAt).toISOString(), modifiedTime: new Date(this.world.now()).toISOString(), ...(record.summary ? { summary: record.summary } : {}) };
     this.#options.onLifecycle({ type: "session.updated", sessionId: record.id, metadata });
   }
-}
-
-function usageOf(all: Map<string, UsageTotals>, sessionId: string): UsageTotals {
-  const known = all.get(sessionId) ?? new UsageTotals();
-  all.set(sessionId, known);
-  return known;
 }
 
 function metadataOf(record: SessionRecord | undefined): Lifecycle["metadata"] {

@@ -70,6 +70,7 @@ function modeOf(parent: WorkingAgent, wanted: "sync" | "background"): { mode: "s
 }
 
 function availableModels(tree: Tree): readonly AvailableModel[] | null {
+  if (tree.allowedModels) return tree.allowedModels.map((id) => ({ id, multiplier: tree.models.choose(id).info.multiplier }));
   const named = tree.config.models?.map(({ id }) => ({ id, multiplier: tree.models.choose(id).info.multiplier }));
   return named && named.length > 0 ? named : null;
 }

@@ -14,6 +14,11 @@ export class Transcript {
     this.#store = store;
   }
 
+  /** The log was cut: the file is written anew when it is next asked for. */
+  restart(): void {
+    this.#writtenUpTo = -1;
+  }
+
   write(): string {
     const path = join(this.#root.place.folder, "events.jsonl");
     this.#root.log.flush();

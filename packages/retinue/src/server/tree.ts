@@ -4,7 +4,7 @@
  * Owns the session's configuration and its changes. Every change that can alter a tool list raises `version`.
  */
 import { tmpdir } from "node:os";
-import type { McpServerConfig, PermissionRequest, SessionConfig, SessionContext, TaskProgress } from "@retinue/protocol";
+import type { McpServerConfig, PermissionRequest, SessionConfig, SessionContext, SubagentSettings, TaskProgress } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
 import { Hooks } from "../hooks/hooks.ts";
@@ -83,9 +83,14 @@ export class Tree {
   readonly activity = new Activity();
   maxDepth: number;
   modelSettings: ModelSettings = {};
+  /** The models that may be asked; undefined means all. */
+  allowedModels: readonly string[] | undefined;
+  /** When each MCP server that is down failed. */
+  readonly mcpFailures = new Map<string, number>();
   #main: WorkingAgent | undefined;
   #runner: Runner | undefined;
   #mcp: { host: McpHost; use: McpUse } | undefined;
+  #invokeRules: Pick<SubagentSettings, "agents" | "disabledSubagents"> = {};
   #skillTool: { version: number; tool: Tool } | undefined;
   #taskTool: { version: number; tool: Tool } | undefined;
 
@@ -145,6 +150,7 @@ export class Tree {
     if (config.skillDirectories || config.disabledSkills) this.skills = this.#readSkills();
     if (config.provider || config.providers || config.models || config.modelCapabilities || config.gitHubToken) this.models = this.#readModels();
     for (const directory of config.additionalDirectories ?? []) this.rules.addDirectory(directory);
+    if (config.mcpServers) this.#replaceServers(config.mcpServers);
     this.settings = settingsOf(this.config, this.runtime);
     this.changed();
   }
@@ -192,6 +198,24 @@ export class Tree {
 
   transcriptPath(): string {
     return this.#transcript.write();
+  }
+
+  /** The log of the root session was cut and its state rebuilt; what was used is counted again from what is left. */
+  rewound(usage: ReadonlyMap<string, UsageTotals>): void {
+    this.#transcript.restart();
+    this.usage.clear();
+    this.usage.set(this.root.id, this.root.state.usage);
+    for (const [sessionId, totals] of usage) this.usage.set(sessionId, totals);
+    this.changed();
+  }
+
+  /** Settings for sub-agents: which may run, on which models, how deep. */
+  setSubagents({ agents, disabledSubagents, maxDepth }: SubagentSettings): void {
+    this.modelSettings = { ...this.modelSettings, agents };
+    this.#invokeRules = { agents, disabledSubagents };
+    this.agents.setRules(this.#invokeRules);
+    this.maxDepth = Math.min(maxDepth ?? this.runtime.maxDepth, this.runtime.maxDepth);
+    this.changed();
   }
 
   readonly fetchPage: NonNullable<CallServices["fetchPage"]> = createFetchPage();
@@ -260,6 +284,8 @@ export class Tree {
       disabledServers: this.config.disabledMcpServers,
       onStatus: (change) => {
         this.changed();
+        if (change.status === "failed" || change.status === "needs-auth") this.mcpFailures.set(change.serverName, this.root.world.now());
+        else this.mcpFailures.delete(change.serverName);
         this.root.announce("session.mcp_server_status_changed", change);
       },
       onToolsChanged: () => this.changed(),
@@ -284,12 +310,20 @@ export class Tree {
     return this.#mcp;
   }
 
+  /** New servers first: a connection that both have is kept. */
+  #replaceServers(servers: Readonly<Record<string, McpServerConfig>>): void {
+    if (!this.#mcp) return;
+    const { host, use } = this.#mcp;
+    this.#mcp = { host, use: host.use(servers) };
+    void use.close();
+  }
+
   #sessionOf(id: string): Session {
     return this.children.agent(id)?.session ?? this.root;
   }
 
   #readAgents(): AgentCatalog {
-    return new AgentCatalog({
+    const catalog = new AgentCatalog({
       folders: agentFolders({
         home: this.runtime.home,
         projectRoot: this.root.place.workingDirectory,
@@ -299,6 +333,8 @@ export class Tree {
       customAgents: this.config.customAgents,
       excludedBuiltinAgents: this.config.excludedBuiltinAgents,
     });
+    catalog.setRules(this.#invokeRules);
+    return catalog;
   }
 
   #readSkills(): SkillCatalog {

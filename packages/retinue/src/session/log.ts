@@ -5,7 +5,7 @@
  * tick are one transaction. What an event means is in state.ts; where it is kept, in the store.
  */
 import { AppError, type EventData, type EventType, isPersisted, messageOf } from "@retinue/protocol";
-import type { Batch, InboxItem, Store } from "../store/store.ts";
+import type { Batch, InboxChange, InboxItem, Store } from "../store/store.ts";
 import type { World } from "../world.ts";
 
 /** An event as it was appended. `json` is the whole envelope, serialised once for the store and every client. */
@@ -42,8 +42,7 @@ export class Log {
   #lastId: string | null;
   #count: number;
   #pending: LoggedEvent[] = [];
-  #inboxAdd: InboxItem[] = [];
-  #inboxRemove: string[] = [];
+  #inbox: InboxChange[] = [];
   /** By kind and key: within one commit only the last state of a document counts. */
   #documents = new Map<string, { kind: string; key: string; json: string }>();
   #scheduled = false;
@@ -99,12 +98,12 @@ export class Log {
 
   /** A prompt that is acknowledged before it is in the log. */
   addToInbox(item: InboxItem): void {
-    this.#inboxAdd.push(item);
+    this.#inbox.push({ add: item });
     this.#schedule();
   }
 
   removeFromInbox(id: string): void {
-    this.#inboxRemove.push(id);
+    this.#inbox.push({ remove: id });
     this.#schedule();
   }
 
@@ -122,18 +121,16 @@ export class Log {
   /** Commits what is pending and tells it. Throws when the store refuses; nothing is told then, and nothing is lost. */
   flush(): void {
     const recorded = this.#pending.filter((event) => !event.ephemeral);
-    if (recorded.length > 0 || this.#inboxAdd.length > 0 || this.#inboxRemove.length > 0 || this.#documents.size > 0) {
+    if (recorded.length > 0 || this.#inbox.length > 0 || this.#documents.size > 0) {
       const batch: Batch = {
         rootId: this.rootId,
         events: recorded,
-        inboxAdd: this.#inboxAdd,
-        inboxRemove: this.#inboxRemove,
+        inbox: this.#inbox,
         documents: [...this.#documents.values()],
         touch: { sessionId: this.rootId, at: this.#world.now() },
       };
       this.#store.commit(batch);
-      this.#inboxAdd = [];
-      this.#inboxRemove = [];
+      this.#inbox = [];
       this.#documents = new Map();
     }
     if (this.#pending.length === 0) return;

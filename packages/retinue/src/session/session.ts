@@ -20,11 +20,11 @@ export class Session {
   readonly parent: Session | undefined;
   readonly log: Log;
   readonly inbox: Inbox;
-  readonly state: SessionState;
   readonly world: World;
   readonly place: SessionPlace;
   /** The call that started this child session. */
   readonly parentCallId: string | undefined;
+  #state: SessionState;
 
   constructor(options: {
     id: string;
@@ -43,7 +43,16 @@ export class Session {
     this.inbox = options.inbox;
     this.world = options.world;
     this.place = options.place;
-    this.state = options.state ?? new SessionState();
+    this.#state = options.state ?? new SessionState();
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** After the log was cut: the state that a replay of the rest gives. */
+  rebuild(state: SessionState): void {
+    this.#state = state;
   }
 
   get root(): Session {

@@ -124,6 +124,7 @@ export class SessionState {
   }
 
   onCallEnded(data: EventData<"tool.execution_complete">): void {
+    if (data.isUserRequested) this.#hear(data.modelText ?? "");
     if (!this.openCalls.delete(data.toolCallId)) return;
     if (data.error?.code === "rejected") this.isModelDue = false;
     const text = data.modelText ?? (data.success ? (data.result?.content ?? "") : (data.error?.message ?? ""));
@@ -177,8 +178,14 @@ export class SessionState {
   }
 
   #say(content: string | UserPart[]): void {
-    const message: Message = { role: "user", content };
     this.isModelDue = true;
+    this.#hear(content);
+  }
+
+  /** The model will read it with the next prompt, and owes no answer to it. */
+  #hear(content: string | UserPart[]): void {
+    if (content === "") return;
+    const message: Message = { role: "user", content };
     if (this.openCalls.size > 0) this.#afterResults.push(message);
     else this.#messages.push(message);
   }

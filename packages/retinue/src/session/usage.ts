@@ -11,6 +11,8 @@ export class UsageTotals {
   readonly models = new Map<string, ModelTotals>();
   apiDurationMs = 0;
   toolCalls = 0;
+  /** Of the latest model call. */
+  lastCall: Usage = NO_USAGE;
 
   get tokens(): number {
     let total = 0;
@@ -32,6 +34,7 @@ export class UsageTotals {
   #count(model: string, usage: Usage, durationMs: number): void {
     this.models.set(model, addTotals(this.models.get(model), { requests: 1, usage }));
     this.apiDurationMs += durationMs;
+    this.lastCall = usage;
   }
 }
 

@@ -63,8 +63,10 @@ export function openSqlite({ path, isAlive = isProcessAlive, onCommit, migrate }
         for (const event of batch.events ?? []) {
           statement.append.run(rootId, event.sessionId, event.type, event.id, event.json);
         }
-        for (const item of batch.inboxAdd ?? []) statement.inboxAdd.run(item.id, item.sessionId, item.json);
-        for (const id of batch.inboxRemove ?? []) statement.inboxRemove.run(id);
+        for (const change of batch.inbox ?? []) {
+          if ("add" in change) statement.inboxAdd.run(change.add.id, change.add.sessionId, change.add.json);
+          else statement.inboxRemove.run(change.remove);
+        }
         for (const { kind, key, json } of batch.documents ?? []) statement.put.run(kind, key, json);
         if (batch.touch) statement.touch.run(batch.touch.at, batch.touch.sessionId);
         onCommit?.(db, batch);
@@ -77,6 +79,10 @@ export function openSqlite({ path, isAlive = isProcessAlive, onCommit, migrate }
 
     countEvents(rootId) {
       return Number(row(statement.count.get(rootId)).n);
+    },
+
+    sizeOf(rootId) {
+      return Number(row(statement.size.get(rootId)).bytes ?? 0);
     },
 
     truncate(rootId, eventId) {
@@ -238,6 +244,7 @@ function statements(db: Database) {
     inboxAdd: db.prepare("INSERT INTO inbox (id, session_id, json) VALUES (?, ?, ?)"),
     inboxRemove: db.prepare("DELETE FROM inbox WHERE id = ?"),
     count: db.prepare("SELECT count(*) AS n FROM events WHERE root_id = ?"),
+    size: db.prepare("SELECT sum(length(CAST(json AS BLOB))) AS bytes FROM events WHERE root_id = ?"),
     posOf: db.prepare("SELECT pos FROM events WHERE root_id = ? AND id = ?"),
     cut: db.prepare("DELETE FROM events WHERE root_id = ? AND pos >= ?"),
     createSession: db.prepare("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),

@@ -51,6 +51,8 @@ export interface Store {
   /** All events of a root session and its children, in order. */
   events(rootId: string, options?: EventQuery): StoredEvent[];
   countEvents(rootId: string): number;
+  /** How many bytes the events of a session take. */
+  sizeOf(rootId: string): number;
   /** Removes the event with this id and everything after it; returns how many. */
   truncate(rootId: string, eventId: string): number;
 
@@ -82,12 +84,14 @@ export interface Store {
 export interface Batch {
   events?: readonly NewEvent[];
   rootId?: string;
-  inboxAdd?: readonly InboxItem[];
-  inboxRemove?: readonly string[];
+  /** In order: an item may leave and come back at another place. */
+  inbox?: readonly InboxChange[];
   touch?: { sessionId: string; at: number };
   /** Documents that change together with these events. */
   documents?: readonly { kind: string; key: string; json: string }[];
 }
+
+export type InboxChange = { add: InboxItem } | { remove: string };
 
 export interface EventQuery {
   after?: number;

@@ -208,6 +208,11 @@ export class AgentTasks {
     return true;
   }
 
+  /** A task whose start was cut from the log. */
+  forget(id: string): void {
+    this.#tasks.delete(id);
+  }
+
   /** Resolves when no task runs. */
   async settled(): Promise<void> {
     for (;;) {

@@ -1,0 +1,75 @@
+/** Reading the events of an open session in pages, and waiting for new ones. */
+import type { Params, SessionEvent } from "@retinue/protocol";
+import { type Page, readPage, tailCursor } from "../event-page.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+
+const MAX_WAIT_MS = 30_000;
+const interests = new WeakMap<HostedSession, Set<string>>();
+
+export const eventLogHandlers: Handlers = {
+  "session.eventLog.read": async (params, scope) => {
+    const target = hosted(params, scope);
+    target.session.log.flush();
+    const matches = matcher(target, params);
+    const page = readPage(target.tree.store, target.id, { ...params, matches });
+    const { waitMs = 0, direction = "forward" } = params;
+    if (page.events.length > 0 || waitMs <= 0 || direction === "backward" || page.cursorStatus === "expired") return page;
+    return await nextPage(target, params, { page, signal: scope.signal });
+  },
+  "session.eventLog.tail": (params, scope) => {
+    const { session, tree, id } = hosted(params, scope);
+    session.log.flush();
+    return { cursor: tailCursor(tree.store, id) };
+  },
+  // Every event that this runtime has goes to every client; an interest is remembered and changes nothing.
+  "session.eventLog.registerInterest": (params, scope) => {
+    const target = hosted(params, scope);
+    const handle = target.session.world.newId();
+    interests.set(target, (interests.get(target) ?? new Set()).add(handle));
+    return { handle };
+  },
+  "session.eventLog.releaseInterest": (params, scope) => ({
+    success: interests.get(hosted(params, scope))?.delete(params.handle) ?? false,
+  }),
+};
+
+type Read = Params<"session.eventLog.read">;
+
+function matcher({ id }: HostedSession, { types = "*", agentScope = "all", agentIds }: Read) {
+  const wanted = types === "*" ? undefined : new Set(types);
+  const agents = agentIds && new Set(agentIds);
+  return ({ type, sessionId }: { type: string; sessionId: string }): boolean => {
+    if (wanted && !wanted.has(type)) return false;
+    return agents ? agents.has(sessionId) : agentScope === "all" || sessionId === id;
+  };
+}
+
+/** The first events that come and match; the page as it was when none come in time. */
+async function nextPage(
+  target: HostedSession,
+  params: Read,
+  { page, signal }: { page: Page; signal: AbortSignal },
+): Promise<Page> {
+  const { log } = target.session;
+  const matches = matcher(target, params);
+  const { promise, resolve } = Promise.withResolvers<Page>();
+  const timer = setTimeout(() => resolve(page), Math.min(params.waitMs ?? 0, MAX_WAIT_MS));
+  const onAbort = () => resolve(page);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const stop = log.listen((told) => {
+    const found = told.filter((event) => matches(event) && (!event.ephemeral || params.includeEphemeral !== false));
+    if (found.length === 0) return;
+    const stored = readPage(target.tree.store, target.id, { ...params, cursor: page.cursor, matches });
+    // In their order with the passing ones, unless there are more than the caller takes.
+    const events = stored.hasMore ? stored.events : found.map(({ json }) => JSON.parse(json) as SessionEvent);
+    resolve({ ...stored, events });
+  });
+  try {
+    return await promise;
+  } finally {
+    stop();
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,37 @@
+/** A question to the model beside the conversation: it reads all that was said, and nothing of this is kept. */
+import { AppError } from "@retinue/protocol";
+import type { Agent } from "../loop/agent.ts";
+import { specsOf } from "../loop/turn.ts";
+import { NO_USAGE } from "../models/provider.ts";
+import { withRetries } from "../models/retry.ts";
+
+export async function askBeside(agent: Agent, question: string, { signal }: { signal: AbortSignal }): Promise<string> {
+  const { session } = agent;
+  const choice = agent.model();
+  const startedAt = session.world.now();
+  let answer = "";
+  let usage = NO_USAGE;
+  const toolset = await agent.tools();
+  const request = {
+    model: choice.wireModel,
+    system: session.state.systemPrompt ?? (await agent.systemPrompt(toolset)),
+    messages: [...session.state.completeMessages(), { role: "user" as const, content: question }],
+    tools: specsOf(toolset), // Not to be used, but a history with calls makes no sense without them.
+    toolChoice: "none" as const,
+    stream: agent.settings.streaming,
+    headers: { "x-initiator": "user" },
+  };
+  const parts = withRetries(choice.provider, request, {
+    signal,
+    onRestart: () => {
+      answer = "";
+    },
+  });
+  for await (const part of parts) {
+    if (part.type === "text") answer += part.delta;
+    if (part.type === "end") usage = part.usage;
+  }
+  session.announce("assistant.usage", { model: choice.id, ...usage, cost: choice.info.multiplier ?? 0, duration: session.world.now() - startedAt, initiator: "user", isByok: true });
+  if (answer.trim() === "") throw new AppError("model_failed", "The model returned no answer.");
+  return answer;
+}
