@@ -15,6 +15,7 @@ export default defineConfig({
   plugins: [markdownAsText],
   test: {
     include: ["packages/*/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
+    globalSetup: ["test/support/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",

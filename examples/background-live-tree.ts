@@ -33,5 +33,10 @@ await session.waitForIdle();
 
 console.log(renderTree(session.tree()));
 assert.equal(again.type === "agent" && again.latestResponse, "words");
-assert.deepEqual(walk(session.tree()).map(({ displayName }) => displayName).sort(), ["files", "lines", "main", "tests"]);
+assert.deepEqual(
+  walk(session.tree())
+    .map(({ displayName }) => displayName)
+    .sort(),
+  ["files", "lines", "main", "tests"],
+);
 assert.ok(frames > 0);

@@ -7,7 +7,11 @@ import { offline } from "./support/offline.ts";
 await using world = await offline([say("Paris is the capital of France.")]);
 
 await using client = new RetinueClient(world.client);
-await using session = await client.createSession({ ...world.session, streaming: true, onPermissionRequest: approveAll });
+await using session = await client.createSession({
+  ...world.session,
+  streaming: true,
+  onPermissionRequest: approveAll,
+});
 
 let streamed = "";
 session.on("assistant.message_delta", ({ data }) => {

@@ -10,10 +10,17 @@ import { offline } from "./support/offline.ts";
 
 await using world = await offline(({ system, results }) => {
   if (system.includes("You are a research assistant.")) {
-    return results.length === 0 ? call("search_docs", { query: "authentication" }) : say("Tokens are checked in auth.ts.");
+    return results.length === 0
+      ? call("search_docs", { query: "authentication" })
+      : say("Tokens are checked in auth.ts.");
   }
   if (results.length > 0) return say("Authentication is done with tokens, checked in auth.ts.");
-  return call("task", { name: "auth", agent_type: "researcher", description: "auth", prompt: "How does authentication work?" });
+  return call("task", {
+    name: "auth",
+    agent_type: "researcher",
+    description: "auth",
+    prompt: "How does authentication work?",
+  });
 });
 
 const client = new RetinueClient({

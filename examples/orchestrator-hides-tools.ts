@@ -23,7 +23,12 @@ await using world = await offline(({ system, results }) => {
     return results.length === 0 ? call("analyze-codebase", { query: "layers" }) : say("There are three layers.");
   }
   if (results.length > 0) return say("The codebase has three layers.");
-  return call("task", { name: "look", agent_type: "researcher", description: "look", prompt: "Which layers are there?" });
+  return call("task", {
+    name: "look",
+    agent_type: "researcher",
+    description: "look",
+    prompt: "Which layers are there?",
+  });
 });
 
 await using client = new RetinueClient(world.client);
@@ -46,6 +51,12 @@ const answer = await session.sendAndWait("How is this codebase layered?");
 
 console.log(answer?.data.content);
 const main = world.model.requests.filter(({ system }) => !system.includes("You analyse codebases."));
-assert.ok(main.every(({ tools }) => !tools.includes("analyze-codebase")), "the main agent does not see the tool");
-assert.ok(main.every(({ body }) => !JSON.stringify(body).includes("x".repeat(5_000))), "nor what it returned");
+assert.ok(
+  main.every(({ tools }) => !tools.includes("analyze-codebase")),
+  "the main agent does not see the tool",
+);
+assert.ok(
+  main.every(({ body }) => !JSON.stringify(body).includes("x".repeat(5_000))),
+  "nor what it returned",
+);
 assert.deepEqual(calls, ["researcher: layers"]);

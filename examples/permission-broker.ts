@@ -47,7 +47,9 @@ await using world = await offline(({ system, results }) => {
 await using client = new RetinueClient(world.client);
 const session = await client.createSession({
   ...world.session,
-  customAgents: [{ name: "tidier", displayName: "Tidier", description: "Tidies", tools: ["bash"], prompt: "You tidy up." }],
+  customAgents: [
+    { name: "tidier", displayName: "Tidier", description: "Tidies", tools: ["bash"], prompt: "You tidy up." },
+  ],
   onPermissionRequest: (request, { requestId = "", agentName = "main" }) =>
     new Promise((decide) => {
       waiting.set(requestId, { request, agent: agentName, decide });
@@ -80,4 +82,7 @@ server.closeAllConnections();
 console.log(answer?.data.content);
 assert.deepEqual(seen, ["tidier: rm -rf build", "tidier: ls"]);
 const results = world.model.requests.flatMap((request) => request.results);
-assert.ok(results.some((result) => result.includes("Deleting is not allowed.")), "the model reads why");
+assert.ok(
+  results.some((result) => result.includes("Deleting is not allowed.")),
+  "the model reads why",
+);

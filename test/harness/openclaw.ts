@@ -1,6 +1,6 @@
 /** OpenClaw: the plugin that `retinue connect` writes, in a gateway of its own. It needs Node 24, which npm has as a package. */
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { CHILD_TASK, type ModelServer, PARENT_WORDS, startModelServer } from "./model-server.ts";
@@ -16,9 +16,10 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
     parent: [{ tool: /^sessions_spawn$/, args: { task: CHILD_TASK, label: "look" } }],
     child: [{ tool: /^session_search$/, args: { query: "secret plan pelican" } }],
   });
+  const port = await freePort();
   const folder = join(sandbox.user, ".openclaw");
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "openclaw.json"), JSON.stringify(settings({ url: model.url, port: await freePort(), workspace: sandbox.project })));
+  writeFileSync(join(folder, "openclaw.json"), JSON.stringify(settings({ url: model.url, port, workspace: sandbox.project })));
   await sandbox.retinue("connect", "openclaw", "--yes");
   await sandbox.retinue("daemon", "start");
 
@@ -28,6 +29,7 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
   const isDone = () => model.asked.filter(({ who }) => who === "child").length >= 2;
   const state = { isOver: false };
   const gateway = openclaw(["gateway", "run"], { timeoutMs: 240_000, until: () => state.isOver });
+  await listening(port, 90_000);
   const asked = openclaw(["agent", "--agent", "main", "--message", PARENT_WORDS], { timeoutMs: 180_000 });
   const limit = Date.now() + 180_000;
   while (!isDone() && Date.now() < limit) await delay(200);
@@ -35,6 +37,16 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
   state.isOver = true;
   const [served, answered] = await Promise.all([gateway, asked]);
   return { model, ran: { code: answered.code, output: `${answered.output}\n${served.output}` } };
+}
+
+async function listening(port: number, withinMs: number): Promise<void> {
+  for (const limit = Date.now() + withinMs; Date.now() < limit; await delay(250)) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connect({ port, host: "127.0.0.1" }, () => resolve(true)).on("error", () => resolve(false));
+      socket.unref().on("connect", () => socket.destroy());
+    });
+    if (isOpen) return;
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -91,6 +91,8 @@ export function textOf(message: ChatMessage | undefined): string {
 
 export type Handler = (request: ModelRequest, index: number) => Answer | Promise<Answer>;
 
+const PATIENCE_MS = 15_000;
+
 /** One address of the server with its own handler. */
 export class Endpoint {
   readonly url: string;
@@ -127,8 +129,18 @@ export class Endpoint {
 
   /** Resolves when the model has been asked this many times. */
   async asked(count: number): Promise<ModelRequest[]> {
-    while (this.requests.length < count) await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    while (this.requests.length < count) await this.#next(`${count} requests; seen: ${this.requests.length}`);
     return this.requests;
+  }
+
+  #next(what: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`the model waited for ${what}`)), PATIENCE_MS);
+      this.#waiters.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   async answer(request: ModelRequest): Promise<Answer> {

@@ -4,6 +4,8 @@
  * Owns the shape only; how events change it is in agent-tree.ts.
  */
 
+import { PersistentMap } from "./persistent-map.ts";
+
 /** The id of the main agent's node. Sub-agents have the id that their events carry as `agentId`. */
 export const MAIN = "main";
 
@@ -58,9 +60,12 @@ export interface AgentNode {
 }
 
 export interface AgentTree {
-  readonly nodes: Readonly<Record<string, AgentNode>>;
-  /** Which agent made a call: permission and host-tool events name only the call. */
-  readonly callers: Readonly<Record<string, string>>;
+  /** By id; the main agent's is MAIN. */
+  readonly nodes: PersistentMap<AgentNode>;
+  /** Which agent made a call that has not ended: permission and host-tool events name only the call. */
+  readonly callers: PersistentMap<string>;
+  /** Which agent an open ask belongs to, by the ask's id. */
+  readonly askers: PersistentMap<string>;
 }
 
 export type WaitReason =
@@ -106,15 +111,19 @@ export function newNode(id: string): AgentNode {
 }
 
 export function emptyTree(): AgentTree {
-  return { nodes: { [MAIN]: newNode(MAIN) }, callers: {} };
+  return {
+    nodes: new PersistentMap([[MAIN, newNode(MAIN)]]),
+    callers: new PersistentMap(),
+    askers: new PersistentMap(),
+  };
 }
 
 export function mainNode(tree: AgentTree): AgentNode {
-  return tree.nodes[MAIN] ?? newNode(MAIN);
+  return tree.nodes.get(MAIN) ?? newNode(MAIN);
 }
 
 export function childrenOf(tree: AgentTree, node: AgentNode): AgentNode[] {
-  return node.children.flatMap((id) => tree.nodes[id] ?? []);
+  return node.children.flatMap((id) => tree.nodes.get(id) ?? []);
 }
 
 /** Every node, parents before children, in the order in which they started. */
@@ -124,7 +133,11 @@ export function walk(tree: AgentTree, node: AgentNode = mainNode(tree)): AgentNo
 
 /** All asks that nobody has answered yet, with the agent that asks. */
 export function openAsks(tree: AgentTree): { node: AgentNode; ask: Ask }[] {
-  return Object.values(tree.nodes).flatMap((node) => node.asks.map((ask) => ({ node, ask })));
+  return tree.askers.keys().flatMap((id) => {
+    const node = tree.nodes.get(tree.askers.get(id) ?? MAIN);
+    const ask = node?.asks.find((open) => open.id === id);
+    return node && ask ? [{ node, ask }] : [];
+  });
 }
 
 /** What a running agent waits for; undefined when it is not running, or when only the model works. */

@@ -52,7 +52,7 @@ describe("recorded sessions", () => {
     const statuses: string[] = [];
     events.reduce((tree, next) => {
       const folded = foldTree(tree, next);
-      const status = folded.nodes[id]?.status;
+      const status = folded.nodes.get(id)?.status;
       if (status && status !== statuses.at(-1)) statuses.push(status);
       return folded;
     }, emptyTree());
@@ -72,7 +72,7 @@ describe("recorded sessions", () => {
   test("folding in pieces is folding at once", () => {
     const events = recorded("depth-parallel");
     for (const at of [0, 17, 60, events.length]) {
-      expect(treeOf(events.slice(at), treeOf(events.slice(0, at)))).toEqual(treeOf(events));
+      expect(walk(treeOf(events.slice(at), treeOf(events.slice(0, at))))).toEqual(walk(treeOf(events)));
     }
   });
 });
@@ -86,18 +86,24 @@ describe("order", () => {
     expect(shape(early)).toEqual(["/ idle", "/agent running", "/agent/grandchild running"]);
     const tree = foldTree(early, started("child"));
     expect(shape(tree)).toEqual(["/ idle", "/child running", "/child/grandchild running"]);
-    expect(tree.nodes.grandchild).toMatchObject({ depth: 2, calls: [{ name: "grep" }] });
+    expect(tree.nodes.get("grandchild")).toMatchObject({ depth: 2, calls: [{ name: "grep" }] });
   });
 
   test("an end that comes before its start stands", () => {
     const start = started("a");
     const tree = treeOf([event("user.message", { content: "p" }, "a"), ended("a"), start]);
-    expect(tree.nodes.a?.status).toBe("completed");
+    expect(tree.nodes.get("a")?.status).toBe("completed");
+  });
+
+  test("turns of a sub-agent that are told after its end do not bring it back", () => {
+    const late = [event("assistant.turn_start", { turnId: "1" }, "a"), event("assistant.message", { content: "x", messageId: "m" }, "a")];
+    expect(treeOf([started("a"), ended("a"), ...late]).nodes.get("a")).toMatchObject({ status: "completed", latest: "x" });
   });
 
   test("an end without a start, and an event of a later version, change nothing", () => {
     const future = { ...event("session.idle", {}), type: "agent.teleported" } as unknown as SessionEvent;
-    expect(treeOf([future])).toEqual(emptyTree());
+    const empty = emptyTree();
+    expect(treeOf([future], empty)).toBe(empty);
     expect(shape(treeOf([ended("ghost")]))).toEqual(["/ idle"]);
   });
 
@@ -146,7 +152,7 @@ describe("asks", () => {
     const spawn = event("tool.execution_start", { toolCallId: "call-b", toolName: "task" }, "a");
     let tree = treeOf([started("a"), event("user.message", { content: "p" }, "a")]);
     const reason = () => {
-      const node = tree.nodes.a;
+      const node = tree.nodes.get("a");
       return node && waitReason(tree, node)?.kind;
     };
     expect(reason()).toBeUndefined();

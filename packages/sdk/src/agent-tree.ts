@@ -16,7 +16,6 @@ import {
   MAIN,
   type NodeUsage,
   newNode,
-  openAsks,
 } from "./agent-node.ts";
 
 export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
@@ -36,7 +35,8 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
     case "user.message":
       return begin(tree, id, at);
     case "assistant.turn_start":
-      return count(begin(tree, id, at), id, { turns: 1 });
+      // Of a sub-agent only a message starts a new run: its last turns may be told after its end.
+      return count(id === MAIN ? begin(tree, id, at) : tree, id, { turns: 1 });
     case "assistant.intent":
       return event.data.intent ? change(tree, id, { latest: event.data.intent }) : tree;
     case "assistant.message":
@@ -112,8 +112,8 @@ type NotificationKind = Extract<SessionEvent, { type: "system.notification" }>["
 function start(tree: AgentTree, event: Started, at: number): AgentTree {
   const { data } = event;
   const id = event.agentId ?? data.remoteSessionId ?? data.toolCallId;
-  const parentId = data.parentId ?? tree.callers[data.toolCallId] ?? MAIN;
-  const known = tree.nodes[id];
+  const parentId = data.parentId ?? tree.callers.get(data.toolCallId) ?? MAIN;
+  const known = tree.nodes.get(id);
   const node: AgentNode = {
     ...(known ?? newNode(id)),
     parentId,
@@ -127,14 +127,14 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
     status: known && isOver(known) ? known.status : "running",
     startedAt: at,
   };
-  return place(put(tree, node), node);
+  return place(put({ ...tree, callers: tree.callers.delete(data.toolCallId) }, node), node);
 }
 
 /** Puts a node under its parent, and works out path and depth of the node and of what hangs below it. */
 function place(tree: AgentTree, node: AgentNode): AgentTree {
   const parentId = node.parentId ?? MAIN;
-  const withParent = tree.nodes[parentId] ? tree : known(tree, newNode(parentId));
-  const parent = withParent.nodes[parentId] ?? newNode(parentId);
+  const withParent = tree.nodes.get(parentId) ? tree : known(tree, newNode(parentId));
+  const parent = withParent.nodes.get(parentId) ?? newNode(parentId);
   const children = parent.children.includes(node.id) ? parent.children : [...parent.children, node.id];
   const next = put(withParent, { ...parent, children });
   return repath(parentId === MAIN ? next : leaveMain(next, node.id), node.id, parent);
@@ -142,13 +142,13 @@ function place(tree: AgentTree, node: AgentNode): AgentTree {
 
 /** An agent that was heard before its start hung under the main agent. */
 function leaveMain(tree: AgentTree, id: string): AgentTree {
-  const main = tree.nodes[MAIN];
+  const main = tree.nodes.get(MAIN);
   if (!main?.children.includes(id)) return tree;
   return put(tree, { ...main, children: main.children.filter((child) => child !== id) });
 }
 
 function repath(tree: AgentTree, id: string, parent: AgentNode): AgentTree {
-  const node = tree.nodes[id];
+  const node = tree.nodes.get(id);
   if (!node) return tree;
   const placed = { ...node, depth: parent.depth + 1, path: [...parent.path, node.displayName] };
   return node.children.reduce((next, child) => repath(next, child, placed), put(tree, placed));
@@ -162,7 +162,7 @@ function end(
   error?: string,
 ): AgentTree {
   const id = event.agentId ?? byToolCall(tree, event.data.toolCallId);
-  const node = id === undefined ? undefined : tree.nodes[id];
+  const node = id === undefined ? undefined : tree.nodes.get(id);
   if (!node) return tree; // An end without a start: there is nothing to show.
   // At the end of a session agents that wait for more messages are cancelled; what they reached stays.
   if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
@@ -172,7 +172,7 @@ function end(
 }
 
 function begin(tree: AgentTree, id: string, at: number): AgentTree {
-  const node = tree.nodes[id] ?? newNode(id);
+  const node = tree.nodes.get(id) ?? newNode(id);
   if (node.status === "running") return node.startedAt === undefined ? change(tree, id, { startedAt: at }) : tree;
   return known(tree, {
     ...node,
@@ -184,19 +184,19 @@ function begin(tree: AgentTree, id: string, at: number): AgentTree {
 }
 
 function said(tree: AgentTree, id: string, text: string, hasCalls: boolean): AgentTree {
-  const node = tree.nodes[id] ?? newNode(id);
+  const node = tree.nodes.get(id) ?? newNode(id);
   return known(tree, { ...node, latest: text || node.latest, hasCalls });
 }
 
 /** `subagent.completed` is sent for the first run only: a later run is over when a turn ends without calls. */
 function settleFollowUp(tree: AgentTree, id: string, at: number): AgentTree {
-  const node = tree.nodes[id];
+  const node = tree.nodes.get(id);
   if (!node?.followUp || node.hasCalls || node.status !== "running" || id === MAIN) return tree;
   return put(tree, { ...node, status: "completed", endedAt: at });
 }
 
 function count(tree: AgentTree, id: string, more: Partial<NodeUsage>): AgentTree {
-  const node = tree.nodes[id] ?? newNode(id);
+  const node = tree.nodes.get(id) ?? newNode(id);
   return known(tree, { ...node, usage: addUsage(node.usage, more) });
 }
 
@@ -206,19 +206,15 @@ function usageOf(data: UsageData): Partial<NodeUsage> {
 }
 
 function startCall(tree: AgentTree, id: string, call: AgentNode["calls"][number]): AgentTree {
-  const node = tree.nodes[id] ?? newNode(id);
+  const node = tree.nodes.get(id) ?? newNode(id);
   const usage = { ...node.usage, calls: node.usage.calls + 1 };
-  const next = known(tree, { ...node, usage, calls: [...node.calls, call] });
-  return adopt({ ...next, callers: { ...next.callers, [call.id]: id } }, call.id, id);
+  return adopt(known(tree, { ...node, usage, calls: [...node.calls, call] }), call.id, id);
 }
 
 function endCall(tree: AgentTree, id: string, callId: string): AgentTree {
-  const node = tree.nodes[id];
+  const node = tree.nodes.get(id);
   if (!node) return tree;
-  const { [callId]: _caller, ...callers } = tree.callers;
-  // A background `task` call is over before its sub-agent is announced, so the caller of a spawn stays known.
-  const kept = node.calls.some((call) => call.id === callId && call.name === "task") ? tree.callers : callers;
-  return { ...put(tree, { ...node, calls: node.calls.filter((call) => call.id !== callId) }), callers: kept };
+  return put(tree, { ...node, calls: node.calls.filter((call) => call.id !== callId) });
 }
 
 /** Some runtimes name the agent that asks, others leave it to the call. */
@@ -227,38 +223,38 @@ function askerOf(event: { agentId?: string; data: { agentId?: string | undefined
 }
 
 function ask(tree: AgentTree, asker: string | undefined, asked: Ask): AgentTree {
-  const caller = asked.toolCallId === undefined ? undefined : tree.callers[asked.toolCallId];
+  const caller = asked.toolCallId === undefined ? undefined : tree.callers.get(asked.toolCallId);
   const id = asker ?? caller ?? MAIN;
-  const node = tree.nodes[id] ?? newNode(id);
+  const node = tree.nodes.get(id) ?? newNode(id);
   return known(tree, { ...node, asks: [...node.asks.filter((open) => open.id !== asked.id), asked] });
 }
 
 /** An ask that came before its call was filed under the main agent; now that the caller is known it moves. */
 function adopt(tree: AgentTree, callId: string, id: string): AgentTree {
-  const main = tree.nodes[MAIN];
+  const main = tree.nodes.get(MAIN);
   const moving = id === MAIN ? [] : (main?.asks.filter((open) => open.toolCallId === callId) ?? []);
-  const node = tree.nodes[id];
+  const node = tree.nodes.get(id);
   if (!main || !node || moving.length === 0) return tree;
   const asks = main.asks.filter((open) => open.toolCallId !== callId);
   return put(put(tree, { ...main, asks }), { ...node, asks: [...node.asks, ...moving] });
 }
 
 function answered(tree: AgentTree, requestId: string): AgentTree {
-  const owner = openAsks(tree).find(({ ask: open }) => open.id === requestId)?.node;
+  const owner = tree.nodes.get(tree.askers.get(requestId) ?? "");
   if (!owner) return tree;
   return put(tree, { ...owner, asks: owner.asks.filter((open) => open.id !== requestId) });
 }
 
 function notified(tree: AgentTree, kind: NotificationKind, at: number): AgentTree {
   if (kind.type !== "agent_idle" && kind.type !== "agent_completed") return tree;
-  const node = tree.nodes[kind.agentId];
+  const node = tree.nodes.get(kind.agentId);
   if (!node || node.status === "failed" || node.status === "cancelled") return tree;
   const status = kind.type === "agent_idle" ? "idle" : kind.status;
   return put(tree, { ...node, status, endedAt: node.endedAt ?? at });
 }
 
 function aborted(tree: AgentTree, id: string, at: number): AgentTree {
-  const node = tree.nodes[id];
+  const node = tree.nodes.get(id);
   if (!node) return tree;
   // Calls that an abort cuts off get no completion event.
   const cut = { ...node, calls: [], asks: [] };
@@ -266,16 +262,16 @@ function aborted(tree: AgentTree, id: string, at: number): AgentTree {
 }
 
 function rest(tree: AgentTree, at: number): AgentTree {
-  const main = tree.nodes[MAIN] ?? newNode(MAIN);
+  const main = tree.nodes.get(MAIN) ?? newNode(MAIN);
   return put(tree, { ...main, status: "idle", endedAt: at, calls: [], asks: [] });
 }
 
 function shutDown(tree: AgentTree, at: number): AgentTree {
-  const over = Object.values(tree.nodes).map((node): AgentNode => {
+  const over = tree.nodes.values().map((node): AgentNode => {
     if (node.status !== "running") return { ...node, calls: [], asks: [] };
     return { ...node, status: node.id === MAIN ? "idle" : "cancelled", endedAt: at, calls: [], asks: [] };
   });
-  return over.reduce(put, tree);
+  return over.reduce((left, node) => put(left, node), tree);
 }
 
 function permissionAsk({ requestId, permissionRequest }: PermissionData, since: number): Ask {
@@ -291,22 +287,41 @@ function textAsk(kind: Ask["kind"], id: string, text: string, toolCallId: string
 }
 
 function change(tree: AgentTree, id: string, parts: Partial<AgentNode>): AgentTree {
-  return known(tree, { ...(tree.nodes[id] ?? newNode(id)), ...parts });
+  return known(tree, { ...(tree.nodes.get(id) ?? newNode(id)), ...parts });
 }
 
 /** Stores a node; one that was never announced hangs under the main agent until its start arrives. */
 function known(tree: AgentTree, node: AgentNode): AgentTree {
-  if (node.id === MAIN || tree.nodes[node.id]) return put(tree, node);
+  if (node.id === MAIN || tree.nodes.get(node.id)) return put(tree, node);
   const placed = { ...node, parentId: MAIN };
   return place(put(tree, placed), placed);
 }
 
+/** The one place where a node is stored: what finds it by its calls and asks is kept with it. */
 function put(tree: AgentTree, node: AgentNode): AgentTree {
-  return { ...tree, nodes: { ...tree.nodes, [node.id]: node } };
+  const before = tree.nodes.get(node.id);
+  return {
+    nodes: tree.nodes.set(node.id, node),
+    callers: before?.calls === node.calls ? tree.callers : indexCalls(tree.callers, before?.calls ?? [], node),
+    askers: before?.asks === node.asks ? tree.askers : indexAsks(tree.askers, before?.asks ?? [], node),
+  };
+}
+
+function indexCalls(callers: AgentTree["callers"], before: AgentNode["calls"], { id, calls }: AgentNode) {
+  const over = before.filter((call) => !calls.includes(call));
+  // A background `task` call is over before its sub-agent is announced: its caller stays known until then.
+  const kept = over.reduce((left, call) => (call.name === "task" ? left : left.delete(call.id)), callers);
+  const made = calls.filter((call) => !before.includes(call));
+  return made.reduce((left, call) => left.set(call.id, id), kept);
+}
+
+function indexAsks(askers: AgentTree["askers"], before: AgentNode["asks"], { id, asks }: AgentNode) {
+  const kept = before.reduce((left, ask) => (left.get(ask.id) === id ? left.delete(ask.id) : left), askers);
+  return asks.reduce((left, ask) => left.set(ask.id, id), kept);
 }
 
 function byToolCall(tree: AgentTree, toolCallId: string): string | undefined {
-  return Object.values(tree.nodes).find((node) => node.toolCallId === toolCallId)?.id;
+  return tree.nodes.values().find((node) => node.toolCallId === toolCallId)?.id;
 }
 
 function isOver(node: AgentNode): boolean {

@@ -1,15 +1,13 @@
 /**
- * The client: one runtime, its sessions, and what the runtime can be asked outside of a session.
+ * The client: what a program asks of a runtime, outside of a session.
  *
- * Owns the life of the connection and the table of sessions. How to reach a runtime is in connection.ts and runtime.ts,
- * who answers for child sessions in children.ts, what is missed while a connection is down in reconnect.ts.
+ * Owns the public face and wires its parts: the connection is kept by runtime-keeper.ts, the sessions by
+ * open-sessions.ts, and what the runtime asks is answered from inbound.ts on.
  */
 import { AppError, type ModelInfo } from "@retinue/protocol";
-import { type Attached, attach, release } from "./attached.ts";
-import { Children, type Resolved, type SubagentInstance } from "./children.ts";
+import type { Resolved, SubagentInstance } from "./children.ts";
 import { RuntimeConnection } from "./connection.ts";
-import { EventHub } from "./event-hub.ts";
-import { type ClientInfo, isUnknownMethod } from "./handshake.ts";
+import type { ClientInfo } from "./handshake.ts";
 import { deliver, type InboundHost, inbound } from "./inbound.ts";
 import type { LaunchOptions } from "./launch.ts";
 import {
@@ -21,13 +19,13 @@ import {
   type SessionMetadata,
   sessionMetadata,
 } from "./lifecycle.ts";
-import type { GitHubTokenProvider } from "./providers.ts";
-import { hearTail, type ReconnectOptions } from "./reconnect.ts";
+import { OpenSessions } from "./open-sessions.ts";
+import type { ReconnectOptions } from "./reconnect.ts";
 import { rejoin } from "./rejoin.ts";
 import { type Call, type CallResult, type Send, type ServerRpc, serverRpc, typedCall } from "./rpc.ts";
-import { Runtime } from "./runtime.ts";
-import { Session } from "./session.ts";
-import { configForWire, type ResumeSessionConfig, type SessionConfig } from "./session-config.ts";
+import { type ClientState, RuntimeKeeper } from "./runtime-keeper.ts";
+import type { Session } from "./session.ts";
+import type { ResumeSessionConfig, SessionConfig } from "./session-config.ts";
 
 export interface RetinueClientOptions extends LaunchOptions {
   /** Default: a runtime of our own over standard streams. */
@@ -48,118 +46,102 @@ export interface TraceContext {
   tracestate?: string;
 }
 
-export type ClientState = "disconnected" | "connecting" | "connected" | "reconnecting";
-
-const LEAVE_TRIES = 3;
-
 export class RetinueClient implements AsyncDisposable {
-  readonly #options: RetinueClientOptions;
-  readonly #connection: RuntimeConnection;
-  readonly #sessions = new Map<string, Attached>();
-  readonly #children = new Children<Attached>(this.#sessions);
-  readonly #gitHubTokens = new Map<string, GitHubTokenProvider>();
-  readonly #lifecycle = new Map<SessionLifecycleHandler, SessionLifecycleEventType | undefined>();
-  readonly #host: InboundHost;
-  /** The runtime, once it is open; while a lost one is opened again, that. */
-  #runtime: Promise<Runtime> | undefined;
-  #state: ClientState = "disconnected";
-  #stop = new AbortController();
-  readonly #call: Call;
   /** Every method of the runtime that is not a session's. */
   readonly rpc: ServerRpc;
+  readonly #options: RetinueClientOptions;
+  readonly #keeper: RuntimeKeeper;
+  readonly #sessions: OpenSessions;
+  readonly #lifecycle = new Map<SessionLifecycleHandler, SessionLifecycleEventType | undefined>();
+  readonly #call: Call;
 
   constructor(options: RetinueClientOptions = {}) {
-    this.#options = options;
-    this.#connection = options.connection ?? RuntimeConnection.forStdio();
-    if (
-      this.#connection.kind === "uri" &&
-      (options.gitHubToken !== undefined || options.useLoggedInUser !== undefined)
-    ) {
-      throw new AppError(
-        "not_configured",
-        "a runtime that runs already has its own login: give no gitHubToken to forUri",
-      );
+    const { connection = RuntimeConnection.forStdio(), ...launch } = options;
+    if (connection.kind === "uri" && (options.gitHubToken !== undefined || options.useLoggedInUser !== undefined)) {
+      throw new AppError("not_configured", "a runtime that runs already has its own login: give no token to forUri");
     }
-    const send = (method: string, params: object, call?: { signal?: AbortSignal }) => this.#send(method, params, call);
+    this.#options = options;
+    const send: Send = async (method, params, given) => (await this.#keeper.get()).call(method, params, given);
     this.#call = typedCall(send);
     this.rpc = serverRpc(send);
-    this.#host = {
-      children: this.#children,
-      gitHubTokens: this.#gitHubTokens,
-      onError: (error) => this.#report(error),
-      answer: (method, params) => this.#answer(method, params),
-      findChildren: (session) => this.#findChildren(session),
-      asksByEvent: () => this.#version === 3,
+    const reconnect = reconnectOptions(options.reconnect, connection);
+    const onError = (error: unknown) => this.#report(error);
+    const version = () => this.#keeper.current?.version ?? 3;
+    this.#sessions = new OpenSessions({ send, version, catchesUp: reconnect !== undefined, onError });
+    const host: InboundHost = {
+      children: this.#sessions.children,
+      gitHubTokens: this.#sessions.gitHubTokens,
+      onError,
+      answer: (method, params) => this.#answer(send, method, params),
+      findChildren: (session) => this.#sessions.findChildren(session),
+      asksByEvent: () => version() === 3,
       lifecycle: (notice) => this.#onLifecycle(notice),
     };
+    this.#keeper = new RuntimeKeeper({
+      runtime: { ...launch, connection, dispatch: inbound(host) },
+      reconnect,
+      gaveUp: (error) => this.#sessions.forgetAll(error),
+      rejoin: (runtime, how) =>
+        rejoin(runtime, this.#sessions.all(), { ...how, deliver: (session, event) => deliver(host, session, event) }),
+    });
   }
 
-  #opened: Runtime | undefined;
-
   get state(): ClientState {
-    return this.#state;
+    return this.#keeper.state;
   }
 
   /** The process of a runtime that this client started. */
   get runtimePid(): number | undefined {
-    return this.#opened?.pid;
+    return this.#keeper.current?.pid;
   }
 
   /** The port on which a runtime that this client started listens. */
   get runtimePort(): number | undefined {
-    return this.#opened?.port;
+    return this.#keeper.current?.port;
   }
 
   /** Which session answers for each child session. */
   get childToParent(): ReadonlyMap<string, string> {
-    return this.#children.childToParent;
+    return this.#sessions.children.childToParent;
   }
 
   /** Which agent runs in each child session. */
   get childToAgent(): ReadonlyMap<string, string> {
-    return this.#children.childToAgent;
+    return this.#sessions.children.childToAgent;
   }
 
   /** Sub-agents that have not ended, by session and by the call that launched them. */
   get subagentInstances(): ReadonlyMap<string, ReadonlyMap<string, SubagentInstance>> {
-    return this.#children.subagentInstances;
+    return this.#sessions.children.subagentInstances;
   }
 
   /** The session of this client that answers for an id; throws when there is none. */
   resolveSession(sessionId: string): Resolved<{ readonly sessionId: string }> {
-    return this.#children.resolveSession(sessionId);
+    return this.#sessions.children.resolveSession(sessionId);
   }
 
   isToolAllowedForChild(childSessionId: string, toolName: string): boolean {
-    return this.#children.isToolAllowedForChild(childSessionId, toolName);
+    return this.#sessions.children.isToolAllowedForChild(childSessionId, toolName);
   }
 
   /** Opens the connection; a call that needs it does so by itself. */
   async start(): Promise<void> {
-    await this.#open();
+    await this.#keeper.get();
   }
 
   /** Leaves all sessions and ends a runtime that this client started. Resolves with what went wrong on the way. */
   async stop(): Promise<Error[]> {
-    this.#stop.abort();
-    const runtime = await this.#takeRuntime();
-    const failures: Error[] = [];
-    if (runtime && !runtime.isLost) {
-      for (const session of this.#sessions.values()) failures.push(...(await this.#tryLeave(runtime, session)));
-    }
-    this.#forgetAll();
-    if (runtime) failures.push(...(await runtime.end()));
-    this.#state = "disconnected";
-    return failures;
+    const runtime = await this.#keeper.take();
+    const left = runtime && !runtime.isLost ? await this.#sessions.leaveAll(runtime) : [];
+    this.#sessions.forgetAll();
+    return [...left, ...((await runtime?.end()) ?? [])];
   }
 
   /** Ends everything at once, without a word to the runtime. */
   async forceStop(): Promise<void> {
-    this.#stop.abort();
-    const runtime = await this.#takeRuntime();
+    const runtime = await this.#keeper.take();
     runtime?.kill();
-    this.#forgetAll();
-    this.#state = "disconnected";
+    this.#sessions.forgetAll();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -168,25 +150,17 @@ export class RetinueClient implements AsyncDisposable {
 
   async createSession(config: SessionConfig = {}): Promise<Session> {
     const sessionId = config.sessionId ?? crypto.randomUUID();
-    return this.#join("session.create", config, this.#attach(sessionId, config, false));
+    const extra = (await this.#options.onGetTraceContext?.()) ?? {};
+    return this.#sessions.join({ method: "session.create", sessionId, config, extra });
   }
 
   async resumeSession(sessionId: string, config: ResumeSessionConfig = {}): Promise<Session> {
-    return this.#join("session.resume", config, this.#attach(sessionId, config, true));
+    const extra = (await this.#options.onGetTraceContext?.()) ?? {};
+    return this.#sessions.join({ method: "session.resume", sessionId, config, extra });
   }
 
-  async deleteSession(sessionId: string): Promise<void> {
-    const session = this.#sessions.get(sessionId);
-    this.#sessions.delete(sessionId);
-    try {
-      const { success, error } = await this.#call("session.delete", { sessionId });
-      if (!success) throw new AppError("session_not_found", error ?? `session ${sessionId} could not be deleted`);
-    } catch (error) {
-      if (session) this.#sessions.set(sessionId, session);
-      throw error;
-    }
-    this.#children.forget(sessionId);
-    if (session) release(session);
+  deleteSession(sessionId: string): Promise<void> {
+    return this.#sessions.delete(sessionId);
   }
 
   async listSessions(filter?: SessionListFilter): Promise<SessionMetadata[]> {
@@ -243,203 +217,6 @@ export class RetinueClient implements AsyncDisposable {
     return () => this.#lifecycle.delete(listener);
   }
 
-  get #version(): 2 | 3 {
-    return this.#opened?.version ?? 3;
-  }
-
-  #open(): Promise<Runtime> {
-    if (this.#runtime) return this.#runtime;
-    this.#stop = new AbortController();
-    this.#state = "connecting";
-    const opening = Runtime.open({
-      ...this.#options,
-      connection: this.#connection,
-      dispatch: inbound(this.#host),
-      lost: (error) => this.#onLost(error),
-    });
-    this.#runtime = opening.then(
-      (runtime) => {
-        this.#opened = runtime;
-        this.#state = "connected";
-        return runtime;
-      },
-      (error: unknown) => {
-        this.#runtime = undefined;
-        this.#state = "disconnected";
-        throw error;
-      },
-    );
-    return this.#runtime;
-  }
-
-  async #send(method: string, params: object, options?: { signal?: AbortSignal }): Promise<unknown> {
-    return (await this.#open()).call(method, params, options);
-  }
-
-  /** A session that was left stays left: its calls do not start a runtime anew. */
-  async #sendIn({ hub }: Attached, ...call: Parameters<Send>): Promise<unknown> {
-    if (hub.ended) throw hub.ended;
-    return this.#send(...call);
-  }
-
-  /** An answer that was cut off is sent again: the runtime takes the first and says so to the second. */
-  async #answer(method: string, params: object): Promise<unknown> {
-    try {
-      return await this.#send(method, params);
-    } catch (error) {
-      if (this.#state !== "reconnecting") throw error;
-      return this.#send(method, params);
-    }
-  }
-
-  #attach(sessionId: string, config: SessionConfig, isResumed: boolean): Attached {
-    const hub = new EventHub((error) => this.#report(error));
-    if (config.onEvent) hub.listen(config.onEvent);
-    return attach(sessionId, config, { hub, isResumed });
-  }
-
-  /** The session answers from the moment it is asked for: the runtime may ask before it answers. */
-  async #join(method: "session.create" | "session.resume", config: SessionConfig, wanted: Attached): Promise<Session> {
-    const replaced = this.#sessions.get(wanted.sessionId);
-    const params = { ...configForWire(config), ...(await this.#extras(config)), sessionId: wanted.sessionId };
-    this.#sessions.set(wanted.sessionId, wanted);
-    try {
-      const opened = await this.#call(method, params);
-      const attached = opened.sessionId === wanted.sessionId ? wanted : this.#rename(wanted, opened.sessionId);
-      if (replaced) release(replaced, new AppError("cancelled", "the session was opened again by this client"));
-      if (attached.isResumed && this.#reconnects) await hearTail(this.#call, attached.sessionId, attached.heard);
-      return new Session({
-        attached,
-        opened,
-        send: (name, given, options) => this.#sendIn(attached, name, given, options),
-        leave: (how) => this.#leave(attached, how),
-      });
-    } catch (error) {
-      if (replaced) this.#sessions.set(wanted.sessionId, replaced);
-      else this.#sessions.delete(wanted.sessionId);
-      throw error;
-    }
-  }
-
-  async #extras({ gitHubTokenProvider }: SessionConfig): Promise<object> {
-    const trace = (await this.#options.onGetTraceContext?.()) ?? {};
-    if (!gitHubTokenProvider) return trace;
-    const registration = crypto.randomUUID();
-    this.#gitHubTokens.set(registration, gitHubTokenProvider);
-    return { ...trace, gitHubTokenProviderRegistrationId: registration };
-  }
-
-  /** Only servers of protocol 2 choose the id themselves. */
-  #rename(attached: Attached, sessionId: string): Attached {
-    if (this.#version !== 2) {
-      throw new AppError(
-        "session_invalid",
-        `the runtime opened ${sessionId} where ${attached.sessionId} was asked for`,
-      );
-    }
-    const renamed = { ...attached, sessionId };
-    this.#sessions.delete(attached.sessionId);
-    this.#sessions.set(sessionId, renamed);
-    return renamed;
-  }
-
-  async #leave(session: Attached, how: "detach" | "destroy"): Promise<void> {
-    const { sessionId, hub } = session;
-    if (hub.ended) return;
-    await this.#call(this.#version === 2 ? "session.destroy" : `session.${how}`, { sessionId });
-    this.#drop(session);
-  }
-
-  async #tryLeave(runtime: Runtime, session: Attached): Promise<Error[]> {
-    const method = runtime.version === 2 ? "session.destroy" : "session.detach";
-    let failure: Error | undefined;
-    for (let tried = 0; tried < LEAVE_TRIES && !runtime.isLost; tried += 1) {
-      try {
-        await runtime.call(method, { sessionId: session.sessionId });
-        return [];
-      } catch (error) {
-        failure = error instanceof Error ? error : new Error(String(error));
-      }
-    }
-    return failure ? [failure] : [];
-  }
-
-  #drop(session: Attached, error?: Error): void {
-    if (this.#sessions.get(session.sessionId) === session) this.#sessions.delete(session.sessionId);
-    const running = this.#children.forget(session.sessionId);
-    release(session, error);
-    try {
-      session.config.onCleanup?.(running);
-    } catch (failure) {
-      this.#report(failure);
-    }
-  }
-
-  #forgetAll(error?: Error): void {
-    for (const session of [...this.#sessions.values()]) this.#drop(session, error);
-    this.#children.clear();
-    this.#gitHubTokens.clear();
-  }
-
-  async #takeRuntime(): Promise<Runtime | undefined> {
-    const runtime = this.#runtime;
-    this.#runtime = undefined;
-    // A runtime that could not be opened, or reopened, has told whoever asked for it.
-    return runtime?.catch(() => undefined);
-  }
-
-  get #reconnects(): ReconnectOptions | undefined {
-    const { reconnect = this.#connection.kind === "tcp" || this.#connection.kind === "uri" } = this.#options;
-    if (reconnect === false) return undefined;
-    return reconnect === true ? {} : reconnect;
-  }
-
-  #onLost(error: AppError): void {
-    const options = this.#reconnects;
-    const before = this.#runtime;
-    if (!options || !before || this.#state !== "connected") {
-      if (this.#state === "connected") this.#giveUp(error);
-      return;
-    }
-    this.#state = "reconnecting";
-    const again = before.then(async (runtime) => {
-      await rejoin(runtime, [...this.#sessions.values()], {
-        options,
-        signal: this.#stop.signal,
-        lost: error,
-        deliver: (session, event) => deliver(this.#host, session, event),
-      });
-      this.#state = "connected";
-      return runtime;
-    });
-    this.#runtime = again;
-    again.catch(() => {
-      if (this.#runtime === again) this.#giveUp(error);
-    });
-  }
-
-  #giveUp(error: AppError): void {
-    this.#runtime = undefined;
-    this.#state = "disconnected";
-    this.#forgetAll(error);
-  }
-
-  /** Sub-agents that started before this client joined: the runtime's list of tasks knows them. */
-  async #findChildren({ sessionId, isResumed }: Attached): Promise<void> {
-    if (!isResumed) return;
-    try {
-      const { tasks } = await this.#call("session.tasks.list", { sessionId });
-      for (const task of tasks) {
-        if (task.type !== "agent") continue;
-        const { id: childSessionId, toolCallId, agentType: agentName } = task;
-        const startedAt = new Date(task.startedAt);
-        this.#children.register(sessionId, { agentName, toolCallId, childSessionId, startedAt });
-      }
-    } catch (error) {
-      if (!isUnknownMethod(error)) throw error;
-    }
-  }
-
   #onLifecycle(notice: Record<string, unknown>): void {
     const event = lifecycleEvent(notice);
     if (!event) return;
@@ -453,9 +230,28 @@ export class RetinueClient implements AsyncDisposable {
     }
   }
 
+  /** An answer that was cut off is sent again: the runtime takes the first and says so to the second. */
+  async #answer(send: Send, method: string, params: object): Promise<unknown> {
+    try {
+      return await send(method, params);
+    } catch (error) {
+      if (this.state !== "reconnecting") throw error;
+      return send(method, params);
+    }
+  }
+
   #report(error: unknown): void {
     const { onError } = this.#options;
     if (onError) onError(error);
     else console.error("retinue: a handler failed:", error);
   }
+}
+
+function reconnectOptions(
+  given: boolean | ReconnectOptions | undefined,
+  { kind }: RuntimeConnection,
+): ReconnectOptions | undefined {
+  const wanted = given ?? (kind === "tcp" || kind === "uri");
+  if (wanted === false) return undefined;
+  return wanted === true ? {} : wanted;
 }

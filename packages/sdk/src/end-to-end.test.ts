@@ -115,7 +115,12 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     expect((await app.session.sendAndWait("delegate"))?.data.content).toBe("all done");
     expect(seen).toEqual([["fine", app.session.sessionId, "reviewer"]]);
     await expect
-      .poll(() => Object.values(app.session.tree().nodes).map(({ name, status }) => [name, status]))
+      .poll(() =>
+        app.session
+          .tree()
+          .nodes.values()
+          .map(({ name, status }) => [name, status]),
+      )
       .toEqual([
         ["main", "idle"],
         ["reviewer", "completed"],
@@ -149,7 +154,8 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     const ran: unknown[] = [];
     const asked: unknown[] = [];
     const hooked: unknown[] = [];
-    const spawn = (agent_type: string) => call("task", { name: agent_type, agent_type, description: "d", prompt: "go" });
+    const spawn = (agent_type: string) =>
+      call("task", { name: agent_type, agent_type, description: "d", prompt: "go" });
     await using app = await world(
       ({ system, results }) => {
         const isFirst = results.length === 0;
@@ -158,9 +164,17 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
         return isFirst ? spawn("outer") : say("all done");
       },
       {
-        tools: [defineTool("save", { description: "Saves", handler: (_args, { agentName }) => void ran.push(agentName) })],
+        tools: [
+          defineTool("save", { description: "Saves", handler: (_args, { agentName }) => void ran.push(agentName) }),
+        ],
         customAgents: [
-          { name: "outer", displayName: "o", description: "d", prompt: "You are the outer one.", tools: ["task", "save"] },
+          {
+            name: "outer",
+            displayName: "o",
+            description: "d",
+            prompt: "You are the outer one.",
+            tools: ["task", "save"],
+          },
           { name: "inner", displayName: "i", description: "d", prompt: "You are the inner one.", tools: ["save"] },
         ],
         onPermissionRequest: ({ kind }, { agentName }) => {

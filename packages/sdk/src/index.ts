@@ -34,7 +34,7 @@ export {
 export { foldTree, treeOf } from "./agent-tree.ts";
 export type { CancelTask } from "./attached.ts";
 export type { SubagentInstance } from "./children.ts";
-export { type ClientState, RetinueClient, type RetinueClientOptions, type TraceContext } from "./client.ts";
+export { RetinueClient, type RetinueClientOptions, type TraceContext } from "./client.ts";
 export {
   RuntimeConnection,
   type StdioRuntimeConnection,
@@ -87,6 +87,7 @@ export type {
 } from "./questions.ts";
 export type { ReconnectOptions } from "./reconnect.ts";
 export type { CallParams, CallResult, ServerRpc, SessionRpc } from "./rpc.ts";
+export type { ClientState } from "./runtime-keeper.ts";
 export { type AssistantMessageEvent, type MessageOptions, Session, type WaitLimits } from "./session.ts";
 export type { CustomAgentConfig, ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
 export { HostTask, type HostTaskOptions, SessionTasks, type StartAgent } from "./session-tasks.ts";

@@ -220,10 +220,10 @@ test("the tree follows the session's events", async () => {
   await using app = await world();
   const child = app.runtime.startSubagent("s", { agentName: "explore", childSessionId: "c" });
   await app.client.ping();
-  expect(app.session.tree().nodes.c).toMatchObject({ name: "explore", status: "running", path: ["explore"] });
+  expect(app.session.tree().nodes.get("c")).toMatchObject({ name: "explore", status: "running", path: ["explore"] });
   app.runtime.endSubagent(child);
   await app.client.ping();
-  expect((await app.session.loadTree()).nodes.c?.status).toBe("completed");
+  expect((await app.session.loadTree()).nodes.get("c")?.status).toBe("completed");
 });
 
 test("a session left by `await using` is detached, and by a client of protocol 2 destroyed", async () => {

@@ -15,6 +15,8 @@ export const AgentInfo = lazy(() =>
     disableModelInvocation: flag(),
     tools: strings().optional(),
     model: text(),
+    models: strings().optional(),
+    modelPolicy: z.enum(["preferred", "required"]).optional(),
     mcpServers: jsonObject().optional(),
     skills: strings().optional(),
     prompt: text(),

@@ -1,23 +1,6 @@
 /** An agent as `session.agent.*` shows it to clients. */
+import type { AgentInfo } from "@retinue/protocol";
 import type { AgentDefinition } from "./definition.ts";
-
-export interface AgentInfo {
-  name: string;
-  id: string;
-  displayName: string;
-  description: string;
-  path?: string;
-  source?: "user" | "project" | "plugin" | "builtin";
-  userInvocable?: boolean;
-  disableModelInvocation?: boolean;
-  tools?: readonly string[];
-  model?: string;
-  models?: readonly string[];
-  modelPolicy?: "preferred" | "required";
-  mcpServers?: Readonly<Record<string, unknown>>;
-  skills?: readonly string[];
-  prompt?: string;
-}
 
 /** Agents of the host are shown as the host gave them, without the fields that only files have. */
 export function agentInfo(agent: AgentDefinition, options: { includePrompt?: boolean } = {}): AgentInfo {
@@ -33,11 +16,11 @@ export function agentInfo(agent: AgentDefinition, options: { includePrompt?: boo
       userInvocable: agent.userInvocable,
       disableModelInvocation: !agent.infer,
     }),
-    ...(agent.tools !== null && { tools: agent.tools }),
+    ...(agent.tools !== null && { tools: [...agent.tools] }),
     ...(model !== undefined && { model }),
-    ...(agent.models.length > 1 && { models: agent.models, modelPolicy: agent.modelPolicy }),
-    ...(Object.keys(agent.mcpServers).length > 0 && { mcpServers: agent.mcpServers }),
-    ...(agent.skills.length > 0 && { skills: agent.skills }),
+    ...(agent.models.length > 1 && { models: [...agent.models], modelPolicy: agent.modelPolicy }),
+    ...(Object.keys(agent.mcpServers).length > 0 && { mcpServers: { ...agent.mcpServers } }),
+    ...(agent.skills.length > 0 && { skills: [...agent.skills] }),
     ...(options.includePrompt === true && { prompt: agent.prompt }),
   };
 }

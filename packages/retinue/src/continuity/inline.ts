@@ -31,7 +31,8 @@ const RECENT = 512;
 /** Turns with ids, only the new ones; one that is stored already is not stored again. */
 export function recordNew(db: Database, session: TranscriptSession, { turns, now }: { turns: readonly unknown[]; now: number }): number {
   return inTransaction(db, () => {
-    const parsed = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
+    const told = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
+    const parsed = told.filter(({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n);
     const recent = readTurns(db, session.id, { backward: true, limit: RECENT });
     const newestAt = recent[0]?.at ?? 0;
     const without = (known: ReadonlySet<unknown>) => parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));

@@ -37,6 +37,8 @@ export interface Agent {
   mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
   /** Called before each model call: throws to stop the run (budgets), may return words for the model. */
   beforeTurn?(): Promise<string | undefined>;
+  /** Counts what a turn or a call has used. */
+  used(amount: { tokens?: number; toolCalls?: number; cost?: number }): void;
   /** Whether work of this agent still runs beside the loop. */
   hasBackgroundWork(): boolean;
 }

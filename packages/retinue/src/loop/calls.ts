@@ -150,7 +150,9 @@ export function callerOf(agent: Agent) {
   };
 }
 
-function recordEnd({ session }: Agent, call: OpenCall, outcome: Outcome, code: string = outcome.resultType): void {
+function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string = outcome.resultType): void {
+  const { session } = agent;
+  agent.used({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,
     ...(session.state.model ? { model: session.state.model } : {}),

@@ -4,10 +4,18 @@
  * Owns the rule that a busy period ends in exactly one `session.idle`, however many prompts, notices and background tasks were
  * part of it. The work itself is drive.ts.
  */
+import { setMaxListeners } from "node:events";
 import type { Agent } from "./agent.ts";
 import { callerOf } from "./calls.ts";
 import { drive, type RunEnd } from "./drive.ts";
 import type { Stop } from "./stop.ts";
+
+/** Every call of a batch listens for the stop of its run; a large batch is no leak. */
+function newController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
 
 const NOTHING: RunEnd = { type: "completed", text: "" };
 
@@ -71,7 +79,7 @@ export class Runner {
   #start({ isPending = false }: { isPending?: boolean }): void {
     this.#owesIdle = true;
     this.#wasAborted = false;
-    const run = { controller: new AbortController(), ended: Promise.resolve<RunEnd>(NOTHING) };
+    const run = { controller: newController(), ended: Promise.resolve<RunEnd>(NOTHING) };
     this.#run = run;
     run.ended = this.#work(run, isPending).finally(() => {
       this.#run = undefined;
@@ -91,7 +99,7 @@ export class Runner {
       if (end.type === "stopped" && end.stop.isParked) return end;
       if (!session.parent) await this.#endRun(end, signal);
       if (this.#isClosed || session.inbox.isEmpty) return end;
-      run.controller = new AbortController(); // Came in while the run was ending: the same busy period goes on.
+      run.controller = newController(); // Came in while the run was ending: the same busy period goes on.
     }
   }
 

@@ -198,6 +198,7 @@ function report(agent: Agent, { answer, input, durationMs, reading }: { answer: 
   const { session } = agent;
   const choice = agent.model();
   const { usage } = answer;
+  agent.used({ tokens: usage.inputTokens + usage.outputTokens, cost: choice.info.multiplier ?? 0 });
   session.announce("assistant.usage", {
     model: choice.id,
     ...usage,

@@ -70,7 +70,7 @@ function attemptsFor({ kind, status, retryAfterMs = 0 }: ModelError): number {
 /** What the endpoint asked for and a little more; else doubling from half a second, a quarter up or down. */
 function delayFor({ status, retryAfterMs }: ModelError, attempt: number, random: () => number): number {
   if (status === 401) return 1000;
-  if (retryAfterMs) return Math.round(retryAfterMs * (1 + random() / 10));
+  if (retryAfterMs !== undefined) return Math.round(retryAfterMs * (1 + random() / 10));
   return Math.round(Math.min(500 * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.75 + random() / 2));
 }
 

@@ -39,7 +39,6 @@ export class HostedSession {
     this.#stopListening = root.log.listen((events) => {
       this.tree.participants.tell(events);
       this.tree.activity.follow(events);
-      for (const { type, sessionId, data } of events) if (type === "assistant.usage" || type === "tool.execution_complete") this.#count(type, sessionId, data);
     });
   }
 
@@ -168,16 +167,6 @@ export class HostedSession {
       this.runner.wake();
     }
     this.tree.tasksChanged();
-  }
-
-  /** What agents use counts for their budgets, whoever pays for it. */
-  #count(type: "assistant.usage" | "tool.execution_complete", sessionId: string, data: object): void {
-    const meter = (this.tree.children.agent(sessionId) ?? this.tree.main).meter;
-    if (type === "tool.execution_complete") meter.add({ toolCalls: 1 });
-    else {
-      const { inputTokens = 0, outputTokens = 0, cost = 0 } = data as { inputTokens?: number; outputTokens?: number; cost?: number };
-      meter.add({ tokens: inputTokens + outputTokens, cost });
-    }
   }
 }
 

@@ -205,6 +205,10 @@ export class WorkingAgent implements Agent {
     return words;
   }
 
+  used(amount: { tokens?: number; toolCalls?: number; cost?: number }): void {
+    this.meter.add(amount);
+  }
+
   hasBackgroundWork(): boolean {
     const isShellRunning = this.shells.list().some((shell) => shell.background && !shell.detached && shell.status === "running");
     return isShellRunning || this.#tree.tasks.hasBackground(this.session.id) || (!this.parent && this.#tree.hasClientWork());

@@ -12,7 +12,6 @@ import type { Runner } from "../loop/runner.ts";
 import { Stop } from "../loop/stop.ts";
 import type { Session } from "../session/session.ts";
 import { notification } from "../session/wording.ts";
-import { OverBudget } from "./budget.ts";
 import { type AgentRecord, recordKey } from "./record.ts";
 import { checkMove, isEnded, type TaskStatus } from "./state.ts";
 
@@ -54,7 +53,9 @@ interface Task {
   /** Somebody waits for the result and needs no notice. */
   waiting: number;
   waiters: Set<() => void>;
-  stopReason: "timed_out" | "over_budget" | undefined;
+  stopReason: "timed_out" | undefined;
+  /** Cancelled or set aside before its run had begun: it must not begin. */
+  halt: "cancel" | "park" | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -100,15 +101,25 @@ export class AgentTasks {
     this.#tasks.set(record.id, task);
     this.#save(task);
     this.#host.changed();
-    task.child = await this.#host.openChild(record);
+    await this.#open(task);
     this.#begin(task, () => this.#firstRun(task));
   }
 
-  /** Goes on with a run that another process left. */
+  /** Goes on with a run that another process left, unless it goes on already; so do the background agents below it. */
   async continue(id: string): Promise<void> {
     const task = this.#task(id);
-    task.child ??= await this.#host.openChild(task.record);
+    if (task.record.status !== "running" || task.run) return;
+    await this.#open(task);
     this.#begin(task, () => (this.#hasPrompt(task) ? this.#continuedRun(task) : this.#firstRun(task)));
+    const below = this.records.filter((record) => record.ownerId === id && record.mode === "background" && record.status === "running");
+    for (const record of below) await this.continue(record.id);
+  }
+
+  async #open(task: Task): Promise<void> {
+    if (task.child) return;
+    const child = await this.#host.openChild(task.record);
+    if (task.halt) await child.close();
+    else task.child = child;
   }
 
   /** A follow-up message; wakes an idle agent. */
@@ -116,8 +127,8 @@ export class AgentTasks {
     const task = this.#task(id);
     if (isEnded(task.record.status)) throw new AppError("task_state", `Agent ${id} has ended (${task.record.status}) and takes no more messages. Start a new one.`);
     if (!task.record.isMultiTurn && task.record.hasEnded) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
-    task.child ??= await this.#host.openChild(task.record);
-    const { inbox, world } = task.child.session;
+    await this.#open(task);
+    const { inbox, world } = this.#childOf(task).session;
     inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: message, source });
     task.record.prompt = message;
     if (task.record.status === "running") {
@@ -126,6 +137,7 @@ export class AgentTasks {
     }
     this.#move(task, "running");
     this.#begin(task, () => this.#nextRun(task, message));
+    this.#host.changed();
   }
 
   /** Waits for a new turn, the end, a promotion or the time limit, whichever comes first. */
@@ -180,11 +192,13 @@ export class AgentTasks {
       task.child = undefined;
       this.#wake(task);
     } else {
+      task.halt = "cancel";
       await task.child?.runner.stop(new Stop("cancel", reason));
       await task.run;
       if (!isEnded(task.record.status)) this.#endCancelled(task); // It had not begun to run.
     }
     await Promise.all(below);
+    this.#host.changed();
     return true;
   }
 
@@ -193,6 +207,7 @@ export class AgentTasks {
     await Promise.all(
       [...this.#tasks.values()].map(async (task) => {
         clearTimeout(task.timer);
+        task.halt = "park";
         await task.child?.runner.stop(new Stop("shutdown", "session closed"));
         await task.run;
         await task.child?.close();
@@ -226,6 +241,7 @@ export class AgentTasks {
   lose(id: string, error: string): void {
     const task = this.#task(id);
     if (isEnded(task.record.status)) return;
+    for (const record of this.records.filter(({ ownerId }) => ownerId === id)) this.lose(record.id, error);
     this.#endFailed(task, error, "lost");
   }
 
@@ -250,25 +266,50 @@ export class AgentTasks {
   }
 
   async #firstRun(task: Task): Promise<void> {
-    const child = task.child as Child;
-    const { inbox, world, root } = child.session;
+    if (task.halt) return this.#halted(task);
+    const child = this.#childOf(task);
+    const { inbox, world, root, parent } = child.session;
     const prompt = await this.#host.firstPrompt(child, task.record);
-    const source = `agent-${child.session.parent?.id ?? root.id}`;
+    if (task.halt) return this.#halted(task);
+    const source = `agent-${parent?.id ?? root.id}`;
     inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt, displayPrompt: task.record.prompt, source });
     child.runner.wake();
-    await this.#finish(task, await child.runner.ended());
+    await this.#finish(task, await this.#runEnd(task));
   }
 
   async #continuedRun(task: Task): Promise<void> {
-    const child = task.child as Child;
-    child.runner.continuePending();
-    await this.#finish(task, await child.runner.ended());
+    if (task.halt) return this.#halted(task);
+    this.#childOf(task).runner.continuePending();
+    await this.#finish(task, await this.#runEnd(task));
   }
 
   async #nextRun(task: Task, message: string): Promise<void> {
-    const child = task.child as Child;
-    child.runner.wake();
-    await this.#finish(task, await child.runner.ended(), message);
+    this.#childOf(task).runner.wake();
+    await this.#finish(task, await this.#runEnd(task), message);
+  }
+
+  /** Stopped before it began: a cancelled task ends, one that was set aside stays as it is for a later process. */
+  #halted(task: Task): void {
+    if (task.halt === "cancel" && !isEnded(task.record.status)) this.#endCancelled(task);
+    this.#wake(task);
+  }
+
+  /** The end of the run, after the agent has taken what its own background agents brought. */
+  async #runEnd(task: Task): Promise<RunEnd | undefined> {
+    const { runner } = this.#childOf(task);
+    let end = await runner.ended();
+    while (end?.type === "completed") {
+      const own = this.records.filter(({ ownerId, status }) => ownerId === task.record.id && status === "running");
+      if (own.length === 0 && !runner.isRunning) return end;
+      await Promise.all(own.map(({ id }) => this.#tasks.get(id)?.run));
+      end = (await runner.ended()) ?? end;
+    }
+    return end;
+  }
+
+  #childOf({ child, record }: Task): Child {
+    if (!child) throw new AppError("task_state", `Agent ${record.id} is not open`);
+    return child;
   }
 
   #hasPrompt({ child }: Task): boolean {
@@ -278,25 +319,27 @@ export class AgentTasks {
   async #finish(task: Task, end: RunEnd | undefined, message?: string): Promise<void> {
     const { record } = task;
     if (end?.type === "stopped" && end.stop.isParked) return;
-    await this.#settleChildren(task, end);
+    await this.#cancelBelow(task);
+    const isSpent = task.child?.isOverBudget() === true;
     if (end?.type === "stopped" || end === undefined) this.#endStopped(task, end?.text ?? "");
+    else if (isSpent) this.#endFailed(task, "The budget is used up.", "over_budget", end.text);
     else if (end.type === "failed") this.#endFailed(task, end.error, undefined, end.text);
     else if (end.text.trim() === "") this.#endFailed(task, "The agent ended without an answer.");
-    else if (task.child?.isOverBudget()) this.#endFailed(task, new OverBudget("wrapped up").message, "over_budget", end.text);
     else this.#answer(task, end.text, message);
     if (isEnded(record.status)) {
       await task.child?.close();
       task.child = undefined;
     }
+    // The news is in the owner's inbox before anybody may think that nothing is left to do.
     this.#notifyOwner(task);
     this.#wake(task);
+    this.#host.changed();
   }
 
-  /** Work that the child started and did not wait for is handed over to the one above, or ends with the child. */
-  async #settleChildren(task: Task, end: RunEnd | undefined): Promise<void> {
-    const own = this.records.filter((record) => record.ownerId === task.record.id && record.status === "running");
-    if (end?.type === "completed") await Promise.all(own.map(({ id }) => this.#tasks.get(id)?.run));
-    else await Promise.all(own.map(({ id }) => this.cancel(id, "parent ended")));
+  /** What still runs below an agent that has ended ends with it. */
+  async #cancelBelow({ record: { id } }: Task): Promise<void> {
+    const own = this.records.filter(({ ownerId, status }) => ownerId === id && !isEnded(status));
+    await Promise.all(own.map((record) => this.cancel(record.id, "parent ended")));
   }
 
   #answer(task: Task, response: string, message: string | undefined): void {
@@ -351,7 +394,6 @@ export class AgentTasks {
     if (to === "idle") record.idleSince = this.#host.root.world.now();
     else record.idleSince = undefined;
     this.#save(task);
-    this.#host.changed();
   }
 
   #pauseClock({ record }: Task): void {
@@ -424,5 +466,5 @@ export class AgentTasks {
 }
 
 function newTask(record: AgentRecord): Task {
-  return { record, child: undefined, run: undefined, waiting: 0, waiters: new Set(), stopReason: undefined, timer: undefined };
+  return { record, child: undefined, run: undefined, waiting: 0, waiters: new Set(), stopReason: undefined, halt: undefined, timer: undefined };
 }

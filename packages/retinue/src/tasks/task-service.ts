@@ -54,7 +54,8 @@ async function startTask(self: Self, input: TaskInput): Promise<Outcome> {
   // After a restart the same call comes again: its agent is there, and the call goes on waiting for it.
   const known = tasks.byCall(owner.session.id, callId);
   const record = known ?? (await spawner.prepare(owner, input, callId));
-  if (!known) await tasks.start(record);
+  if (known) await tasks.continue(record.id);
+  else await tasks.start(record);
   if (record.mode === "background") return startedInBackground(record);
   return await owner.slot.waiting(() => waitForAnswer(self, record), self.signal);
 }

@@ -31,12 +31,14 @@ import { createHash } from "node:crypto";
 const DESCRIPTION = ${JSON.stringify(words.trim())};
 const blocks = new Map();
 const timers = new Map();
+const projects = new Map();
+const about = (sessionKey) => ({ sessionKey, project: projects.get(sessionKey) });
 
 function soon(sessionKey) {
   if (timers.has(sessionKey)) return;
   const timer = setTimeout(() => {
     timers.delete(sessionKey);
-    void hook("turn-end", { sessionKey });
+    void hook("turn-end", about(sessionKey));
   }, 100);
   timer.unref?.();
   timers.set(sessionKey, timer);
@@ -62,8 +64,8 @@ export default {
   name: "Retinue",
   description: "Live transcripts, inherited context and session_search through Retinue",
   register(api) {
-    api.on("session_start", (event, ctx) => void hook("session-start", { sessionKey: event.sessionKey ?? ctx.sessionKey }));
-    api.on("session_end", (event, ctx) => void hook("session-end", { sessionKey: event.sessionKey ?? ctx.sessionKey, reason: event.reason }));
+    api.on("session_start", (event, ctx) => void hook("session-start", about(event.sessionKey ?? ctx.sessionKey)));
+    api.on("session_end", (event, ctx) => void hook("session-end", { ...about(event.sessionKey ?? ctx.sessionKey), reason: event.reason }));
     api.on("before_message_write", (event, ctx) => {
       if (!ctx.sessionKey) return;
       tellMessage(ctx.sessionKey, event.message);
@@ -73,8 +75,9 @@ export default {
       const child = event.childSessionKey ?? ctx.childSessionKey;
       const parent = ctx.requesterSessionKey;
       if (!child || !parent) return;
-      const told = hook("turn-end", { sessionKey: parent });
-      const started = told.then(() => hook("subagent-start", { sessionKey: child, parentSessionKey: parent, title: event.label }));
+      projects.set(child, projects.get(parent));
+      const told = hook("turn-end", about(parent));
+      const started = told.then(() => hook("subagent-start", { ...about(child), parentSessionKey: parent, title: event.label }));
       blocks.set(child, started.then((answer) => answer?.inject));
     });
     api.on("subagent_ended", (event, ctx) => {
@@ -84,6 +87,7 @@ export default {
       void hook("subagent-stop", { sessionKey: event.targetSessionKey, parentSessionKey: ctx.requesterSessionKey, reason: event.outcome });
     });
     api.on("before_prompt_build", async (event, ctx) => {
+      if (ctx.workspaceDir) projects.set(ctx.sessionKey, ctx.workspaceDir);
       const block = await blocks.get(ctx.sessionKey);
       return block ? { appendSystemContext: block } : undefined;
     });

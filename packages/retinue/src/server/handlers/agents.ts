@@ -111,7 +111,7 @@ export const agentHandlers: Handlers = {
     return {};
   },
   "session.tasks.register": (params, scope) => hosted(params, scope).tree.clientTasks.register(scope.client, params),
-  "session.tasks.update": (params, scope) => ({ task: hosted(params, scope).tree.clientTasks.update(params) }),
+  "session.tasks.update": (params, scope) => ({ task: hosted(params, scope).tree.clientTasks.update(params), applied: true, duplicate: false }),
 };
 
 function shells({ shells: own, tree }: HostedSession): Shell[] {

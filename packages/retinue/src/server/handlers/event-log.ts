@@ -51,25 +51,24 @@ async function nextPage(
   params: Read,
   { page, signal }: { page: Page; signal: AbortSignal },
 ): Promise<Page> {
-  const { log } = target.session;
   const matches = matcher(target, params);
-  const { promise, resolve } = Promise.withResolvers<Page>();
-  const timer = setTimeout(() => resolve(page), Math.min(params.waitMs ?? 0, MAX_WAIT_MS));
-  const onAbort = () => resolve(page);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const stop = log.listen((told) => {
-    const found = told.filter((event) => matches(event) && (!event.ephemeral || params.includeEphemeral !== false));
-    if (found.length === 0) return;
-    const stored = readPage(target.tree.store, target.id, { ...params, cursor: page.cursor, matches });
-    // In their order with the passing ones, unless there are more than the caller takes.
-    const events = stored.hasMore ? stored.events : found.map(({ json }) => JSON.parse(json) as SessionEvent);
-    resolve({ ...stored, events });
+  return await new Promise<Page>((resolve) => {
+    const settle = (result: Page) => {
+      stop();
+      clearTimeout(timer);
+      signal.removeEventListener("abort", giveUp);
+      resolve(result);
+    };
+    const giveUp = () => settle(page);
+    const timer = setTimeout(giveUp, Math.min(params.waitMs ?? 0, MAX_WAIT_MS));
+    signal.addEventListener("abort", giveUp, { once: true });
+    const stop = target.session.log.listen((told) => {
+      const found = told.filter((event) => matches(event) && (!event.ephemeral || params.includeEphemeral !== false));
+      if (found.length === 0) return;
+      const stored = readPage(target.tree.store, target.id, { ...params, cursor: page.cursor, matches });
+      // In their order with the passing ones, unless there are more than the caller takes.
+      const events = stored.hasMore ? stored.events : found.map(({ json }) => JSON.parse(json) as SessionEvent);
+      settle({ ...stored, events });
+    });
   });
-  try {
-    return await promise;
-  } finally {
-    stop();
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -1,0 +1,132 @@
+import { execFile, spawn } from "node:child_process";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { runDaemon } from "./daemon.ts";
+import { askDaemon, daemonAddress, livingDaemon } from "./daemon-client.ts";
+import { startDaemon, stopDaemon } from "./daemon-process.ts";
+import { bundleProgram, type TestProgram } from "./test-program.ts";
+
+let built: TestProgram;
+beforeAll(async () => {
+  built = await bundleProgram();
+});
+afterAll(() => built.remove());
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "retinue-daemon-"));
+});
+afterEach(async () => {
+  await stopDaemon(home);
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const env = () => ({ ...process.env, HOME: join(home, "user") });
+const start = () => startDaemon({ home, program: built.program, env: env() });
+const prompt = (userMessage: string, more: object = {}) =>
+  askDaemon({ home, method: "POST", path: "/api/hooks/user-prompt-submit", body: { harness: "claude-code", sessionKey: "s", userMessage, ...more } });
+const find = async (query: string) => {
+  const answer = await askDaemon({ home, method: "POST", path: "/api/sessions/search", body: { query } });
+  return (answer as { hits: { snippet: string }[] }).hits.map(({ snippet }) => snippet);
+};
+const [node = "", program = ""] = [process.execPath];
+
+function runHook(payload: object, harness = "claude-code"): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(node, [built.program[1] ?? program, "hook", harness, "--home", home], { env: env() });
+    let out = "";
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+    });
+    child.on("error", reject);
+    child.on("close", (code) => (code === 0 ? resolve(out) : reject(new Error(`the hook ended with ${code}`))));
+    child.stdin.end(JSON.stringify(payload));
+  });
+}
+
+describe("the daemon", () => {
+  test("starts once per home, says where it is, and stops", async () => {
+    const [first, second] = await Promise.all([start(), start()]);
+    expect(first.pid).toBe(second.pid);
+    await expect(runDaemon({ home })).rejects.toThrow(/runs for .* already/);
+    expect(await livingDaemon(home)).toEqual({ pid: first.pid, port: first.port });
+    expect(await stopDaemon(home)).toBe(true);
+    expect(await livingDaemon(home)).toBeUndefined();
+    expect(await stopDaemon(home)).toBe(false);
+  });
+
+  test("keeps its token from other users", async () => {
+    await start();
+    expect(statSync(join(home, "daemon.token")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(home, "daemon.json")).mode & 0o777).toBe(0o600);
+  });
+
+  test("loses nothing that it acknowledged when it is killed, and the next start finds no lock in its way", async () => {
+    const { pid } = await start();
+    for (let n = 0; n < 100; n++) await prompt(`zebra number ${n}`);
+    process.kill(pid, "SIGKILL");
+    await start();
+    expect(daemonAddress(home)?.pid).not.toBe(pid);
+    expect(await find('"zebra number 99"')).toHaveLength(1);
+    const { turns } = (await askDaemon({ home, method: "GET", path: "/api/sessions/s/transcript" })) as { turns: unknown[] };
+    expect(turns).toHaveLength(100);
+  });
+
+  test("reads what a running session wrote while it was down", async () => {
+    const folder = join(home, "user/.claude/projects/x");
+    mkdirSync(folder, { recursive: true });
+    const transcriptPath = join(folder, "s.jsonl");
+    const line = (text: string) => `${JSON.stringify({ type: "user", uuid: text, message: { role: "user", content: text } })}\n`;
+    writeFileSync(transcriptPath, line("first"));
+    await start();
+    await prompt("first", { transcriptPath });
+    await stopDaemon(home);
+    appendFileSync(transcriptPath, line("said in the dark"));
+    await start();
+    await expect.poll(() => find("dark")).toEqual(["User: said in the dark"]);
+  });
+});
+
+describe("a hook", () => {
+  const child = { hook_event_name: "SubagentStart", session_id: "s", agent_id: "a", cwd: "/work/shop" };
+
+  test("gets its answer without a daemon, and starts one", async () => {
+    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/work/shop", prompt: "the pelican plan" })).toBe("");
+    await expect.poll(() => livingDaemon(home)).toBeDefined();
+    const answer = JSON.parse(await runHook(child));
+    expect(answer.hookSpecificOutput.hookEventName).toBe("SubagentStart");
+    expect(answer.hookSpecificOutput.additionalContext).toContain("User: the pelican plan");
+  });
+
+  test("ends well whatever it is given", async () => {
+    await start();
+    expect(await runHook({})).toBe("");
+    expect(await runHook({ hook_event_name: "Whatever", session_id: "s" })).toBe("");
+    expect(await runHook({ ...child, session_id: "unknown" })).toBe("");
+    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", transcript_path: "/etc/passwd", prompt: "x" })).toBe("");
+    expect(await runHook(child, "no-such-harness")).toBe("");
+  });
+
+  test("does not wait for a daemon that accepts and never answers", async () => {
+    const { createServer } = await import("node:net");
+    const deaf = createServer();
+    await new Promise<void>((resolve) => deaf.listen(0, "127.0.0.1", resolve));
+    const address = deaf.address();
+    writeFileSync(join(home, "daemon.json"), JSON.stringify({ pid: 1, port: typeof address === "object" ? address?.port : 0 }));
+    writeFileSync(join(home, "daemon.token"), "rtn_test");
+    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/x", prompt: "hello" })).toBe("");
+    await new Promise((resolve) => deaf.close(resolve));
+  });
+});
+
+test("the commands work on the store itself", async () => {
+  const run = async (...args: string[]) => (await promisify(execFile)(node, [built.program[1] ?? "", ...args, "--home", home], { env: env() })).stdout;
+  await run("op", "hook_user_prompt_submit", JSON.stringify({ harness: "other", sessionKey: "s", userMessage: "the pelican plan" }));
+  expect(await run("checkpoint", "s", "--summary", "planned", "--entity", "Bird")).toBe("Kept a checkpoint of s.\n");
+  expect(await run("search", "pelican")).toContain("User: the pelican plan");
+  expect(await run("transcript", "s")).toBe("User: the pelican plan\n");
+  expect(await run("daemon", "status")).toBe("Not running.\n");
+});

@@ -1,0 +1,187 @@
+/** The state of a session: what it does, where it works, how full its context is. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { AppError, type Result } from "@retinue/protocol";
+import { type ContextSize, contextSize, messageTokens, tokensOf } from "../../loop/context-size.ts";
+import type { Message } from "../../models/provider.ts";
+import { gitContext } from "../git-context.ts";
+import { type CallScope, type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+import { CLIENT_METADATA } from "../sessions.ts";
+import { recordContext, workspaceRecord } from "../workspace-record.ts";
+
+export const metadataHandlers: Handlers = {
+  "session.metadata.snapshot": (params, scope) => snapshot(hosted(params, scope)),
+  "session.metadata.isProcessing": (params, scope) => ({ processing: hosted(params, scope).runner.isRunning }),
+  "session.metadata.activity": (params, scope) => {
+    const { runner } = hosted(params, scope);
+    const isActive = runner.isRunning || runner.owesIdle;
+    return { abortable: isActive, hasActiveWork: isActive };
+  },
+  "session.metadata.getClientMetadata": (params, scope) => clientMetadata(hosted(params, scope)),
+  "session.metadata.updateClientMetadata": (params, scope) => {
+    const target = hosted(params, scope);
+    const { clear = false, remove = [], set = {} } = params;
+    const kept = Object.entries(clear ? {} : clientMetadata(target)).filter(([key]) => !remove.includes(key));
+    const changed = { ...Object.fromEntries(kept), ...set };
+    target.tree.store.put(CLIENT_METADATA, target.id, JSON.stringify(changed));
+    return changed;
+  },
+  "session.metadata.setWorkingDirectory": async (params, scope) => {
+    const target = hosted(params, scope);
+    const workingDirectory = await moveTo(target, params.workingDirectory);
+    return { workingDirectory };
+  },
+  "session.metadata.recordContextChange": (params, scope) => {
+    recordContext(hosted(params, scope), params.context);
+    return {};
+  },
+
+  "session.metadata.contextInfo": async (params, scope) => {
+    const measured = await measure(params, scope);
+    if (!measured) return { contextInfo: null };
+    const { size, mcpToolsTokens, modelName } = measured;
+    const { systemTokens, conversationTokens, toolDefinitionsTokens } = size;
+    const totalTokens = systemTokens + conversationTokens + toolDefinitionsTokens;
+    const used = { modelName, systemTokens, conversationTokens, toolDefinitionsTokens, mcpToolsTokens, totalTokens };
+    return { contextInfo: { ...used, ...limitsOf(measured, params) } };
+  },
+  "session.metadata.getContextAttribution": async (params, scope) => {
+    const measured = await measure(params, scope);
+    return { contextAttribution: measured ? attribution(measured) : null };
+  },
+  "session.metadata.getContextHeaviestMessages": (params, scope) => {
+    const messages = hosted(params, scope).session.state.messages.map(weighed);
+    const heaviest = messages.toSorted((a, b) => b.tokens - a.tokens).slice(0, params.limit ?? 10);
+    return { totalTokens: messages.reduce((sum, { tokens }) => sum + tokens, 0), messages: heaviest };
+  },
+  "session.metadata.recomputeContextTokens": async (params, scope) => {
+    const measured = await measure(params, scope);
+    if (!measured) return { totalTokens: 0, messagesTokenCount: 0, systemTokenCount: 0 };
+    const { currentTokens, conversationTokens, systemTokens } = measured.size;
+    return { totalTokens: currentTokens, messagesTokenCount: conversationTokens, systemTokenCount: systemTokens };
+  },
+};
+
+function snapshot(target: HostedSession): Result<"session.metadata.snapshot"> {
+  const { id, session, tree } = target;
+  const workspace = workspaceRecord(target);
+  const record = tree.store.session(id);
+  return {
+    sessionId: id,
+    startTime: session.state.startTime ?? workspace?.created_at ?? "",
+    modifiedTime: workspace?.updated_at ?? "",
+    isRemote: false,
+    alreadyInUse: false,
+    workspacePath: session.place.folder,
+    workingDirectory: session.place.workingDirectory,
+    currentMode: session.state.mode,
+    ...(session.state.model ? { selectedModel: session.state.model } : {}),
+    ...(record?.clientName ? { clientName: record.clientName } : {}),
+    ...(record?.summary ? { summary: record.summary } : {}),
+    sessionLimits: null,
+    workspace,
+  };
+}
+
+function clientMetadata({ id, tree }: HostedSession): Record<string, string> {
+  const json = tree.store.get(CLIENT_METADATA, id);
+  return json === undefined ? {} : (JSON.parse(json) as Record<string, string>);
+}
+
+/** Sub-agents that are at work stay where they are. */
+export async function moveTo(target: HostedSession, path: string): Promise<string> {
+  const { session, tree } = target;
+  const folder = resolve(session.place.workingDirectory, path);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new AppError("invalid_params", `Directory not found: ${folder}`);
+  const context = await gitContext(folder);
+  session.place.workingDirectory = folder;
+  tree.rules.setPrimary(folder);
+  recordContext(target, context);
+  return folder;
+}
+
+interface Measured {
+  size: ContextSize;
+  modelName: string;
+  mcpToolsTokens: number;
+  customInstructionsTokens: number;
+  checkpoints: number;
+  compactAt: number;
+  dropAt: number;
+}
+
+/** Undefined before the first prompt: nothing is in the context then. */
+async function measure(params: { sessionId: string }, scope: CallScope): Promise<Measured | undefined> {
+  const { session, tree } = hosted(params, scope);
+  const { systemPrompt, model = "", checkpoints } = session.state;
+  if (systemPrompt === undefined) return undefined;
+  const toolset = await tree.main.tools();
+  const mcp = toolset.tools.filter(({ source }) => source === "mcp");
+  return {
+    size: contextSize(tree.main, { system: systemPrompt, toolset }),
+    modelName: model,
+    mcpToolsTokens: mcp.reduce((sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })), 0),
+    customInstructionsTokens: tokensOf(tree.customInstructions ?? ""),
+    checkpoints,
+    compactAt: tree.settings.compaction.startAt,
+    dropAt: tree.settings.compaction.dropAt,
+  };
+}
+
+function limitsOf(
+  { size, compactAt, dropAt }: Measured,
+  { promptTokenLimit = size.tokenLimit, outputTokenLimit = 0 }: { promptTokenLimit?: number; outputTokenLimit?: number } = {},
+) {
+  return {
+    promptTokenLimit,
+    compactionThreshold: Math.floor(promptTokenLimit * compactAt),
+    limit: promptTokenLimit + outputTokenLimit,
+    bufferTokens: Math.round(promptTokenLimit * (1 - dropAt)) + outputTokenLimit,
+  };
+}
+
+function attribution(measured: Measured): NonNullable<Result<"session.metadata.getContextAttribution">["contextAttribution"]> {
+  const { size, mcpToolsTokens, customInstructionsTokens, modelName, checkpoints } = measured;
+  const limits = limitsOf(measured);
+  const systemTools = Math.max(0, size.toolDefinitionsTokens - mcpToolsTokens);
+  const filled = {
+    systemPrompt: Math.max(0, size.systemTokens - customInstructionsTokens),
+    customInstructions: customInstructionsTokens,
+    systemTools,
+    mcpTools: mcpToolsTokens,
+    messages: size.conversationTokens,
+  };
+  const freeSpace = Math.max(0, limits.limit - size.currentTokens - limits.bufferTokens);
+  return {
+    totalTokens: size.currentTokens,
+    modelId: modelName,
+    modelSource: "session",
+    ...limits,
+    categories: { ...filled, freeSpace, buffer: limits.bufferTokens },
+    entries: Object.entries(filled).map(([id, tokens]) => ({ kind: "category", id, label: LABELS[id] ?? id, tokens })),
+    compactions: { count: checkpoints },
+  };
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  systemPrompt: "System prompt",
+  customInstructions: "Instructions of the project",
+  systemTools: "Built-in and host tools",
+  mcpTools: "MCP tools",
+  messages: "Conversation",
+};
+
+function weighed(message: Message, index: number): { id: string; label: string; role: string; tokens: number } {
+  return { id: String(index), label: labelOf(message), role: message.role, tokens: messageTokens(message) };
+}
+
+function labelOf(message: Message): string {
+  const text = message.role === "user" ? textOf(message.content) : message.text || (message.role === "assistant" ? message.calls.map(({ name }) => name).join(", ") : "");
+  const [line = ""] = text.trim().split("\n", 1);
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+function textOf(content: Extract<Message, { role: "user" }>["content"]): string {
+  return typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "[image]")).join(" ");
+}

@@ -1,0 +1,78 @@
+/** The mode of a session, its plan and its todos. */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Result, Todo } from "@retinue/protocol";
+import * as z from "zod";
+import { planPath, readPlan } from "../../session/folder.ts";
+import { withSessionDatabase } from "../../tools/session-database.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import { checkModel, switchModel } from "../model-switch.ts";
+
+export const modeHandlers: Handlers = {
+  "session.mode.get": (params, scope) => hosted(params, scope).session.state.mode,
+  "session.mode.set": (params, scope) => {
+    const target = hosted(params, scope);
+    const { tree, session } = target;
+    const { mode, expectedMode, planModel } = params;
+    if (expectedMode !== undefined && expectedMode !== session.state.mode) {
+      const message = `The mode is ${session.state.mode}, not ${expectedMode}`;
+      return { status: "unchanged", modelChanged: false, modeApplied: false, message };
+    }
+    const modelChanged = mode === "plan" && planModel !== undefined && planModel !== session.state.model;
+    if (modelChanged) {
+      checkModel(tree, planModel);
+      switchModel(target, { model: planModel, source: "sdk", cause: "plan_mode" });
+    }
+    tree.setMode(mode);
+    tree.changed();
+    session.log.flush();
+    return { status: modelChanged ? "applied" : "unchanged", modelChanged, modeApplied: true };
+  },
+
+  "session.plan.read": (params, scope) => {
+    const { folder } = hosted(params, scope).session.place;
+    const content = readPlan(folder);
+    return { exists: content !== undefined, content: content ?? null, path: planPath(folder) };
+  },
+  "session.plan.update": (params, scope) => {
+    const { session } = hosted(params, scope);
+    const { folder } = session.place;
+    const operation = existsSync(planPath(folder)) ? "update" : "create";
+    writeFileSync(planPath(folder), params.content);
+    session.append("session.plan_changed", { operation });
+    session.log.flush();
+  },
+  "session.plan.delete": (params, scope) => {
+    const { session } = hosted(params, scope);
+    const path = planPath(session.place.folder);
+    if (!existsSync(path)) return;
+    rmSync(path);
+    session.append("session.plan_changed", { operation: "delete" });
+    session.log.flush();
+  },
+  "session.plan.readSqlTodos": (params, scope) => ({ rows: readTodos(hosted(params, scope).session.place.folder).rows }),
+  "session.plan.readSqlTodosWithDependencies": (params, scope) => readTodos(hosted(params, scope).session.place.folder),
+};
+
+const Row = z
+  .object({ id: z.string(), title: z.string(), description: z.string().nullable(), status: z.string(), created_at: z.string() })
+  .transform(({ created_at: createdAt, ...todo }): Todo => ({ ...todo, createdAt }));
+const Dependency = z
+  .object({ todo_id: z.string(), depends_on: z.string() })
+  .transform(({ todo_id: todoId, depends_on: dependsOn }) => ({ todoId, dependsOn }));
+
+/** The model may have changed the tables: rows that are no todos any more are left out. */
+function readTodos(folder: string): Result<"session.plan.readSqlTodosWithDependencies"> {
+  if (!existsSync(join(folder, "session.db"))) return { rows: [], dependencies: [] };
+  return withSessionDatabase(folder, (db) => ({
+    rows: readable(db.prepare("SELECT * FROM todos ORDER BY created_at, rowid").all(), Row),
+    dependencies: readable(db.prepare("SELECT * FROM todo_deps ORDER BY todo_id, depends_on").all(), Dependency),
+  }));
+}
+
+function readable<Schema extends z.ZodType>(rows: readonly unknown[], schema: Schema): z.output<Schema>[] {
+  return rows.flatMap((row) => {
+    const parsed = schema.safeParse(row);
+    return parsed.success ? [parsed.data] : [];
+  });
+}

@@ -1,0 +1,153 @@
+/** The model of a session, who serves it, what was used, and the session's options and name. */
+import { AppError, type ModelConfig, type NamedProviderConfig, type Result, type SessionConfig } from "@retinue/protocol";
+import { listed } from "../../models/model-info.ts";
+import { type CallScope, type Handlers, hosted } from "../handler.ts";
+import { checkTools, type HostedSession } from "../hosted-session.ts";
+import { checkModel, modelState, switchModel } from "../model-switch.ts";
+import type { Tree } from "../tree.ts";
+import { usageMetrics } from "../usage.ts";
+import { rename } from "../workspace-record.ts";
+import { moveTo } from "./metadata.ts";
+
+export const modelHandlers: Handlers = {
+  "session.model.getCurrent": (params, scope) => modelState(hosted(params, scope)),
+  "session.model.switchTo": (params, scope) => {
+    const target = hosted(params, scope);
+    const { modelId, reasoningEffort, modelCapabilities, reasoningSummary, verbosity, source = "sdk" } = params;
+    checkModel(target.tree, modelId);
+    const before = target.session.state.model ?? "";
+    target.tree.configure({ modelCapabilities, reasoningSummary, verbosity });
+    switchModel(target, { model: modelId, reasoningEffort, source });
+    target.session.log.flush();
+    const message = `Model changed from ${before} to ${modelId}`;
+    return { status: "applied", deferred: false, modelId, message, modelState: modelState(target) };
+  },
+  "session.model.list": async (params, scope) => ({ list: await modelsOf(hosted(params, scope).tree, scope) }),
+  "session.model.setReasoningEffort": (params, scope) => {
+    const target = hosted(params, scope);
+    const { reasoningEffort } = params;
+    switchModel(target, { model: target.tree.main.model().id, reasoningEffort, source: "sdk" });
+    target.session.log.flush();
+    return { reasoningEffort };
+  },
+  "session.model.setAllowedModels": (params, scope) => allowOnly(hosted(params, scope), params.allowedModels),
+
+  "session.provider.add": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    const { providers = [], models = [] } = params;
+    tree.configure({
+      providers: merged(tree.config.providers ?? [], providers, ({ name }: NamedProviderConfig) => name),
+      models: merged(tree.config.models ?? [], models, ({ provider, id }: ModelConfig) => `${provider}/${id}`),
+    });
+    return { models: models.map((model) => listedModel(tree, model)) };
+  },
+  "session.provider.getEndpoint": (params, scope) => endpointOf(hosted(params, scope).tree, params.modelId),
+
+  "session.usage.getMetrics": (params, scope) => {
+    const { tree, session } = hosted(params, scope);
+    const { inputTokens, outputTokens } = session.state.usage.lastCall;
+    return { ...usageMetrics(tree).metrics, lastCallInputTokens: inputTokens, lastCallOutputTokens: outputTokens };
+  },
+
+  "session.options.update": async (params, scope) => {
+    const { sessionId: _, coauthorEnabled: _c, manageScheduleEnabled: _m, installedPlugins: _i, ...config } = params;
+    await updateOptions(hosted(params, scope), config, scope);
+    return { success: true };
+  },
+
+  "session.name.get": (params, scope) => {
+    const { id, session, tree } = hosted(params, scope);
+    session.log.flush();
+    return { name: tree.store.session(id)?.name ?? null };
+  },
+  "session.name.set": (params, scope) => {
+    const name = params.name.trim();
+    if (name === "") throw new AppError("invalid_params", "Session name must not be empty");
+    rename(hosted(params, scope), name, { byUser: true });
+  },
+  "session.name.setAuto": (params, scope) => {
+    const target = hosted(params, scope);
+    const summary = params.summary.trim();
+    const applied = summary !== "" && target.tree.store.session(target.id)?.userNamed !== true;
+    if (applied) rename(target, summary, { byUser: false });
+    return { applied };
+  },
+};
+
+async function modelsOf(tree: Tree, { sessions, signal }: CallScope): Promise<unknown[]> {
+  const { models = [], provider } = tree.config;
+  if (models.length > 0) return models.map((model) => listedModel(tree, model));
+  return provider ? [] : await sessions.catalog.list({ signal });
+}
+
+function listedModel(tree: Tree, { provider, id, name }: ModelConfig) {
+  const full = `${provider}/${id}`;
+  return listed(full, name ?? id, tree.models.choose(full).info);
+}
+
+/** A model that is no longer allowed gives way to the first that is. */
+function allowOnly(target: HostedSession, allowed: string[] | undefined): Result<"session.model.setAllowedModels"> {
+  const { tree, session } = target;
+  const [fallbackModel] = allowed ?? [];
+  if (allowed && fallbackModel === undefined) throw new AppError("invalid_params", "At least one model must be allowed");
+  tree.allowedModels = allowed;
+  const { model } = session.state;
+  if (allowed && fallbackModel && (model === undefined || !allowed.includes(model))) {
+    switchModel(target, { model: fallbackModel, source: "sdk", cause: "allowed_models" });
+  }
+  session.log.flush();
+  const limits = allowed ? { allowedModels: allowed, effectiveAllowedModels: allowed, fallbackModel } : {};
+  return { ...limits, modelId: session.state.model };
+}
+
+function merged<T>(before: readonly T[], added: readonly T[], keyOf: (item: T) => string): T[] {
+  return [...new Map([...before, ...added].map((item) => [keyOf(item), item])).values()];
+}
+
+/** Keys only of endpoints that a client gave: it knows them already. */
+function endpointOf(tree: Tree, modelId: string | undefined): Result<"session.provider.getEndpoint"> {
+  const { provider: single, providers = [] } = tree.config;
+  const choice = tree.models.choose(modelId ?? tree.root.state.model);
+  const given = single ?? providers.find(({ name }) => choice.id.startsWith(`${name}/`));
+  if (given) {
+    const { type = "openai", wireApi = "completions", baseUrl, apiKey, headers = {} } = given;
+    return { type, wireApi, baseUrl, ...(apiKey ? { apiKey } : {}), headers };
+  }
+  const { baseUrl, apiEndpoint } = choice.provider;
+  if (baseUrl === undefined) throw new AppError("not_configured", `The model ${choice.id} is served by no endpoint`);
+  const type = apiEndpoint === "/v1/messages" ? "anthropic" : "openai";
+  return { type, wireApi: apiEndpoint === "/responses" ? "responses" : "completions", baseUrl, headers: {} };
+}
+
+async function updateOptions(target: HostedSession, config: SessionConfig, { client }: CallScope): Promise<void> {
+  const { tree, session } = target;
+  checkTools(config);
+  const { model, reasoningEffort, agent, workingDirectory, disabledMcpServers } = config;
+  if (model !== undefined) checkModel(tree, model);
+  const selected = agent === undefined ? undefined : tree.agents.getCustom(agent);
+  const participant = tree.participants.of(client);
+  if (participant) participant.config = { ...participant.config, ...given(config) };
+  tree.configure(config);
+  if (workingDirectory !== undefined && workingDirectory !== session.place.workingDirectory) await moveTo(target, workingDirectory);
+  if (disabledMcpServers) await disableServers(tree, disabledMcpServers);
+  const hasNewEffort = reasoningEffort !== undefined && reasoningEffort !== session.state.reasoningEffort;
+  if ((model !== undefined && model !== session.state.model) || hasNewEffort) {
+    switchModel(target, { model: model ?? tree.main.model().id, reasoningEffort, source: "sdk" });
+  }
+  if (selected && selected.name !== session.state.selectedAgent) {
+    const { name, displayName, tools } = selected;
+    session.append("subagent.selected", { agentName: name, agentDisplayName: displayName, tools: tools ? [...tools] : null });
+  }
+  tree.asks.redeliver();
+  session.log.flush();
+}
+
+async function disableServers(tree: Tree, names: readonly string[]): Promise<void> {
+  const host = await tree.mcpHost();
+  const known = new Set(host.list().map(({ name }) => name));
+  await Promise.all(names.filter((name) => known.has(name)).map((name) => host.disable(name)));
+}
+
+function given<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
+}

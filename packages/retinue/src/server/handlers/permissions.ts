@@ -1,0 +1,161 @@
+/** Permissions of a session beside single answers: modes, rules, folders, addresses. */
+import { statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { resolve } from "node:path";
+import { AppError, type Approval, type Params, type PermissionRule } from "@retinue/protocol";
+import { gitContext } from "../git-context.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+
+const TRUSTED = "trusted-folder";
+const done = { success: true };
+
+export const permissionHandlers: Handlers = {
+  "session.permissions.notifyPromptShown": (params, scope) => {
+    hosted(params, scope);
+    return done;
+  },
+  "session.permissions.getMode": (params, scope) => ({ mode: hosted(params, scope).tree.rules.mode }),
+  "session.permissions.setMode": (params, scope) => {
+    const { session, tree } = hosted(params, scope);
+    const previousMode = tree.rules.mode;
+    const { mode } = params;
+    tree.rules.change({ mode });
+    if (mode !== previousMode) session.append("session.permissions_changed", { previousMode, mode });
+    session.log.flush();
+    return { ...done, mode };
+  },
+  "session.permissions.setApproveAll": (params, scope) => {
+    hosted(params, scope).tree.rules.change({ approveAll: params.enabled });
+    return done;
+  },
+  "session.permissions.setRequired": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    const participant = tree.participants.of(scope.client);
+    if (!participant) return { success: false };
+    participant.config = { ...participant.config, requestPermission: params.required };
+    tree.asks.redeliver();
+    return done;
+  },
+  "session.permissions.configure": (params, scope) => {
+    configure(hosted(params, scope), params);
+    return done;
+  },
+
+  "session.permissions.modifyRules": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    if (params.scope === "location") tree.rules.modifyLocation(params);
+    else tree.rules.modify(params);
+    tree.changed();
+    return done;
+  },
+  "session.permissions.resetSessionApprovals": (params, scope) => {
+    hosted(params, scope).tree.rules.resetApprovals(params);
+    return done;
+  },
+  "session.permissions.locations.resolve": async (params, scope) => {
+    hosted(params, scope);
+    return await locationOf(params.workingDirectory);
+  },
+  "session.permissions.locations.apply": async (params, scope) => {
+    const { tree } = hosted(params, scope);
+    const location = await locationOf(params.workingDirectory);
+    const { changed, approvals, rules } = tree.rules.useLocation(location.locationKey);
+    const appliedRules = [...approvals.flatMap(asRules), ...rules];
+    return { ...location, changed, appliedRuleCount: appliedRules.length, appliedDirectoryCount: 0, appliedRules };
+  },
+  "session.permissions.locations.addToolApproval": (params, scope) => {
+    hosted(params, scope).tree.rules.keepForLocation(params.approval, params.locationKey);
+    return done;
+  },
+
+  "session.permissions.paths.list": (params, scope) => {
+    const { directories, primary } = hosted(params, scope).tree.rules;
+    return { directories: [...directories], primary };
+  },
+  "session.permissions.paths.add": (params, scope) => {
+    const target = hosted(params, scope);
+    target.tree.rules.addDirectory(folderOf(target, params.path));
+    return done;
+  },
+  "session.permissions.paths.updatePrimary": (params, scope) => {
+    const target = hosted(params, scope);
+    target.tree.rules.setPrimary(folderOf(target, params.path));
+    return done;
+  },
+  "session.permissions.paths.isPathWithinAllowedDirectories": (params, scope) => {
+    const target = hosted(params, scope);
+    return { allowed: target.tree.rules.isPathAllowed(absolute(target, params.path)) };
+  },
+  "session.permissions.paths.isPathWithinWorkspace": (params, scope) => {
+    const target = hosted(params, scope);
+    return { allowed: target.tree.rules.isInWorkspace(absolute(target, params.path)) };
+  },
+  "session.permissions.folderTrust.isTrusted": (params, scope) => {
+    const target = hosted(params, scope);
+    return { trusted: target.tree.store.get(TRUSTED, absolute(target, params.path)) !== undefined };
+  },
+  "session.permissions.folderTrust.addTrusted": (params, scope) => {
+    const target = hosted(params, scope);
+    target.tree.store.put(TRUSTED, folderOf(target, params.path), "{}");
+    return done;
+  },
+  "session.permissions.urls.setUnrestrictedMode": (params, scope) => {
+    hosted(params, scope).tree.rules.change({ isUrlUnrestricted: params.enabled });
+    return done;
+  },
+};
+
+/** What is not named stays as it is. */
+function configure(target: HostedSession, params: Params<"session.permissions.configure">): void {
+  const { rules } = target.tree;
+  const { approveAllToolPermissionRequests: approveAll, approveAllReadPermissionRequests: approveReads, paths, urls } = params;
+  const { approved, denied } = params.rules ?? {};
+  if (paths?.workspacePath) rules.setPrimary(folderOf(target, paths.workspacePath));
+  const isPathUnrestricted = paths?.unrestricted;
+  const isUrlUnrestricted = urls?.unrestricted;
+  const allowedDomains = urls?.initialAllowed;
+  const directories = paths && directoriesOf(target, paths);
+  const change = { approveAll, approveReads, approved, denied, isPathUnrestricted, isUrlUnrestricted, allowedDomains, directories };
+  rules.change(Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)));
+  target.tree.changed();
+}
+
+function directoriesOf(
+  target: HostedSession,
+  { additionalDirectories, includeTempDirectory }: NonNullable<Params<"session.permissions.configure">["paths"]>,
+): string[] {
+  const { rules } = target.tree;
+  const others = rules.directories.filter((directory) => directory !== rules.primary && directory !== tmpdir());
+  const additional = additionalDirectories?.map((path) => absolute(target, path)) ?? others;
+  const hasTemp = includeTempDirectory ?? rules.directories.includes(tmpdir());
+  return [...new Set([rules.primary, ...additional, ...(hasTemp ? [tmpdir()] : [])])];
+}
+
+async function locationOf(workingDirectory: string): Promise<{ locationKey: string; locationType: "repo" | "dir" }> {
+  const { cwd, gitRoot } = await gitContext(workingDirectory);
+  return gitRoot === undefined ? { locationKey: cwd, locationType: "dir" } : { locationKey: gitRoot, locationType: "repo" };
+}
+
+function asRules(approval: Approval): PermissionRule[] {
+  switch (approval.kind) {
+    case "commands":
+      return approval.commandIdentifiers.map((argument) => ({ kind: "shell", argument }));
+    case "mcp":
+      return [{ kind: approval.serverName, argument: approval.toolName }];
+    case "custom-tool":
+      return [{ kind: approval.toolName, argument: null }];
+    default:
+      return [{ kind: approval.kind, argument: null }];
+  }
+}
+
+function absolute({ session }: HostedSession, path: string): string {
+  return resolve(session.place.workingDirectory, path);
+}
+
+function folderOf(target: HostedSession, path: string): string {
+  const folder = absolute(target, path);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw new AppError("invalid_params", `Directory not found: ${folder}`);
+}

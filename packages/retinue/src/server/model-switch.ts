@@ -1,0 +1,43 @@
+/** Changing the model of a session: what may be chosen, and the event that tells of it. */
+import { AppError, type ModelState } from "@retinue/protocol";
+import type { HostedSession } from "./hosted-session.ts";
+import type { Tree } from "./tree.ts";
+
+export interface Switch {
+  model: string;
+  reasoningEffort?: string;
+  source: string;
+  cause?: string;
+}
+
+/** Throws when the model cannot be asked. Only what is named in a list is refused: most endpoints do not tell what they have. */
+export function checkModel(tree: Tree, model: string): void {
+  if (model === "") throw new AppError("invalid_params", "The model must have a name");
+  const { allowedModels, config } = tree;
+  if (allowedModels && !allowedModels.includes(model)) throw unknownModel(model, allowedModels);
+  const named = (config.models ?? []).flatMap(({ id, provider }) => [id, `${provider}/${id}`]);
+  if (named.length > 0 && !named.includes(model) && model !== tree.root.state.model) throw unknownModel(model, named);
+  tree.models.choose(model);
+}
+
+export function switchModel({ session }: HostedSession, { model, reasoningEffort, source, cause }: Switch): void {
+  const { model: previousModel, reasoningEffort: previousReasoningEffort } = session.state;
+  session.append("session.model_change", {
+    newModel: model,
+    ...(previousModel ? { previousModel } : {}),
+    reasoningEffort: reasoningEffort ?? null,
+    ...(previousReasoningEffort ? { previousReasoningEffort } : {}),
+    contextTier: null,
+    source,
+    ...(cause ? { cause } : {}),
+  });
+}
+
+export function modelState({ session }: HostedSession): ModelState {
+  const { model, reasoningEffort } = session.state;
+  return { ...(model ? { modelId: model } : {}), ...(reasoningEffort ? { reasoningEffort } : {}) };
+}
+
+function unknownModel(model: string, valid: readonly string[]): AppError {
+  return new AppError("not_configured", `Unknown model: ${model}. Valid models are: ${valid.join(", ")}`);
+}

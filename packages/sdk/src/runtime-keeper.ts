@@ -1,0 +1,101 @@
+/**
+ * The one runtime of a client: opened when it is first needed, opened again when its connection is lost, given up when
+ * it does not come back.
+ *
+ * Owns the state of the connection. What has to happen with sessions on the way is asked of its owner.
+ */
+import type { AppError } from "@retinue/protocol";
+import type { ReconnectOptions } from "./reconnect.ts";
+import { Runtime, type RuntimeOptions } from "./runtime.ts";
+
+export type ClientState = "disconnected" | "connecting" | "connected" | "reconnecting";
+
+export interface KeeperOptions {
+  runtime: Omit<RuntimeOptions, "lost">;
+  /** Undefined: a lost connection is not opened again. */
+  reconnect: ReconnectOptions | undefined;
+  /** Opens the lost connection and joins sessions again; rejects when that does not work. */
+  rejoin(runtime: Runtime, how: { options: ReconnectOptions; signal: AbortSignal; lost: AppError }): Promise<void>;
+  /** The runtime is gone for good. */
+  gaveUp(error: AppError): void;
+}
+
+export class RuntimeKeeper {
+  readonly #options: KeeperOptions;
+  #state: ClientState = "disconnected";
+  /** The runtime once it is open; while a lost one is opened again, that. */
+  #runtime: Promise<Runtime> | undefined;
+  #current: Runtime | undefined;
+  #stop = new AbortController();
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  get state(): ClientState {
+    return this.#state;
+  }
+
+  /** The runtime that was opened last, whatever became of it. */
+  get current(): Runtime | undefined {
+    return this.#current;
+  }
+
+  get(): Promise<Runtime> {
+    this.#runtime ??= this.#open();
+    return this.#runtime;
+  }
+
+  async #open(): Promise<Runtime> {
+    this.#stop = new AbortController();
+    this.#state = "connecting";
+    try {
+      this.#current = await Runtime.open({ ...this.#options.runtime, lost: (error) => this.#onLost(error) });
+      this.#state = "connected";
+      return this.#current;
+    } catch (error) {
+      this.#runtime = undefined;
+      this.#state = "disconnected";
+      throw error;
+    }
+  }
+
+  /** Hands the runtime over to whoever ends it; the next `get` opens a new one. */
+  async take(): Promise<Runtime | undefined> {
+    this.#stop.abort();
+    const runtime = this.#runtime;
+    this.#runtime = undefined;
+    this.#state = "disconnected";
+    // One that could not be opened, or opened again, has told whoever waited for it.
+    return runtime?.catch(() => undefined);
+  }
+
+  #onLost(error: AppError): void {
+    if (this.#state !== "connected" || !this.#runtime) return;
+    const { reconnect } = this.#options;
+    if (!reconnect) {
+      this.#giveUp(error);
+      return;
+    }
+    this.#state = "reconnecting";
+    const again = this.#comeBack(this.#runtime, reconnect, error);
+    this.#runtime = again;
+    again.catch(() => {
+      if (this.#runtime === again) this.#giveUp(error);
+    });
+  }
+
+  async #comeBack(before: Promise<Runtime>, options: ReconnectOptions, lost: AppError): Promise<Runtime> {
+    const runtime = await before;
+    const { signal } = this.#stop;
+    await this.#options.rejoin(runtime, { options, signal, lost });
+    if (!signal.aborted) this.#state = "connected";
+    return runtime;
+  }
+
+  #giveUp(error: AppError): void {
+    this.#runtime = undefined;
+    this.#state = "disconnected";
+    this.#options.gaveUp(error);
+  }
+}
