@@ -70,9 +70,16 @@ export function importRatio(): { sdkMs: number; peersMs: number; ratio: number }
   const folder = mkdtempSync(join(root, "node_modules", ".bench-"));
   try {
     const sdk = join(folder, "sdk.mjs");
-    const entryPoints = { sdk: join(root, "packages/sdk/src/index.ts") };
-    const options = { bundle: true, splitting: true, format: "esm", platform: "node", external: ["zod"] } as const;
-    buildSync({ ...options, entryPoints, outdir: folder, outExtension: { ".js": ".mjs" } });
+    buildSync({
+      entryPoints: { sdk: join(root, "packages/sdk/src/index.ts") },
+      outdir: folder,
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      splitting: true,
+      format: "esm",
+      platform: "node",
+      external: ["zod"],
+    });
     const peers = join(folder, "peers.mjs");
     writeFileSync(peers, 'import "vscode-jsonrpc/node";\nimport "zod";\n');
     const [sdkMs, peersMs] = [loadTime(sdk), loadTime(peers)];

@@ -62,7 +62,8 @@ async function page(): Promise<string[]> {
   const seen: string[] = [];
   while (seen.length < 2) {
     if (waiting.size === 0) await new Promise<void>((resolve) => (arrived = resolve));
-    const open: { id: string; agent: string; request: PermissionRequest }[] = await (await fetch(url)).json();
+    const listed = await (await fetch(url)).text();
+    const open: { id: string; agent: string; request: PermissionRequest }[] = JSON.parse(listed);
     for (const { id, agent, request } of open) {
       const command = request.kind === "shell" ? request.fullCommandText : request.kind;
       seen.push(`${agent}: ${command}`);

@@ -19,6 +19,7 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "config.toml"), settings(model.url));
   await sandbox.retinue("connect", "codex", "--yes");
+  sandbox.env.PATH = `${join(place, "node_modules/.bin")}:${sandbox.env.PATH}`;
   const args = ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", PARENT_WORDS];
   const ran = await sandbox.run(join(place, "node_modules/.bin/codex"), args, { env: { FAKE_KEY: "unused" } });
   return { model, ran };

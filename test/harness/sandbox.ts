@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ModelServer } from "./model-server.ts";
 
 export interface Sandbox {
   readonly folder: string;
@@ -89,22 +88,4 @@ export async function install(folder: string, name: string, specs: readonly stri
   const { code, output } = await runIn({ command: "npm", args, cwd: place, env: process.env, timeoutMs: 600_000 });
   if (code !== 0 || !existsSync(join(place, "node_modules", has))) throw new Error(`npm could not install ${specs.join(" ")}:\n${output.slice(-2_000)}`);
   return place;
-}
-
-export interface Proof {
-  harness: string;
-  version: string;
-  blockInFirstChildRequest: boolean;
-  searchHit: boolean;
-  childTranscript: boolean;
-  detail: string;
-}
-
-/** What the model was asked, against what the child should have been given. */
-export function judge(model: ModelServer, marker: string): { block: boolean; hit: boolean; detail: string } {
-  const children = model.asked.filter(({ who }) => who === "child");
-  const [first] = children;
-  const block = first !== undefined && first.text.includes("## Inherited from Parent Session") && first.text.includes(marker);
-  const hit = children.slice(1).some(({ text }) => /snippet|#\d+\n/.test(text) && text.split(marker).length > 2);
-  return { block, hit, detail: `${model.asked.length} model requests, ${children.length} of the child` };
 }

@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const bundle = path.join(root, "packages/retinue/dist/main.js");
+const bundle = path.join(root, "packages/retinue/dist/main.cjs");
 
 export function setup(): void {
   if (process.env.RETINUE_COMPAT_RUNTIME !== undefined || isFresh()) return;

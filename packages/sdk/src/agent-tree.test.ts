@@ -96,8 +96,14 @@ describe("order", () => {
   });
 
   test("turns of a sub-agent that are told after its end do not bring it back", () => {
-    const late = [event("assistant.turn_start", { turnId: "1" }, "a"), event("assistant.message", { content: "x", messageId: "m" }, "a")];
-    expect(treeOf([started("a"), ended("a"), ...late]).nodes.get("a")).toMatchObject({ status: "completed", latest: "x" });
+    const late = [
+      event("assistant.turn_start", { turnId: "1" }, "a"),
+      event("assistant.message", { content: "x", messageId: "m" }, "a"),
+    ];
+    expect(treeOf([started("a"), ended("a"), ...late]).nodes.get("a")).toMatchObject({
+      status: "completed",
+      latest: "x",
+    });
   });
 
   test("an end without a start, and an event of a later version, change nothing", () => {

@@ -267,6 +267,24 @@ describe("permission", () => {
   });
 });
 
+test("a permission ask that overtakes the news about its call still says which sub-agent asks", async () => {
+  const seen: unknown[] = [];
+  await using app = await world({
+    onPermissionRequest: (_request, { agentName }) => {
+      seen.push(agentName);
+      return { kind: "approve-once" };
+    },
+  });
+  app.runtime.startSubagent("s", { agentName: "explore", childSessionId: "child" });
+  const call = { toolCallId: "c", toolName: "bash" };
+  const answered = app.runtime.askPermission("s", { kind: "shell", toolCallId: "c" });
+  app.runtime.emit("s", "tool.execution_start", call, { agentId: "child" });
+  await answered;
+  app.runtime.emit("s", "tool.execution_start", { ...call, toolCallId: "main" });
+  await app.runtime.askPermission("s", { kind: "shell", toolCallId: "main" });
+  expect(seen).toEqual(["explore", undefined]);
+});
+
 describe("hooks", () => {
   test("inputs come in the words of the SDK, for every hook", async () => {
     const seen: unknown[] = [];

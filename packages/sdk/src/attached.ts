@@ -49,7 +49,7 @@ export interface Attached extends ParentSession {
   readonly taken: Set<string>;
   /** How to cancel the host's own tasks, by `clientTaskId`. */
   readonly cancels: Map<string, CancelTask>;
-  /** Which sub-agent made a call, for runtimes whose asks name only the call. */
+  /** Who made a call, a sub-agent or the session itself, for runtimes whose asks name only the call. */
   readonly callers: Map<string, string>;
 }
 

@@ -12,8 +12,11 @@ import type { Host } from "./requests.ts";
 import { runTool, type ToolOutcome, unsupportedTool } from "./tools.ts";
 
 export interface BroadcastHost extends Host {
-  /** Sends an answer; it is sent again when the connection is lost on the way and comes back. */
-  answer(method: string, params: object): Promise<unknown>;
+  /**
+   * Sends an answer, unless the session was left meanwhile; sends it again when the connection is lost on the way and
+   * comes back.
+   */
+  answer(session: Attached, method: string, params: object): Promise<unknown>;
   /** Asks the runtime for sub-agents that started before this client came. */
   findChildren(session: Attached): Promise<void>;
 }
@@ -21,10 +24,14 @@ export interface BroadcastHost extends Host {
 export function answerEvent(host: BroadcastHost, session: Attached, event: SessionEvent): void {
   switch (event.type) {
     case "tool.execution_start":
-      if (event.agentId !== undefined) session.callers.set(event.data.toolCallId, event.agentId);
+      session.callers.set(event.data.toolCallId, event.agentId ?? session.sessionId);
       return;
     case "tool.execution_complete":
       session.callers.delete(event.data.toolCallId);
+      return;
+    case "session.idle":
+      // Calls that an abort cut off have no end of their own; now nothing runs any more.
+      if (event.agentId === undefined) session.callers.clear();
       return;
     case "external_tool.requested":
       if (take(session, event.data.requestId)) run(host, answerTool(host, session, event));
@@ -56,7 +63,7 @@ async function answerTool(
   const { requestId, toolName, toolCallId } = data;
   const { sessionId } = session;
   const reply = (outcome: ToolOutcome) =>
-    host.answer("session.tools.handlePendingToolCall", { sessionId, requestId, ...outcome });
+    host.answer(session, "session.tools.handlePendingToolCall", { sessionId, requestId, ...outcome });
   const tool = session.tools.get(toolName);
   const caller = await callerOf(host, session, { data, agentId });
   if (caller === undefined) {
@@ -128,6 +135,16 @@ function noteRepeat(session: Attached, { data }: EventOf<"external_tool.requeste
   session.callers.set(data.toolCallId, session.sessionId);
 }
 
+/** Who made a call, by its id alone. Worth a moment only while there are sub-agents that could have made it. */
+async function callerByCall(host: BroadcastHost, session: Attached, toolCallId = ""): Promise<string | undefined> {
+  const known = session.callers.get(toolCallId);
+  const running = host.children.subagentInstances.get(session.sessionId)?.size ?? 0;
+  if (known !== undefined || running === 0 || toolCallId === "") return known;
+  const what = `the caller of ${toolCallId}`;
+  const late = session.hub.until(() => session.callers.get(toolCallId), { timeoutMs: AHEAD_MS, what });
+  return late.catch(() => undefined); // Nobody told in time: the ask goes on without a name.
+}
+
 function failure(text: string) {
   return { textResultForLlm: text, resultType: "failure" as const, error: text };
 }
@@ -140,14 +157,14 @@ async function answerPermission(
   const handler = session.config.onPermissionRequest;
   if (!handler || data.resolvedByHook) return;
   const { requestId, permissionRequest } = data;
-  const asker = data.agentId ?? agentId ?? session.callers.get(permissionRequest.toolCallId ?? "");
+  const asker = data.agentId ?? agentId ?? (await callerByCall(host, session, permissionRequest.toolCallId));
   const childSessionId = asker === undefined ? undefined : host.children.childOf(asker);
   const agentName = childSessionId && host.children.childToAgent.get(childSessionId);
   const invocation = { sessionId: session.sessionId, requestId, childSessionId, agentName };
   const result = await decide(handler, permissionRequest, invocation, host.onError);
   if (result.kind === "no-result") return;
   const { sessionId } = session;
-  await host.answer("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result });
+  await host.answer(session, "session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result });
 }
 
 async function answerForm(
@@ -163,7 +180,7 @@ async function answerForm(
     handler({ ...form, sessionId, requestedSchema: schemaOf(form.requestedSchema) });
   const answer = await filled().catch((error: unknown) => host.onError(error));
   const result = isElicitationResult(answer) ? answer : { action: "cancel" };
-  await host.answer("session.ui.handlePendingElicitation", { sessionId, requestId, result });
+  await host.answer(session, "session.ui.handlePendingElicitation", { sessionId, requestId, result });
 }
 
 function schemaOf(schema: Record<string, unknown> | undefined) {
@@ -189,7 +206,7 @@ async function answerCommand(
   const { sessionId } = session;
   const { requestId, ...context } = data;
   const failed = await settled(async () => command.handler({ ...context, sessionId }));
-  await host.answer("session.commands.handlePendingCommand", { sessionId, requestId, ...failed });
+  await host.answer(session, "session.commands.handlePendingCommand", { sessionId, requestId, ...failed });
 }
 
 async function settled(work: () => Promise<void>): Promise<{ error?: string }> {

@@ -225,6 +225,43 @@ describe("the end", () => {
     await expect(session.send("late")).rejects.toMatchObject({ code: "connection_closed" });
   });
 
+  test("an answer that comes after the runtime is gone starts no runtime anew", async () => {
+    const runtime = new FakeRuntime();
+    let opened = 0;
+    const { open } = runtime.connection();
+    const connection = RuntimeConnection.forTransport(() => {
+      opened += 1;
+      return open();
+    });
+    const errors: unknown[] = [];
+    const client = new RetinueClient({ connection, onError: (error) => errors.push(error) });
+    let decide: () => void = () => undefined;
+    const session = await client.createSession({
+      sessionId: "s",
+      onPermissionRequest: () =>
+        new Promise((resolve) => {
+          decide = () => resolve({ kind: "approve-once" });
+        }),
+    });
+    void runtime.askPermission("s", { kind: "read", path: "/" });
+    await client.ping();
+    runtime.drop();
+    await expect.poll(() => client.state).toBe("disconnected");
+    decide();
+    await expect(session.send("late")).rejects.toMatchObject({ code: "connection_closed" });
+    await session.disconnect();
+    expect([opened, errors]).toEqual([1, []]);
+  });
+
+  test("stop while the runtime has not answered yet ends it", async () => {
+    const client = new RetinueClient({ connection: bareServer({ connect: () => new Promise(() => undefined) }) });
+    const starting = expect(client.start()).rejects.toMatchObject({ code: "connection_closed" });
+    await expect.poll(() => client.state).toBe("connecting");
+    await client.stop();
+    await starting;
+    expect(client.state).toBe("disconnected");
+  });
+
   test("forceStop ends waits at once, also while a handler hangs", async () => {
     const runtime = new FakeRuntime({ turn: () => undefined });
     const client = new RetinueClient({ connection: runtime.connection() });

@@ -5,6 +5,7 @@
  * open-sessions.ts, and what the runtime asks is answered from inbound.ts on.
  */
 import { AppError, type ModelInfo } from "@retinue/protocol";
+import type { Attached } from "./attached.ts";
 import type { Resolved, SubagentInstance } from "./children.ts";
 import { RuntimeConnection } from "./connection.ts";
 import type { ClientInfo } from "./handshake.ts";
@@ -72,7 +73,7 @@ export class RetinueClient implements AsyncDisposable {
       children: this.#sessions.children,
       gitHubTokens: this.#sessions.gitHubTokens,
       onError,
-      answer: (method, params) => this.#answer(send, method, params),
+      answer: (session, ...answer) => this.#answer(session, () => send(...answer)),
       findChildren: (session) => this.#sessions.findChildren(session),
       asksByEvent: () => version() === 3,
       lifecycle: (notice) => this.#onLifecycle(notice),
@@ -231,12 +232,14 @@ export class RetinueClient implements AsyncDisposable {
   }
 
   /** An answer that was cut off is sent again: the runtime takes the first and says so to the second. */
-  async #answer(send: Send, method: string, params: object): Promise<unknown> {
+  async #answer({ hub }: Attached, send: () => Promise<unknown>): Promise<unknown> {
+    if (hub.ended) return undefined;
     try {
-      return await send(method, params);
+      return await send();
     } catch (error) {
+      if (hub.ended) return undefined; // The runtime is gone: whoever waits for it has been told.
       if (this.state !== "reconnecting") throw error;
-      return send(method, params);
+      return send();
     }
   }
 

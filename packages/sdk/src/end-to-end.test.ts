@@ -20,7 +20,7 @@ import { call, type ModelScript, say, startScriptedModel } from "./testing/index
 import { defineTool } from "./tools.ts";
 
 const ours = fileURLToPath(new URL("../../../bin/retinue.js", import.meta.url));
-const isBuilt = existsSync(new URL("../../retinue/dist/main.js", import.meta.url));
+const isBuilt = existsSync(new URL("../../retinue/dist/main.cjs", import.meta.url));
 const RUNTIMES = [
   { name: "retinue", path: isBuilt ? ours : undefined },
   { name: "peer", path: process.env.RETINUE_PEER_RUNTIME },

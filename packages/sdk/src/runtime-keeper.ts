@@ -11,7 +11,7 @@ import { Runtime, type RuntimeOptions } from "./runtime.ts";
 export type ClientState = "disconnected" | "connecting" | "connected" | "reconnecting";
 
 export interface KeeperOptions {
-  runtime: Omit<RuntimeOptions, "lost">;
+  runtime: Omit<RuntimeOptions, "lost" | "signal">;
   /** Undefined: a lost connection is not opened again. */
   reconnect: ReconnectOptions | undefined;
   /** Opens the lost connection and joins sessions again; rejects when that does not work. */
@@ -50,8 +50,10 @@ export class RuntimeKeeper {
     this.#stop = new AbortController();
     this.#state = "connecting";
     try {
-      this.#current = await Runtime.open({ ...this.#options.runtime, lost: (error) => this.#onLost(error) });
-      this.#state = "connected";
+      const { signal } = this.#stop;
+      const lost = (error: AppError) => this.#onLost(error);
+      this.#current = await Runtime.open({ ...this.#options.runtime, signal, lost });
+      if (!signal.aborted) this.#state = "connected";
       return this.#current;
     } catch (error) {
       this.#runtime = undefined;

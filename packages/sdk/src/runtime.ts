@@ -9,12 +9,15 @@ import { type Link, openLink, type RuntimeConnection } from "./connection.ts";
 import { type ClientInfo, type ProtocolVersion, shakeHands } from "./handshake.ts";
 import type { LaunchOptions } from "./launch.ts";
 
+const ANSWERS_WITHIN_MS = 30_000;
 const SHUTDOWN_WITHIN_MS = 10_000;
 
 export interface RuntimeOptions extends LaunchOptions {
   connection: RuntimeConnection;
   clientInfo?: ClientInfo | undefined;
   dispatch: Pick<Dispatch, "request" | "notification">;
+  /** Aborted: a runtime that is still being opened is ended. */
+  signal: AbortSignal;
   /** The connection ended without being asked to. Called once per connection. */
   lost(error: AppError): void;
 }
@@ -30,12 +33,17 @@ export class Runtime {
   static async open(options: RuntimeOptions): Promise<Runtime> {
     const link = await openLink(options.connection, options);
     const runtime = new Runtime(options, link);
+    const kill = () => runtime.kill();
+    options.signal.addEventListener("abort", kill, { once: true });
     try {
-      await runtime.#greet();
+      if (options.signal.aborted) kill();
+      await limit(runtime.#greet(), ANSWERS_WITHIN_MS, "the runtime's first answer");
     } catch (error) {
       const gone = runtime.#gone ?? error;
-      runtime.kill();
+      kill();
       throw gone;
+    } finally {
+      options.signal.removeEventListener("abort", kill);
     }
     return runtime;
   }

@@ -49,7 +49,29 @@ type Plain = Omit<
   | `request${string}`
 >;
 
-export interface SessionConfigBase extends Plain {
+/** Options that only other runtimes of this protocol know; they are passed on as they are. */
+type Foreign = Partial<
+  Record<
+    | "capi"
+    | "coauthorEnabled"
+    | "embeddingCacheStorage"
+    | "enableCitations"
+    | "enableManagedSettings"
+    | "enableSessionTelemetry"
+    | "featureFlags"
+    | "githubMcpToolConfig"
+    | "includedBuiltinSkills"
+    | "manageScheduleEnabled"
+    | "managedSettings"
+    | "mcpOAuthTokenStorage"
+    | "memory"
+    | "remoteSession"
+    | "skipEmbeddingRetrieval",
+    unknown
+  >
+>;
+
+export interface SessionConfigBase extends Plain, Foreign {
   tools?: AnyTool[];
   commands?: CommandDefinition[];
   customAgents?: CustomAgentConfig[];

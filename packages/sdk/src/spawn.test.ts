@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -91,6 +91,20 @@ describe.each(["forStdio", "forTcp"] as const)("%s", (kind) => {
     await using client = new RetinueClient({ connection });
     await expect(client.start()).rejects.toThrow(/exited with code 4: bad configuration/);
   });
+});
+
+test("without a path the `retinue` command is found where commands are", async () => {
+  const command = join(folder, "retinue");
+  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${program.path}" "$@"\n`, { mode: 0o755 });
+  const before = process.env.PATH;
+  process.env.PATH = `${folder}:${before}`;
+  try {
+    await using client = new RetinueClient({ env: { ...process.env } });
+    await client.start();
+    expect(client.runtimePid).toBeGreaterThan(0);
+  } finally {
+    process.env.PATH = before;
+  }
 });
 
 test("a runtime that is not there is named", async () => {

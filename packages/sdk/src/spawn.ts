@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { delimiter, dirname, join } from "node:path";
 import { AppError, messageOf, streamTransport, type Transport } from "@retinue/protocol";
 import type {
   Link,
@@ -101,12 +102,26 @@ async function start(
 }
 
 function executable(given: string | undefined): string {
-  const path = given ?? process.env.RETINUE_PATH ?? process.env.COPILOT_CLI_PATH;
+  const path = given ?? process.env.RETINUE_PATH ?? process.env.COPILOT_CLI_PATH ?? installed();
   if (path === undefined) {
-    throw new AppError("not_configured", "no runtime: give the connection a `path`, or set RETINUE_PATH");
+    throw new AppError(
+      "not_configured",
+      "no runtime: install retinue, give the connection a `path`, or set RETINUE_PATH",
+    );
   }
   if (!existsSync(path)) throw new AppError("not_configured", `there is no runtime at ${path}`);
   return path;
+}
+
+/** The `retinue` command: of the project that we run in, else of the machine. */
+function installed(): string | undefined {
+  const folders: string[] = [];
+  for (let folder = process.cwd(); folder !== folders.at(-1); folder = dirname(folder)) folders.push(folder);
+  const places = [
+    ...folders.map((folder) => join(folder, "node_modules", ".bin")),
+    ...(process.env.PATH ?? "").split(delimiter),
+  ];
+  return places.map((place) => join(place, "retinue")).find((file) => existsSync(file));
 }
 
 function watch(child: ChildProcess): RuntimeProcess {

@@ -22,6 +22,8 @@ export interface CatalogOptions {
   /** Of session.create and resume. */
   customAgents?: readonly CustomAgentConfig[];
   excludedBuiltinAgents?: readonly string[];
+  /** Words that replace those of an agent. */
+  prompts?: ReadonlyMap<string, string>;
 }
 
 /** The user's rules about which agents the model may start by itself. They can change while the session runs. */
@@ -53,12 +55,14 @@ export class AgentCatalog {
   readonly #options: CatalogOptions;
   readonly #sdk: readonly AgentDefinition[];
   #rules: InvokeRules = {};
+  readonly #prompts: Map<string, string>;
   #byName = new Map<string, AgentDefinition>();
   #problems: readonly string[] = [];
 
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#sdk = (options.customAgents ?? []).map(agentFromConfig);
+    this.#prompts = new Map(options.prompts);
     this.reload();
   }
 
@@ -77,9 +81,23 @@ export class AgentCatalog {
     for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
       const key = normaliseName(agent.name);
       this.#byName.delete(key);
-      this.#byName.set(key, agent);
+      const prompt = this.#prompts.get(key);
+      this.#byName.set(key, prompt === undefined ? agent : { ...agent, prompt });
     }
     this.#problems = problems;
+  }
+
+  /** Other words for an agent, until the session ends. */
+  setPrompt(name: string, prompt: string): void {
+    const agent = this.find(name);
+    if (!agent) throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
+    this.#prompts.set(normaliseName(name), prompt);
+    this.#byName.set(normaliseName(name), { ...agent, prompt });
+  }
+
+  /** Words that were given with `setPrompt`, by agent: for a catalog that takes the place of this one. */
+  get prompts(): ReadonlyMap<string, string> {
+    return this.#prompts;
   }
 
   setRules(rules: InvokeRules): void {

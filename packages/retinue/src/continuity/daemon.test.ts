@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -32,11 +33,11 @@ const find = async (query: string) => {
   const answer = await askDaemon({ home, method: "POST", path: "/api/sessions/search", body: { query } });
   return (answer as { hits: { snippet: string }[] }).hits.map(({ snippet }) => snippet);
 };
-const [node = "", program = ""] = [process.execPath];
+const node = process.execPath;
 
 function runHook(payload: object, harness = "claude-code"): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [built.program[1] ?? program, "hook", harness, "--home", home], { env: env() });
+    const child = spawn(node, [built.program[1] ?? "", "hook", harness, "--home", home], { env: env() });
     let out = "";
     child.stdout.on("data", (chunk) => {
       out += chunk;
@@ -111,8 +112,7 @@ describe("a hook", () => {
   });
 
   test("does not wait for a daemon that accepts and never answers", async () => {
-    const { createServer } = await import("node:net");
-    const deaf = createServer();
+    const deaf = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => deaf.listen(0, "127.0.0.1", resolve));
     const address = deaf.address();
     writeFileSync(join(home, "daemon.json"), JSON.stringify({ pid: 1, port: typeof address === "object" ? address?.port : 0 }));

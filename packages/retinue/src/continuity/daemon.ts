@@ -7,7 +7,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { serve } from "@hono/node-server";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type Database, openDatabase } from "../store/sqlite-door.ts";
@@ -17,6 +17,7 @@ import { continuityApp } from "./http.ts";
 import { readOn } from "./reading.ts";
 import { ownerToken } from "./tokens.ts";
 import { toSession } from "./transcripts.ts";
+import { tidyIndex } from "./turn-index.ts";
 
 export interface DaemonOptions {
   home: string;
@@ -42,7 +43,7 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
     writeFileSync(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }), { mode: 0o600 });
     log(`serving on 127.0.0.1:${address.port}`);
     const stopped = new AbortController();
-    const caughtUp = catchUp(continuity, { signal: stopped.signal, log });
+    const caughtUp = Promise.all([catchUp(continuity, { signal: stopped.signal, log }), keepTidy(continuity, { signal: stopped.signal, log })]);
     return { port: address.port, close: () => close({ home, server, continuity, lock, stopped, caughtUp }) };
   } catch (error) {
     lock?.close();
@@ -57,7 +58,7 @@ interface Parts {
   continuity: OpenContinuity;
   lock: Database | undefined;
   stopped: AbortController;
-  caughtUp: Promise<void>;
+  caughtUp: Promise<unknown>;
 }
 
 async function close({ home, server, continuity, lock, stopped, caughtUp }: Parts): Promise<void> {
@@ -92,6 +93,26 @@ function listen(continuity: OpenContinuity, { home, port, log }: { home: string;
     const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, () => resolve(server));
     server.on("error", reject);
   });
+}
+
+const QUIET_MS = 5_000;
+
+/** When nothing was written for a while, joins the pieces of the index, step by step. */
+async function keepTidy({ db }: OpenContinuity, { signal, log }: { signal: AbortSignal; log: (line: string) => void }): Promise<void> {
+  const version = () => Number(db.prepare("SELECT total_changes() AS n").get().n);
+  for (let seen = -1; !signal.aborted; ) {
+    await setTimeout(QUIET_MS, undefined, { signal, ref: false }).catch(() => undefined); // Told to end: the loop does.
+    if (signal.aborted || version() !== seen) {
+      seen = version();
+      continue;
+    }
+    try {
+      while (!signal.aborted && tidyIndex(db)) await setImmediate();
+    } catch (error) {
+      log(`could not tidy the index: ${messageOf(error)}`);
+    }
+    seen = version();
+  }
 }
 
 const RECENT = 7 * 24 * 3_600_000;

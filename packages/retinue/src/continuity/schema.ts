@@ -19,14 +19,14 @@ const SCHEMA = `
   CREATE INDEX transcript_sessions_by_parent ON transcript_sessions (parent_id) WHERE parent_id IS NOT NULL;
   CREATE INDEX transcript_sessions_by_project ON transcript_sessions (project, harness);
   CREATE TABLE transcript_turns (
-    id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, seq INTEGER NOT NULL, role TEXT NOT NULL, text TEXT NOT NULL,
-    tool TEXT, call_id TEXT, source_id TEXT, at INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, seq INTEGER NOT NULL, role TEXT NOT NULL, at INTEGER NOT NULL,
+    tool TEXT, call_id TEXT, source_id TEXT, text TEXT NOT NULL
   );
   CREATE UNIQUE INDEX transcript_turns_by_session ON transcript_turns (session_id, seq);
   CREATE VIRTUAL TABLE transcript_index USING fts5 (
     text, session, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
   );
-  INSERT INTO transcript_index (transcript_index, rank) VALUES ('automerge', 16);
+  INSERT INTO transcript_index (transcript_index, rank) VALUES ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8);
   CREATE TABLE transcript_calls (
     call_id TEXT NOT NULL, session_id INTEGER NOT NULL, tool TEXT NOT NULL, at INTEGER NOT NULL, claimed_by INTEGER,
     PRIMARY KEY (call_id, session_id)

@@ -45,10 +45,10 @@ export interface Hit {
   agentId: string;
 }
 
-const CANDIDATES = 4_000;
+const CANDIDATES = 3_000;
 /** As many sessions as are looked up by name in the index; beyond that each match is checked. */
 const NAMED_SESSIONS = 200;
-const RANKED = 200;
+const RANKED = 100;
 const FORTNIGHT = 14 * 24 * 3_600_000;
 
 export function search(db: Database, request: SearchRequest): { hits: Hit[]; hasMore: boolean } {
@@ -65,7 +65,7 @@ export function search(db: Database, request: SearchRequest): { hits: Hit[]; has
   const found = strict.length >= wanted || terms.length === 1 ? strict : merge(strict, run(alternatives(db, terms, within)));
   const ranked = byRelevanceAndAge(found, request.now);
   const page = ranked.slice(offset, offset + limit);
-  return { hits: page.map((each) => toHit(each, terms)), hasMore: ranked.length > offset + limit };
+  return { hits: page.map((each) => toHit(db, each, terms)), hasMore: ranked.length > offset + limit };
 }
 
 type Scope = "everything" | "nothing" | { sessions: readonly number[]; times?: Times } | { where: string; values: readonly (string | number)[] };
@@ -102,12 +102,15 @@ function conditions(db: Database, request: SearchRequest): { where: string; valu
 }
 
 function isOnlyAgent(db: Database, agentId: string): boolean {
-  const { first, last } = sql(db, "SELECT min(agent_id) AS first, max(agent_id) AS last FROM transcript_sessions").get();
+  // Two questions, each answered by one end of the index; asked together they would read all of it.
+  const ends = "SELECT (SELECT min(agent_id) FROM transcript_sessions) AS first, (SELECT max(agent_id) FROM transcript_sessions) AS last";
+  const { first, last } = sql(db, ends).get();
   return first === agentId && last === agentId;
 }
 
 interface Candidate {
-  row: Readonly<Record<string, unknown>>;
+  id: number;
+  at: number;
   relevance: number;
 }
 
@@ -115,13 +118,14 @@ function candidates(db: Database, { match, within, wanted }: { match: string; wi
   const plan = matchPlan(match, within);
   const rows = sql(
     db,
-    `SELECT c.relevance, t.*, t.id AS turn_id, s.* FROM (
-       SELECT f.rowid AS id, -bm25(transcript_index, 1.0, 0.0) AS relevance FROM transcript_index f ${plan.join}
-       WHERE transcript_index MATCH ?${plan.where} ORDER BY f.rowid DESC LIMIT ${CANDIDATES}
-     ) c JOIN transcript_turns t ON t.id = c.id JOIN transcript_sessions s ON s.id = t.session_id
-     ORDER BY c.relevance DESC, t.id DESC LIMIT ?`,
+    `SELECT best.id, best.relevance, t.at FROM (
+       SELECT id, relevance FROM (
+         SELECT f.rowid AS id, -bm25(transcript_index, 1.0, 0.0) AS relevance FROM transcript_index f ${plan.join}
+         WHERE transcript_index MATCH ?${plan.where} ORDER BY f.rowid DESC LIMIT ${CANDIDATES}
+       ) ORDER BY relevance DESC, id DESC LIMIT ?
+     ) best JOIN transcript_turns t ON t.id = best.id`,
   ).all(plan.match, ...plan.values, Math.max(RANKED, wanted));
-  return rows.map((row) => ({ row, relevance: Number(row.relevance) }));
+  return rows.map(({ id, relevance, at }) => ({ id: Number(id), relevance: Number(relevance), at: Number(at) }));
 }
 
 const JOIN = "JOIN transcript_turns t ON t.id = f.rowid JOIN transcript_sessions s ON s.id = t.session_id";
@@ -142,10 +146,15 @@ function timeClause(times: Times | undefined): { clause: string; values: number[
 
 const conjunction = (terms: readonly Term[]) => terms.map(({ match }) => match).join(" AND ");
 
-/** Any of the terms, without those that match nearly everywhere. */
+/** Any of the rarest terms, as many as can all be ranked. Words that stand nearly everywhere say little. */
 function alternatives(db: Database, terms: readonly Term[], within: Exclude<Scope, "nothing">): string {
-  const telling = terms.filter(({ match }) => countUpto(db, match, within) < CANDIDATES);
-  return (telling.length > 0 ? telling : terms).map(({ match }) => match).join(" OR ");
+  const counted = terms.map((term) => ({ term, count: countUpto(db, term.match, within) })).sort((a, b) => a.count - b.count);
+  let room = CANDIDATES;
+  const telling = counted.filter(({ count }) => {
+    room -= count;
+    return room > 0;
+  });
+  return (telling.length > 0 ? telling : counted).map(({ term }) => term.match).join(" OR ");
 }
 
 function countUpto(db: Database, match: string, within: Exclude<Scope, "nothing">): number {
@@ -155,23 +164,23 @@ function countUpto(db: Database, match: string, within: Exclude<Scope, "nothing"
 }
 
 function merge(strict: readonly Candidate[], loose: readonly Candidate[]): Candidate[] {
-  const seen = new Set(strict.map(({ row }) => row.turn_id));
+  const seen = new Set(strict.map(({ id }) => id));
   // A turn with all the words is never below one with some of them.
   const floor = Math.max(0, ...loose.map(({ relevance }) => relevance));
-  return [...strict.map((each) => ({ ...each, relevance: each.relevance + floor })), ...loose.filter(({ row }) => !seen.has(row.turn_id))];
+  return [...strict.map((each) => ({ ...each, relevance: each.relevance + floor })), ...loose.filter(({ id }) => !seen.has(id))];
 }
 
 function byRelevanceAndAge(found: readonly Candidate[], now: number): Candidate[] {
   const aged = found.map((each) => {
-    const age = Math.max(0, now - Number(each.row.at));
+    const age = Math.max(0, now - each.at);
     return { ...each, relevance: each.relevance * (0.7 + 0.3 * Math.exp(-age / FORTNIGHT)) };
   });
-  return aged.sort((a, b) => b.relevance - a.relevance || Number(b.row.turn_id) - Number(a.row.turn_id));
+  return aged.sort((a, b) => b.relevance - a.relevance || b.id - a.id);
 }
 
-function toHit({ row, relevance }: Candidate, terms: readonly Term[]): Hit {
-  const session = toSession(row);
-  const turn = toTurn(row);
+function toHit(db: Database, { id, relevance }: Candidate, terms: readonly Term[]): Hit {
+  const turn = toTurn(sql(db, "SELECT * FROM transcript_turns WHERE id = ?").get(id));
+  const session = toSession(sql(db, "SELECT s.* FROM transcript_sessions s JOIN transcript_turns t ON t.session_id = s.id WHERE t.id = ?").get(id));
   return {
     sessionKey: session.sessionKey,
     snippet: snippet(turn, terms),

@@ -14,13 +14,32 @@ const CHUNK = 2_000;
 /** Indexes every waiting turn. */
 export function indexAll(db: Database): void {
   let done = CHUNK;
-  while (done === CHUNK) done = indexSome(db, CHUNK);
+  while (done === CHUNK) {
+    done = indexSome(db, CHUNK);
+    // Much at once leaves much to join.
+    if (done === CHUNK) tidyIndex(db, CHUNK);
+  }
 }
 
 /** Indexes when a batch is full. For writers, after their commit. */
 export function indexWhenDue(db: Database): void {
-  if (waiting(db) === BATCH) indexSome(db, CHUNK);
+  if (waiting(db) === BATCH) indexAll(db);
 }
+
+/**
+ * Joins pieces of the index, so that a search looks into few of them. A bounded step, for moments when nothing else is to do.
+ * True while there is more.
+ */
+export function tidyIndex(db: Database, pages = 200): boolean {
+  return inTransaction(db, () => {
+    const before = changes(db);
+    sql(db, "INSERT INTO transcript_index (transcript_index, rank) VALUES ('merge', ?)").run(pages);
+    // As FTS5 documents it: fewer than two changed rows mean that there was nothing to join.
+    return changes(db) - before >= 2;
+  });
+}
+
+const changes = (db: Database) => Number(sql(db, "SELECT total_changes() AS n").get().n);
 
 /** How many turns wait, counted up to a full batch. */
 function waiting(db: Database): number {

@@ -5,6 +5,7 @@
  * calls that its log left open.
  */
 import { messageOf } from "@retinue/protocol";
+import type { Session } from "../session/session.ts";
 import type { OpenCall } from "../session/state.ts";
 import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
@@ -63,6 +64,26 @@ async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise
     return outcome.resultType === "rejected" || (tool?.isTerminal === true && outcome.resultType === "success");
   } finally {
     agent.slot.leave();
+  }
+}
+
+/** Settles what a process left behind when nobody goes on with it: every ask and every call gets its end. */
+export function settleInterrupted(session: Session): void {
+  for (const call of [...session.state.openCalls.values()]) {
+    const { permission, external } = call;
+    if (permission && !permission.isDecided) {
+      session.appendAsk("permission.completed", { requestId: permission.requestId, toolCallId: call.id, result: { kind: "cancelled", reason: "interrupted" } });
+    }
+    if (external && !external.isCompleted) session.appendAsk("external_tool.completed", { requestId: external.requestId });
+    session.append("tool.execution_complete", {
+      toolCallId: call.id,
+      turnId: call.turnId,
+      interactionId: call.interactionId,
+      success: false,
+      error: { message: "interrupted", code: "interrupted" },
+      modelText: wasInterrupted,
+      toolTelemetry: {},
+    });
   }
 }
 
@@ -152,6 +173,8 @@ export function callerOf(agent: Agent) {
 
 function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string = outcome.resultType): void {
   const { session } = agent;
+  const { external } = session.state.openCalls.get(call.id) ?? {};
+  if (external) agent.asks.settled(external.requestId); // With the result below, in one commit.
   agent.used({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,

@@ -12,10 +12,10 @@ export type HostAnswer = { result: ToolResult | undefined } | { error: string };
 
 export async function callHost(agent: Agent, name: string, args: unknown, { callId, signal }: CallContext): Promise<Outcome> {
   const { session } = agent;
-  const asked = session.state.openCalls.get(callId)?.external?.requestId; // Asked before a restart: the old id counts.
-  const requestId = asked ?? session.world.newId();
+  const earlier = session.state.openCalls.get(callId)?.external; // Asked before a restart: the old id counts.
+  const requestId = earlier?.requestId ?? session.world.newId();
   const payload = { toolCallId: callId, toolName: name, arguments: args };
-  if (!asked) {
+  if (!earlier) {
     session.appendAsk("external_tool.requested", {
       requestId,
       sessionId: session.root.id,
@@ -28,7 +28,7 @@ export async function callHost(agent: Agent, name: string, args: unknown, { call
   try {
     const ask = { requestId, kind: "tool" as const, sessionId: session.id, callId, payload };
     const answer = await agent.slot.waiting(() => agent.asks.open(ask, { signal }), signal);
-    session.appendAsk("external_tool.completed", { requestId });
+    if (!earlier?.isCompleted) session.appendAsk("external_tool.completed", { requestId });
     return outcomeOf(name, args, answer as HostAnswer);
   } catch (error) {
     // Set aside for a resumed session: then the request stays open in the log, and only the clients are told.

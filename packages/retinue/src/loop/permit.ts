@@ -33,7 +33,7 @@ export async function permit(agent: Agent, { call, args, prepared, hook, signal 
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
   if (verdict.type === "allow" || (hook.decision === "allow" && request.kind !== "hook")) return undefined;
   const answering = agent.answering(request);
-  if (answering.type === "deny") return { resultType: "denied", text: answering.reason };
+  if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
   const answer = await ask(agent, { call, request, signal });
   return settle(agent, { call, request, answer });
 }
@@ -74,6 +74,7 @@ interface Asked {
 function settle(agent: Agent, { call, request, answer: { requestId, answer } }: { call: OpenCall; request: PermissionRequest; answer: Asked }): Outcome | undefined {
   const result = resultOf(agent, request, answer);
   agent.session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result });
+  agent.asks.settled(requestId);
   agent.session.log.flush();
   if (result.kind.startsWith("approved")) return undefined;
   if (result.kind === "denied-interactively-by-user") {
@@ -115,6 +116,13 @@ function denyByRule({ session }: Agent, call: OpenCall, verdict: { rule: string;
   const requestId = session.world.newId();
   session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result: { kind: "denied-by-rules", rules: [...verdict.rules] } });
   return { resultType: "denied", text: `The call of '${call.name}' is denied by the ${verdict.rule}. Do it another way, or ask the user.` };
+}
+
+/** Nobody is there who could be asked: what the policy decided is on record, and the model reads why. */
+function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Outcome {
+  const result = { kind: "denied-no-approval-rule-and-could-not-request-from-user" as const };
+  session.appendAsk("permission.completed", { requestId: session.world.newId(), toolCallId: call.id, result, decisionSource: "unattended_fallback" });
+  return { resultType: "denied", text: reason };
 }
 
 function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcome | undefined {

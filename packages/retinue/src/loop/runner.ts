@@ -98,6 +98,7 @@ export class Runner {
       this.#wasAborted = end.type === "stopped";
       if (end.type === "stopped" && end.stop.isParked) return end;
       if (!session.parent) await this.#endRun(end, signal);
+      else if (end.type === "stopped") return end; // A sub-agent that is stopped has ended, whatever still waits for it.
       if (this.#isClosed || session.inbox.isEmpty) return end;
       run.controller = newController(); // Came in while the run was ending: the same busy period goes on.
     }

@@ -14,6 +14,9 @@ export class Limiter {
     this.#free = places;
   }
 
+  get free(): number {
+    return this.#free;
+  }
   get waiting(): number {
     return this.#waiting.length;
   }

@@ -1,8 +1,9 @@
 /**
  * The ask broker: everything that a person or the host must answer, from any depth of a session tree.
  *
- * Owns the open asks. An ask is announced by an event and answered once: the first answer wins, a later one is told so. Who can
- * be asked is the server's knowledge (`Answerers`); what an answer means is up to the caller.
+ * Owns the open asks. An ask is announced by an event and answered once: the first answer wins, a later one is told so. An answer is
+ * kept until what follows from it is recorded, so that one that was taken is never asked for again. Who can be asked is the server's
+ * knowledge (`Answerers`); what an answer means is up to the caller.
  */
 import { AppError } from "@retinue/protocol";
 
@@ -27,6 +28,18 @@ export interface Answerers {
   deliver(ask: Ask): (() => void) | undefined;
 }
 
+/** Where answers are kept while nothing in the log tells of them. */
+export interface AnswerKeeper {
+  keep(requestId: string, answer: unknown): void;
+  drop(requestId: string): void;
+}
+
+/** What is asked in the log and not answered there, after a restart: its agent comes back to it in a moment. */
+interface Expected {
+  ask: Ask;
+  answer?: { value: unknown };
+}
+
 interface OpenAsk {
   ask: Ask;
   resolve(answer: unknown): void;
@@ -36,10 +49,18 @@ interface OpenAsk {
 
 export class Asks {
   readonly #answerers: Answerers;
+  readonly #keeper: AnswerKeeper;
   readonly #open = new Map<string, OpenAsk>();
+  readonly #expected = new Map<string, Expected>();
 
-  constructor(answerers: Answerers) {
+  constructor(answerers: Answerers, keeper: AnswerKeeper) {
     this.#answerers = answerers;
+    this.#keeper = keeper;
+  }
+
+  /** An ask of an earlier process: it can be answered before its agent has opened it again. */
+  expect(ask: Ask, answer?: { value: unknown }): void {
+    this.#expected.set(ask.requestId, { ask, ...(answer ? { answer } : {}) });
   }
 
   /** Waits for the answer. Rejects when the signal is aborted or the ask is withdrawn. */
@@ -47,6 +68,12 @@ export class Asks {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(withdrawn(ask));
+        return;
+      }
+      const known = this.#expected.get(ask.requestId)?.answer;
+      this.#expected.delete(ask.requestId);
+      if (known) {
+        resolve(known.value);
         return;
       }
       const onAbort = () => this.withdraw(ask.requestId);
@@ -66,11 +93,18 @@ export class Asks {
   /** False when nothing waits under this id: unknown, or settled by an earlier answer. */
   answer(requestId: string, answer: unknown, kind?: AskKind): boolean {
     const open = this.#open.get(requestId);
-    if (!open || (kind !== undefined && open.ask.kind !== kind)) return false;
+    if (!open) return this.#answerEarly(requestId, answer, kind);
+    if (kind !== undefined && open.ask.kind !== kind) return false;
     this.#open.delete(requestId);
+    this.#keep(open.ask, answer);
     open.retract?.();
     open.resolve(answer);
     return true;
+  }
+
+  /** What follows from the answer is in the log now. */
+  settled(requestId: string): void {
+    this.#keeper.drop(requestId);
   }
 
   withdraw(requestId: string): void {
@@ -90,7 +124,21 @@ export class Asks {
   }
 
   list(kind?: AskKind): Ask[] {
-    return [...this.#open.values()].map(({ ask }) => ask).filter((ask) => kind === undefined || ask.kind === kind);
+    const expected = [...this.#expected.values()].filter(({ answer }) => answer === undefined);
+    return [...this.#open.values(), ...expected].map(({ ask }) => ask).filter((ask) => kind === undefined || ask.kind === kind);
+  }
+
+  #answerEarly(requestId: string, value: unknown, kind: AskKind | undefined): boolean {
+    const expected = this.#expected.get(requestId);
+    if (!expected || expected.answer || (kind !== undefined && expected.ask.kind !== kind)) return false;
+    expected.answer = { value };
+    this.#keep(expected.ask, value);
+    return true;
+  }
+
+  /** Only asks that are in the log can come again. */
+  #keep({ kind, requestId }: Ask, answer: unknown): void {
+    if (kind === "permission" || kind === "tool") this.#keeper.keep(requestId, answer);
   }
 }
 

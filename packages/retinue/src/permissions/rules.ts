@@ -65,6 +65,12 @@ export class Rules {
     return this.#policy.denied;
   }
 
+  /** What was set, without the answers of people. */
+  get configured(): Omit<Policy, "approvals"> {
+    const { approvals: _, ...configured } = this.#policy;
+    return configured;
+  }
+
   change(change: Partial<Omit<Policy, "approvals">>): void {
     this.#policy = { ...this.#policy, ...change };
   }

@@ -3,9 +3,9 @@
  *
  * The registry of their tasks is tasks/agents.ts; this is the host side of it.
  */
-import { callerOf } from "../loop/calls.ts";
+import { callerOf, settleInterrupted } from "../loop/calls.ts";
 import { Runner } from "../loop/runner.ts";
-import { Inbox, type InboxEntry } from "../session/inbox.ts";
+import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
 import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
 import { skillContext } from "../skills/skill.ts";
@@ -51,12 +51,18 @@ export class Children implements AgentHost {
     this.#tree.tasksChanged();
   }
 
+  /** Gives an end to what a child session that nobody continues left open. */
+  settleLost(record: AgentRecord): void {
+    if (this.#tree.store.session(record.id)) settleInterrupted(this.#load(record, this.root));
+  }
+
   async openChild(record: AgentRecord): Promise<Child> {
     const tree = this.#tree;
     const parent = this.agent(record.ownerId) ?? tree.main;
     const definition = tree.agents.get(record.agentType);
-    const isNew = tree.store.session(record.id) === undefined;
-    const session = isNew ? this.#create(record, parent.session) : this.#load(record, parent.session);
+    const isKnown = tree.store.session(record.id) !== undefined;
+    const session = isKnown ? this.#load(record, parent.session) : this.#create(record, parent.session);
+    const isNew = session.state.model === undefined; // The model is part of the announcement, and all of that is one commit.
     const shells = createShells({ sessionId: session.id, logFolder: tree.settings.outputFolder });
     const mcp = await tree.useServers(definition.mcpServers);
     const agent = new WorkingAgent({ tree, session, shells, definition, parent, path: record.path, budget: record.budget, mcp });
@@ -115,7 +121,7 @@ export class Children implements AgentHost {
 
   #load(record: AgentRecord, parent: Session): Session {
     const { store, root } = this.#tree;
-    const session = this.#session(record, parent, store.inbox(record.id).map(({ json }) => JSON.parse(json) as InboxEntry));
+    const session = this.#session(record, parent, readInbox(store.inbox(record.id)).entries);
     for (const { json } of store.events(root.id, { sessionId: record.id })) session.state.apply(JSON.parse(json));
     return session;
   }

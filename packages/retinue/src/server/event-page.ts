@@ -42,7 +42,9 @@ export function readPage(store: Store, rootId: string, query: PageQuery): Page {
       break;
     }
   }
-  const events = (direction === "backward" ? found.toReversed() : found).map(({ json }) => JSON.parse(json) as SessionEvent);
+  const events = (direction === "backward" ? found.toReversed() : found).map(
+    ({ json }) => JSON.parse(json) as SessionEvent,
+  );
   return { events, cursor: cursorOf(direction, at), hasMore, cursorStatus: status };
 }
 
@@ -67,7 +69,9 @@ function standing(
   const start = direction === "forward" ? 0 : Number.MAX_SAFE_INTEGER;
   if (cursor === undefined) return { direction, position: start, status: "ok" };
   const position = Number(digits);
-  const isThere = digits !== undefined && (position === start || store.events(rootId, { after: position - 1, before: position + 1 }).length > 0);
+  const isThere =
+    digits !== undefined &&
+    (position === start || store.events(rootId, { after: position - 1, before: position + 1 }).length > 0);
   return isThere ? { direction, position, status: "ok" } : { direction, position: start, status: "expired" };
 }
 

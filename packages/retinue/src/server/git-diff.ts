@@ -80,18 +80,30 @@ async function newFiles(root: string, options: DiffOptions): Promise<FileChange[
 async function defaultBranch(root: string, signal: AbortSignal): Promise<string | undefined> {
   const remote = await git(root, ["rev-parse", "--abbrev-ref", "origin/HEAD"], signal).catch(() => "");
   for (const name of [remote.trim(), "main", "master"]) {
-    const isThere = name !== "" && (await git(root, ["rev-parse", "--verify", "--quiet", name], signal).catch(() => "")) !== "";
+    const isThere =
+      name !== "" && (await git(root, ["rev-parse", "--verify", "--quiet", name], signal).catch(() => "")) !== "";
     if (isThere) return name;
   }
   return undefined;
 }
 
 function flags({ ignoreWhitespace }: DiffOptions): string[] {
-  return ["--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", ...(ignoreWhitespace ? ["--ignore-all-space"] : [])];
+  return [
+    "--no-color",
+    "--no-ext-diff",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    ...(ignoreWhitespace ? ["--ignore-all-space"] : []),
+  ];
 }
 
 async function git(root: string, args: string[], signal: AbortSignal): Promise<string> {
-  const options = { cwd: root, maxBuffer: MAX_OUTPUT_BYTES, signal, env: { ...process.env, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" } };
+  const options = {
+    cwd: root,
+    maxBuffer: MAX_OUTPUT_BYTES,
+    signal,
+    env: { ...process.env, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
+  };
   try {
     return (await run("git", ["-c", "core.quotepath=off", ...args], options)).stdout;
   } catch (error) {

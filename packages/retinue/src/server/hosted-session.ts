@@ -7,10 +7,11 @@ import { AppError, type SessionConfig } from "@retinue/protocol";
 import { Runner } from "../loop/runner.ts";
 import { Stop } from "../loop/stop.ts";
 import { isEnded } from "../tasks/state.ts";
-import { notification, wasInterrupted } from "../session/wording.ts";
+import { notification } from "../session/wording.ts";
 import { createShells } from "../tools/shells.ts";
 import type { Shell, ShellService } from "../tools/tool.ts";
 import type { Client } from "./client.ts";
+import { keepLimits } from "./session-limits.ts";
 import { Tree, type TreeOptions } from "./tree.ts";
 import { usageMetrics } from "./usage.ts";
 import { WorkingAgent } from "./working-agent.ts";
@@ -57,6 +58,7 @@ export class HostedSession {
     this.tree.participants.join(client, config);
     this.tree.configure(config);
     this.tree.asks.redeliver();
+    if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this.tree);
   }
 
   /** A client leaves. The last one to leave by its own will ends the session's work; one that was lost leaves it to be resumed. */
@@ -99,22 +101,6 @@ export class HostedSession {
     await this.tree.tasks.park();
   }
 
-  /** Settles what a process left behind when nobody wants to go on with it: every started call gets its end. */
-  settleInterrupted(): void {
-    const { root } = this.tree;
-    for (const call of [...root.state.openCalls.values()]) {
-      root.append("tool.execution_complete", {
-        toolCallId: call.id,
-        turnId: call.turnId,
-        interactionId: call.interactionId,
-        success: false,
-        error: { message: "interrupted", code: "interrupted" },
-        modelText: wasInterrupted,
-        toolTelemetry: {},
-      });
-    }
-  }
-
   /** Closes in order: stop, tell, write, release. A second call waits for the first. */
   async close({ isLost = false, type = "routine" }: { isLost?: boolean; type?: "routine" | "error" } = {}): Promise<void> {
     this.#closing ??= this.#close(isLost, type);
@@ -129,6 +115,7 @@ export class HostedSession {
     await tasks.park();
     await Promise.all([this.shells.closeAll(), this.userShells.closeAll()]);
     await this.tree.close();
+    keepLimits(this.tree);
     root.append("session.shutdown", { shutdownType, ...usageMetrics(this.tree).shutdown });
     root.log.flush();
     this.#stopListening();

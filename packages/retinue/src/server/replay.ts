@@ -24,6 +24,12 @@ export function replay(events: readonly StoredEvent[], rootId: string): Replayed
   return { state, usage, lastId, count: events.length };
 }
 
+/** The number of the last checkpoint that these events made; sub-agents make them as well. */
+export function lastCheckpoint(events: readonly StoredEvent[]): number {
+  const compactions = events.filter(({ type }) => type === "session.compaction_complete");
+  return Math.max(0, ...compactions.map(({ json }) => JSON.parse(json).data.checkpointNumber ?? 0));
+}
+
 function usageOf(all: Map<string, UsageTotals>, sessionId: string): UsageTotals {
   const known = all.get(sessionId) ?? new UsageTotals();
   all.set(sessionId, known);

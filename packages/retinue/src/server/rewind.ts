@@ -7,8 +7,9 @@ import { AppError, messageOf } from "@retinue/protocol";
 import { cutCheckpoints } from "../session/folder.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { recordKey } from "../tasks/record.ts";
+import { enqueue } from "./handlers/sessions.ts";
 import type { HostedSession } from "./hosted-session.ts";
-import { replay } from "./replay.ts";
+import { lastCheckpoint, replay } from "./replay.ts";
 
 export interface Cut {
   eventsRemoved: number;
@@ -22,7 +23,11 @@ export function isBusy({ runner, tree }: HostedSession): boolean {
 }
 
 export function refuseWhileBusy(target: HostedSession, what: string): void {
-  if (isBusy(target)) throw new AppError("session_invalid", `The session is at work, so it cannot ${what} now. Abort it, or wait until it is idle.`);
+  if (isBusy(target))
+    throw new AppError(
+      "session_invalid",
+      `The session is at work, so it cannot ${what} now. Abort it, or wait until it is idle.`,
+    );
 }
 
 export async function cutBack(target: HostedSession, eventId: string): Promise<Cut> {
@@ -46,10 +51,22 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   return { eventsRemoved, ...cleanup };
 }
 
+/** The model starts over. Returns how many messages the model forgets. */
+export function clearContext(target: HostedSession, prompt: string): number {
+  refuseWhileBusy(target, "be cleared");
+  const { session } = target;
+  const messagesCleared = session.state.messages.length;
+  session.append("session.context_cleared", { messagesCleared, ...(prompt ? { initialMessage: prompt } : {}) });
+  session.log.flush();
+  if (prompt) enqueue(target, [{ prompt }], {});
+  return messagesCleared;
+}
+
 function checkEvent(events: readonly StoredEvent[], eventId: string): void {
   const at = events.findIndex(({ json }) => JSON.parse(json).id === eventId);
   if (at < 0) throw new AppError("invalid_params", `Event not found: ${eventId}`);
-  if (at === 0) throw new AppError("invalid_params", "The first event of a session cannot be removed. Delete the session instead.");
+  if (at === 0)
+    throw new AppError("invalid_params", "The first event of a session cannot be removed. Delete the session instead.");
 }
 
 function forgetTasks({ tree }: HostedSession, rest: readonly StoredEvent[]): void {
@@ -62,11 +79,9 @@ function forgetTasks({ tree }: HostedSession, rest: readonly StoredEvent[]): voi
   }
 }
 
-/** Checkpoints are numbered as their compactions came, those of sub-agents included. */
 function cleanCheckpoints(folder: string, rest: readonly StoredEvent[]): Omit<Cut, "eventsRemoved"> {
-  const numbers = rest.filter(({ type }) => type === "session.compaction_complete").map(({ json }) => JSON.parse(json).data.checkpointNumber ?? 0);
   try {
-    cutCheckpoints(folder, Math.max(0, ...numbers));
+    cutCheckpoints(folder, lastCheckpoint(rest));
     return { checkpointCleanupFailed: false };
   } catch (error) {
     return { checkpointCleanupFailed: true, checkpointCleanupError: messageOf(error) };

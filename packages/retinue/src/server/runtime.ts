@@ -59,7 +59,15 @@ export class Runtime {
     if (!isServerMethod(method)) throw new AppError("method_not_found", `Unhandled method ${method}`);
     const handler = handlers[method] as ((params: object, scope: CallScope) => unknown) | undefined;
     if (!handler) throw new AppError("method_not_found", `Unhandled method ${method}`);
-    return await handler(parseParams(method, params), { client, signal, sessions: this.sessions });
+    const parsed = parseParams(method, params);
+    const answer = await handler(parsed, { client, signal, sessions: this.sessions });
+    this.#commit(parsed);
+    return answer;
+  }
+
+  /** What a client is told is committed first, whatever the method. */
+  #commit(params: object): void {
+    if ("sessionId" in params && typeof params.sessionId === "string") this.sessions.find(params.sessionId)?.session.log.flush();
   }
 
   async close(): Promise<void> {

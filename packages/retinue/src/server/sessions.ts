@@ -4,11 +4,13 @@
  * Owns which sessions are open in this process and the right to write them. One open session is hosted-session.ts.
  */
 import { randomUUID } from "node:crypto";
-import { AppError, type CreateSession, type ResumeSession, type SessionConfig, type SessionContext } from "@retinue/protocol";
+import { AppError, messageOf, type CreateSession, type ResumeSession, type SessionConfig, type SessionContext } from "@retinue/protocol";
+import { settleInterrupted } from "../loop/calls.ts";
 import { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
+import type { Ask } from "../permissions/asks.ts";
 import { createFolder, removeFolder, sessionFolder } from "../session/folder.ts";
-import { Inbox, type InboxEntry } from "../session/inbox.ts";
+import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
 import { Log } from "../session/log.ts";
 import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
@@ -21,7 +23,9 @@ import type { RuntimeConfig } from "./config.ts";
 import { gitContext } from "./git-context.ts";
 import { checkTools, HostedSession } from "./hosted-session.ts";
 import { readInstructions } from "./instructions.ts";
+import { openAsks } from "./open-asks.ts";
 import { replay } from "./replay.ts";
+import { SESSION_LIMITS } from "./session-limits.ts";
 import type { TreeOptions } from "./tree.ts";
 
 export interface SessionsOptions {
@@ -39,6 +43,12 @@ export interface Lifecycle {
   metadata?: { startTime: string; modifiedTime: string; summary?: string };
 }
 
+interface LeftBehind {
+  asks: readonly Ask[];
+  /** Answers that were taken, by ask. */
+  answers: ReadonlyMap<string, { value: unknown }>;
+}
+
 /** Notes of clients about a session, by session. */
 export const CLIENT_METADATA = "client-metadata";
 
@@ -54,6 +64,8 @@ export class Sessions {
   readonly #limiter: Limiter;
   readonly #open = new Map<string, HostedSession>();
   readonly #opening = new Map<string, Promise<HostedSession>>();
+  /** What a loaded session was left with, until the first client that resumes it says what becomes of it. */
+  readonly #left = new WeakMap<HostedSession, LeftBehind>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -107,7 +119,9 @@ export class Sessions {
     if (config.agent) this.#selectAgent(hosted, config.agent);
     if (config.model && config.model !== hosted.session.state.model) this.#switchModel(hosted, config);
     if (!disableResume) this.#announceResume(hosted, { isJoining, continuePendingWork });
-    if (!isJoining) await this.#settle(hosted, continuePendingWork);
+    const left = this.#left.get(hosted);
+    this.#left.delete(hosted);
+    if (left) await this.#settle(hosted, left, continuePendingWork);
     hosted.session.log.flush();
     return hosted;
   }
@@ -132,6 +146,7 @@ export class Sessions {
     await this.#open.get(id)?.close();
     this.store.deleteSession(id);
     this.store.remove(CLIENT_METADATA, id);
+    this.store.remove(SESSION_LIMITS, id);
     removeFolder(sessionFolder(this.runtime.home, id));
     this.#options.onLifecycle({ type: "session.deleted", sessionId: id });
     return true;
@@ -173,10 +188,13 @@ export class Sessions {
     const cwd = config.workingDirectory ?? record.cwd;
     const context = await gitContext(cwd);
     createFolder(sessionFolder(this.runtime.home, id));
-    const { state, usage, lastId, count } = replay(this.store.events(id), id);
+    const events = this.store.events(id);
+    const { state, usage, lastId, count } = replay(events, id);
     state.title = record.summary ?? state.title; // A name that somebody gave is not an event.
-    const inbox = this.store.inbox(id).map((item) => JSON.parse(item.json) as InboxEntry);
-    const hosted = this.#host({ ...record, cwd }, config, context, { state, inbox, lastId, count });
+    const { entries, answers } = readInbox(this.store.inbox(id));
+    const hosted = this.#host({ ...record, cwd }, config, context, { state, inbox: entries, lastId, count });
+    const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));
+    this.#left.set(hosted, { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept });
     for (const [sessionId, totals] of usage) hosted.tree.usage.set(sessionId, totals);
     for (const { json } of this.store.list("task", `${id}/`)) hosted.tree.tasks.adopt(JSON.parse(json) as AgentRecord);
     return hosted;
@@ -290,14 +308,21 @@ export class Sessions {
   }
 
   /** After a restart: what was under way goes on, or is given its end. Background agents go on either way. */
-  async #settle(hosted: HostedSession, continuePendingWork: boolean): Promise<void> {
+  async #settle(hosted: HostedSession, left: LeftBehind, continuePendingWork: boolean): Promise<void> {
     const { session, tree, runner } = hosted;
-    if (!continuePendingWork) hosted.settleInterrupted();
-    for (const record of tree.tasks.records.filter(({ status }) => status === "running")) {
-      const isWaitedFor = record.mode === "sync" && !session.state.openCalls.has(record.callId) && record.ownerId === session.id;
-      const isNested = record.ownerId !== session.id;
-      if (isWaitedFor) tree.tasks.lose(record.id, "The process that ran this agent ended, and the call that waited for it was given up.");
-      else if (!isNested) await tree.tasks.continue(record.id);
+    if (!continuePendingWork) settleInterrupted(session);
+    const own = tree.tasks.records.filter(({ status, ownerId }) => status === "running" && ownerId === session.id);
+    for (const { id, mode, callId } of own) {
+      const isGivenUp = mode === "sync" && !session.state.openCalls.has(callId);
+      if (isGivenUp) tree.tasks.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
+    }
+    for (const ask of left.asks) {
+      const goesOn = ask.sessionId === session.id ? continuePendingWork : tree.tasks.get(ask.sessionId)?.status === "running";
+      if (goesOn) tree.asks.expect(ask, left.answers.get(ask.requestId));
+      else tree.asks.settled(ask.requestId);
+    }
+    for (const { id } of own.filter(({ status }) => status === "running")) {
+      await tree.tasks.continue(id).catch((error: unknown) => tree.tasks.lose(id, messageOf(error)));
     }
     if (continuePendingWork) runner.continuePending();
     else if (session.inbox.notices.length > 0) runner.wake();

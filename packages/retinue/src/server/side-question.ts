@@ -31,7 +31,14 @@ export async function askBeside(agent: Agent, question: string, { signal }: { si
     if (part.type === "text") answer += part.delta;
     if (part.type === "end") usage = part.usage;
   }
-  session.announce("assistant.usage", { model: choice.id, ...usage, cost: choice.info.multiplier ?? 0, duration: session.world.now() - startedAt, initiator: "user", isByok: true });
+  session.announce("assistant.usage", {
+    model: choice.id,
+    ...usage,
+    cost: choice.info.multiplier ?? 0,
+    duration: session.world.now() - startedAt,
+    initiator: "user",
+    isByok: true,
+  });
   if (answer.trim() === "") throw new AppError("model_failed", "The model returned no answer.");
   return answer;
 }

@@ -16,6 +16,7 @@ import type { McpHost, McpUse } from "../mcp/host.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
 import { Asks } from "../permissions/asks.ts";
 import { Rules } from "../permissions/rules.ts";
+import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
 import type { Mode } from "../session/state.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
@@ -109,7 +110,7 @@ export class Tree {
     this.#extraTools = options.extraTools ?? (() => []);
     this.#inherit = options.inherit;
     this.participants = new Participants(root.id, (requestId, answer, kind) => this.asks.answer(requestId, answer, kind));
-    this.asks = new Asks(this.participants);
+    this.asks = new Asks(this.participants, answerKeeper(root.log));
     this.hooks = new Hooks({ hosts: () => this.participants.hookHosts(), limitMs: runtime.hookLimitMs });
     this.rules = new Rules({
       store,
@@ -146,7 +147,7 @@ export class Tree {
   configure(config: SessionConfig): void {
     const before = this.config;
     this.config = { ...before, ...defined(config) };
-    if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories) this.agents = this.#readAgents();
+    if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories) this.agents = this.#readAgents(this.agents.prompts);
     if (config.skillDirectories || config.disabledSkills) this.skills = this.#readSkills();
     if (config.provider || config.providers || config.models || config.modelCapabilities || config.gitHubToken) this.models = this.#readModels();
     for (const directory of config.additionalDirectories ?? []) this.rules.addDirectory(directory);
@@ -260,6 +261,11 @@ export class Tree {
     return this.#mcp?.use.tools() ?? [];
   }
 
+  /** Whether MCP servers were needed so far, by the session or by one of its agents. */
+  get hasMcp(): boolean {
+    return this.#mcp !== undefined;
+  }
+
   async mcpHost(): Promise<McpHost> {
     return (await this.#useMcp()).host;
   }
@@ -322,7 +328,7 @@ export class Tree {
     return this.children.agent(id)?.session ?? this.root;
   }
 
-  #readAgents(): AgentCatalog {
+  #readAgents(prompts?: ReadonlyMap<string, string>): AgentCatalog {
     const catalog = new AgentCatalog({
       folders: agentFolders({
         home: this.runtime.home,
@@ -332,6 +338,7 @@ export class Tree {
       }),
       customAgents: this.config.customAgents,
       excludedBuiltinAgents: this.config.excludedBuiltinAgents,
+      prompts,
     });
     catalog.setRules(this.#invokeRules);
     return catalog;

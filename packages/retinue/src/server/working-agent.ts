@@ -110,6 +110,11 @@ export class WorkingAgent implements Agent {
     return this.#all();
   }
 
+  /** Whether a tool list was ever made: before that nothing of this agent has started. */
+  get hasTools(): boolean {
+    return this.#tools !== undefined;
+  }
+
   async tools(): Promise<Toolset> {
     await this.#mcp?.ready();
     await this.#tree.mcpReady();

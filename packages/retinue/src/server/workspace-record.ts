@@ -1,6 +1,8 @@
-/** What the store knows about a session, in the words of `workspace.yaml`. */
+/** What the store knows about a session, in the words of `workspace.yaml`, and the changes of it: place and name. */
 import type { SessionContext, WorkspaceRecord } from "@retinue/protocol";
 import { listCheckpoints } from "../session/folder.ts";
+import { existingFolder } from "./folders.ts";
+import { gitContext } from "./git-context.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
 export function workspaceRecord({ id, session, tree }: HostedSession): WorkspaceRecord | null {
@@ -30,6 +32,17 @@ export function recordContext({ id, session, tree }: HostedSession, context: Ses
   session.append("session.context_changed", context);
   tree.changed();
   session.log.flush();
+}
+
+/** Sub-agents that are at work stay where they are. */
+export async function moveTo(target: HostedSession, path: string): Promise<string> {
+  const { session, tree } = target;
+  const folder = existingFolder(session, path);
+  const context = await gitContext(folder);
+  session.place.workingDirectory = folder;
+  tree.rules.setPrimary(folder);
+  recordContext(target, context);
+  return folder;
 }
 
 /** A name that a person gave stays; a title that was made up gives way. */

@@ -38,6 +38,31 @@ export interface Notice {
 
 export type InboxEntry = Prompt | Notice;
 
+/** An answer to an ask that nothing in the log tells of yet. It is stored beside the inbox, and leaves the store in the same way. */
+export interface KeptAnswer {
+  kind: "answer";
+  requestId: string;
+  answer: unknown;
+}
+
+export function answerKeeper(log: Log): { keep(requestId: string, answer: unknown): void; drop(requestId: string): void } {
+  const idOf = (requestId: string) => `answer/${requestId}`;
+  return {
+    keep(requestId, answer) {
+      log.addToInbox({ id: idOf(requestId), sessionId: log.rootId, json: JSON.stringify({ kind: "answer", requestId, answer } satisfies KeptAnswer) });
+    },
+    drop(requestId) {
+      log.removeFromInbox(idOf(requestId));
+    },
+  };
+}
+
+/** What a store holds for a session: what waits to enter it, and answers that were taken. */
+export function readInbox(items: readonly { json: string }[]): { entries: InboxEntry[]; answers: KeptAnswer[] } {
+  const all = items.map(({ json }) => JSON.parse(json) as InboxEntry | KeptAnswer);
+  return { entries: all.filter((each) => each.kind !== "answer"), answers: all.filter((each) => each.kind === "answer") };
+}
+
 export class Inbox {
   readonly #sessionId: string;
   readonly #log: Log;

@@ -19,7 +19,7 @@ export interface OpenCall {
   readonly interactionId: string;
   isStarted: boolean;
   permission?: { requestId: string; request: PermissionRequest; isDecided: boolean; isApproved: boolean };
-  external?: { requestId: string };
+  external?: { requestId: string; isCompleted: boolean };
 }
 
 export class SessionState {
@@ -46,6 +46,8 @@ export class SessionState {
   lastAssistantText = "";
   /** The model owes an answer: what was said last was not said by it. */
   isModelDue = false;
+  /** What the last run failed with; undefined when it did not. */
+  lastError: string | undefined;
 
   #messages: Message[] = [];
   /** What was said while calls were open follows their results: providers want each result right after its call. */
@@ -73,6 +75,7 @@ export class SessionState {
 
   onUserMessage(data: EventData<"user.message">): void {
     this.interactionId = data.interactionId ?? this.interactionId;
+    this.lastError = undefined;
     if (data.source === undefined && data.delivery !== "steering") {
       this.userPrompts++;
       this.isTaskComplete = false;
@@ -242,14 +245,18 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   },
   "external_tool.requested": (state, data) => {
     const call = state.openCalls.get(data.toolCallId);
-    if (call) call.external = { requestId: data.requestId };
+    if (call) call.external = { requestId: data.requestId, isCompleted: false };
+  },
+  "external_tool.completed": (state, data) => {
+    for (const { external } of state.openCalls.values()) if (external?.requestId === data.requestId) external.isCompleted = true;
   },
   "tool.execution_complete": (state, data) => state.onCallEnded(data),
   abort: (state) => {
     state.isModelDue = false;
   },
-  "session.error": (state) => {
+  "session.error": (state, data) => {
     state.isModelDue = false;
+    state.lastError = data.message;
   },
   "session.task_complete": (state, data) => {
     state.isTaskComplete = data.success !== false;

@@ -42,12 +42,15 @@ export interface AgentHost {
   /** The runner of the agent that owns a task, to wake it with a notice. */
   ownerRunner(ownerId: string): Runner | undefined;
   ownerSession(ownerId: string): Session | undefined;
+  /** Gives an end to the calls and asks of a child session that nobody continues. */
+  settleLost(record: AgentRecord): void;
   changed(): void;
 }
 
 interface Task {
   record: AgentRecord;
   child: Child | undefined;
+  opening: Promise<Child> | undefined;
   /** Settles when the present run has settled. */
   run: Promise<void> | undefined;
   /** Somebody waits for the result and needs no notice. */
@@ -101,7 +104,13 @@ export class AgentTasks {
     this.#tasks.set(record.id, task);
     this.#save(task);
     this.#host.changed();
-    await this.#open(task);
+    try {
+      await this.#open(task);
+    } catch (error) {
+      record.hasEnded = true; // Nobody was told of a start, so nobody is told of an end.
+      this.#endFailed(task, messageOf(error));
+      throw error;
+    }
     this.#begin(task, () => this.#firstRun(task));
   }
 
@@ -109,7 +118,9 @@ export class AgentTasks {
   async continue(id: string): Promise<void> {
     const task = this.#task(id);
     if (task.record.status !== "running" || task.run) return;
+    task.halt = undefined;
     await this.#open(task);
+    if (task.run) return; // Somebody else wanted the same.
     this.#begin(task, () => (this.#hasPrompt(task) ? this.#continuedRun(task) : this.#firstRun(task)));
     const below = this.records.filter((record) => record.ownerId === id && record.mode === "background" && record.status === "running");
     for (const record of below) await this.continue(record.id);
@@ -117,9 +128,17 @@ export class AgentTasks {
 
   async #open(task: Task): Promise<void> {
     if (task.child) return;
-    const child = await this.#host.openChild(task.record);
+    task.opening ??= this.#host.openChild(task.record).finally(() => {
+      task.opening = undefined;
+    });
+    const child = await task.opening;
     if (task.halt) await child.close();
     else task.child = child;
+  }
+
+  /** A start that is under way comes to its own end first: no agent ends before it has started. */
+  async #opened({ opening }: Task): Promise<void> {
+    await opening?.catch(() => undefined); // Whoever opens it is told.
   }
 
   /** A follow-up message; wakes an idle agent. */
@@ -127,6 +146,7 @@ export class AgentTasks {
     const task = this.#task(id);
     if (isEnded(task.record.status)) throw new AppError("task_state", `Agent ${id} has ended (${task.record.status}) and takes no more messages. Start a new one.`);
     if (!task.record.isMultiTurn && task.record.hasEnded) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
+    if (task.record.status === "idle") task.halt = undefined;
     await this.#open(task);
     const { inbox, world } = this.#childOf(task).session;
     inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: message, source });
@@ -186,16 +206,13 @@ export class AgentTasks {
     const task = this.#tasks.get(id);
     if (!task || isEnded(task.record.status)) return false;
     const below = this.records.filter((record) => record.ownerId === id).map((record) => this.cancel(record.id, reason));
-    if (task.record.status === "idle") {
-      this.#end(task, "cancelled");
-      await task.child?.close();
-      task.child = undefined;
-      this.#wake(task);
-    } else {
+    if (task.record.status === "idle") await this.#closeCancelled(task);
+    else {
       task.halt = "cancel";
+      await this.#opened(task);
       await task.child?.runner.stop(new Stop("cancel", reason));
       await task.run;
-      if (!isEnded(task.record.status)) this.#endCancelled(task); // It had not begun to run.
+      if (!isEnded(task.record.status)) await this.#closeCancelled(task); // It had not begun to run.
     }
     await Promise.all(below);
     this.#host.changed();
@@ -208,6 +225,7 @@ export class AgentTasks {
       [...this.#tasks.values()].map(async (task) => {
         clearTimeout(task.timer);
         task.halt = "park";
+        await this.#opened(task);
         await task.child?.runner.stop(new Stop("shutdown", "session closed"));
         await task.run;
         await task.child?.close();
@@ -242,6 +260,7 @@ export class AgentTasks {
     const task = this.#task(id);
     if (isEnded(task.record.status)) return;
     for (const record of this.records.filter(({ ownerId }) => ownerId === id)) this.lose(record.id, error);
+    this.#host.settleLost(task.record);
     this.#endFailed(task, error, "lost");
   }
 
@@ -296,8 +315,9 @@ export class AgentTasks {
 
   /** The end of the run, after the agent has taken what its own background agents brought. */
   async #runEnd(task: Task): Promise<RunEnd | undefined> {
-    const { runner } = this.#childOf(task);
-    let end = await runner.ended();
+    const { runner, session } = this.#childOf(task);
+    // Nothing was left to do: an earlier process came to the end and could not tell of it.
+    let end: RunEnd | undefined = (await runner.ended()) ?? leftEnd(session);
     while (end?.type === "completed") {
       const own = this.records.filter(({ ownerId, status }) => ownerId === task.record.id && status === "running");
       if (own.length === 0 && !runner.isRunning) return end;
@@ -318,10 +338,10 @@ export class AgentTasks {
 
   async #finish(task: Task, end: RunEnd | undefined, message?: string): Promise<void> {
     const { record } = task;
-    if (end?.type === "stopped" && end.stop.isParked) return;
+    if (task.halt === "park" || (end?.type === "stopped" && end.stop.isParked)) return;
     await this.#cancelBelow(task);
     const isSpent = task.child?.isOverBudget() === true;
-    if (end?.type === "stopped" || end === undefined) this.#endStopped(task, end?.text ?? "");
+    if (end?.type === "stopped" || end === undefined || task.halt === "cancel") this.#endStopped(task, end?.text ?? "");
     else if (isSpent) this.#endFailed(task, "The budget is used up.", "over_budget", end.text);
     else if (end.type === "failed") this.#endFailed(task, end.error, undefined, end.text);
     else if (end.text.trim() === "") this.#endFailed(task, "The agent ended without an answer.");
@@ -356,6 +376,13 @@ export class AgentTasks {
   #endStopped(task: Task, text: string): void {
     if (task.stopReason === "timed_out") this.#endFailed(task, `The agent was stopped after ${task.record.budget.maxSeconds} s.`, "timed_out", text);
     else this.#endCancelled(task);
+  }
+
+  async #closeCancelled(task: Task): Promise<void> {
+    this.#endCancelled(task);
+    await task.child?.close();
+    task.child = undefined;
+    this.#wake(task);
   }
 
   #endCancelled(task: Task): void {
@@ -465,6 +492,11 @@ export class AgentTasks {
   }
 }
 
+function leftEnd({ state: { lastError, lastAssistantText } }: Session): RunEnd {
+  if (lastError !== undefined) return { type: "failed", text: lastAssistantText, error: lastError };
+  return { type: "completed", text: lastAssistantText };
+}
+
 function newTask(record: AgentRecord): Task {
-  return { record, child: undefined, run: undefined, waiting: 0, waiters: new Set(), stopReason: undefined, halt: undefined, timer: undefined };
+  return { record, child: undefined, opening: undefined, run: undefined, waiting: 0, waiters: new Set(), stopReason: undefined, halt: undefined, timer: undefined };
 }

@@ -5,6 +5,7 @@
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import type { Agent } from "../loop/agent.ts";
+import { stopOf } from "../loop/stop.ts";
 import type { ListInput, ReadInput, TaskInput, WriteInput } from "../tools/builtin/task.ts";
 import { failure, type Outcome, success, type TaskService } from "../tools/tool.ts";
 import type { AgentTasks } from "./agents.ts";
@@ -54,6 +55,7 @@ async function startTask(self: Self, input: TaskInput): Promise<Outcome> {
   // After a restart the same call comes again: its agent is there, and the call goes on waiting for it.
   const known = tasks.byCall(owner.session.id, callId);
   const record = known ?? (await spawner.prepare(owner, input, callId));
+  self.signal.throwIfAborted(); // Nothing is started for an agent that was stopped meanwhile.
   if (known) await tasks.continue(record.id);
   else await tasks.start(record);
   if (record.mode === "background") return startedInBackground(record);
@@ -68,7 +70,9 @@ async function waitForAnswer({ tasks, signal }: Self, record: AgentRecord): Prom
     }
     return resultOf(record);
   } catch (error) {
-    if (signal.aborted) await tasks.cancel(record.id, "parent stopped").catch(() => false);
+    // An agent that is only set aside goes on with its parent later.
+    const stop = stopOf(signal);
+    if (stop && !stop.isParked) await tasks.cancel(record.id, "parent stopped").catch(() => false);
     throw error;
   }
 }

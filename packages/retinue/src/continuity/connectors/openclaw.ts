@@ -50,13 +50,13 @@ function settings(context: ConnectorContext, isOn: boolean): FileChange {
   const others = pathsOf(plugins).filter((each) => each !== pluginFolder(context));
   const { [OPENCLAW_PLUGIN]: _, ...entries } = fields(plugins.entries);
   const ours = { enabled: true, hooks: { allowConversationAccess: true } };
-  const after = {
-    ...value,
-    plugins: {
-      ...plugins,
-      load: { ...fields(plugins.load), paths: isOn ? [...others, pluginFolder(context)] : others },
-      entries: isOn ? { ...entries, [OPENCLAW_PLUGIN]: ours } : entries,
-    },
-  };
-  return { path, before, after: isOn || before?.includes(OPENCLAW_PLUGIN) ? asJson(after) : before };
+  const load = { ...fields(plugins.load), paths: isOn ? [...others, pluginFolder(context)] : others };
+  const { plugins: _plugins, ...rest } = value;
+  const joined = withoutEmpty({ ...plugins, load: withoutEmpty(load), entries: isOn ? { ...entries, [OPENCLAW_PLUGIN]: ours } : entries });
+  const after = withoutEmpty({ ...rest, plugins: joined });
+  if (!isOn && !before?.includes(pluginFolder(context))) return { path, before, after: before };
+  return { path, before, after: Object.keys(after).length === 0 ? undefined : asJson(after) };
 }
+
+const withoutEmpty = (value: object) =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => typeof each !== "object" || each === null || Object.keys(each).length > 0));

@@ -24,7 +24,9 @@ export interface Conversation {
 }
 
 export function readConversation({ messages, tools, toolChoice }: ModelRequest): Conversation {
-  const start = messages.findLastIndex((message) => message.role === "user" && startsWork(textOf(message)));
+  const start = messages.findLastIndex(
+    (message, at) => message.role === "user" && startsWork(textOf(message)) && !interrupts(messages, at),
+  );
   const message = messages[start];
   const raw = message?.role === "user" ? textOf(message) : "";
   const offered = toolChoice === "none" ? [] : tools;
@@ -53,6 +55,14 @@ function textOf({ content }: UserMessage): string {
 /** Skill texts and hook context come as user messages too, in tags of their own. */
 function startsWork(text: string): boolean {
   return text.includes("<system_notification>") || wordsOf(text) !== "";
+}
+
+/** News that comes while calls are under way is no new prompt: the work on the old one goes on. */
+function interrupts(messages: readonly Message[], at: number): boolean {
+  const message = messages[at];
+  if (message?.role !== "user" || !textOf(message).includes("<system_notification>")) return false;
+  const before = messages.slice(0, at).findLast(({ role }) => role === "assistant");
+  return before?.role === "assistant" && before.calls.length > 0;
 }
 
 /** Everything that the runtime puts around a prompt is in tags whose names hold an underscore or a hyphen. */

@@ -282,4 +282,17 @@ describe("the offline model with sub-agents", () => {
     expect(calls).toMatchObject([{ name: "read_agent", args: { agent_id: "a-1" } }]);
     expect(answer).toContain("reports:");
   });
+
+  test("news of an agent that comes while it works does not make it forget the prompt", async () => {
+    const call = { id: "c-1", name: "task", arguments: JSON.stringify({ name: "x", mode: "background" }) };
+    const asked: Message[] = [
+      { role: "user", content: "Explore this project with sub-agents." },
+      { role: "assistant", text: "", calls: [call] },
+      { role: "tool", callId: "c-1", text: "Agent started in background with agent_id: a-1." },
+    ];
+    const told = '<system_notification>\nThe agent is idle: agent_id "a-1"\n</system_notification>';
+    const { calls, answer } = await play(told, agents(), { messages: asked });
+    expect(calls.map(({ name }) => name)).toContain("write_agent");
+    expect(answer).toContain("looked into it");
+  });
 });

@@ -29,6 +29,11 @@ export const agentHandlers: Handlers = {
     session.log.flush();
     return {};
   },
+  "session.agent.setPrompt": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    tree.agents.setPrompt(params.id, params.prompt);
+    tree.changed();
+  },
   "session.agent.reload": (params, scope) => {
     const { tree, session } = hosted(params, scope);
     tree.agents.reload();

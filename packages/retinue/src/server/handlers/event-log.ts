@@ -3,9 +3,9 @@ import type { Params, SessionEvent } from "@retinue/protocol";
 import { type Page, readPage, tailCursor } from "../event-page.ts";
 import { type Handlers, hosted } from "../handler.ts";
 import type { HostedSession } from "../hosted-session.ts";
+import { addInterest, dropInterest } from "../interests.ts";
 
 const MAX_WAIT_MS = 30_000;
-const interests = new WeakMap<HostedSession, Set<string>>();
 
 export const eventLogHandlers: Handlers = {
   "session.eventLog.read": async (params, scope) => {
@@ -14,7 +14,8 @@ export const eventLogHandlers: Handlers = {
     const matches = matcher(target, params);
     const page = readPage(target.tree.store, target.id, { ...params, matches });
     const { waitMs = 0, direction = "forward" } = params;
-    if (page.events.length > 0 || waitMs <= 0 || direction === "backward" || page.cursorStatus === "expired") return page;
+    if (page.events.length > 0 || waitMs <= 0 || direction === "backward" || page.cursorStatus === "expired")
+      return page;
     return await nextPage(target, params, { page, signal: scope.signal });
   },
   "session.eventLog.tail": (params, scope) => {
@@ -22,15 +23,11 @@ export const eventLogHandlers: Handlers = {
     session.log.flush();
     return { cursor: tailCursor(tree.store, id) };
   },
-  // Every event that this runtime has goes to every client; an interest is remembered and changes nothing.
-  "session.eventLog.registerInterest": (params, scope) => {
-    const target = hosted(params, scope);
-    const handle = target.session.world.newId();
-    interests.set(target, (interests.get(target) ?? new Set()).add(handle));
-    return { handle };
-  },
+  "session.eventLog.registerInterest": (params, scope) => ({
+    handle: addInterest(hosted(params, scope), params.eventType),
+  }),
   "session.eventLog.releaseInterest": (params, scope) => ({
-    success: interests.get(hosted(params, scope))?.delete(params.handle) ?? false,
+    success: dropInterest(hosted(params, scope), params.handle),
   }),
 };
 

@@ -2,10 +2,44 @@
 import type { Handlers } from "../handler.ts";
 import { agentHandlers } from "./agents.ts";
 import { askHandlers } from "./asks.ts";
+import { catalogHandlers } from "./catalog.ts";
+import { commandHandlers } from "./commands.ts";
+import { connectionHandlers } from "./connection.ts";
+import { eventLogHandlers } from "./event-log.ts";
+import { fleetHandlers } from "./fleet.ts";
+import { historyHandlers } from "./history.ts";
+import { mcpHandlers } from "./mcp.ts";
+import { metadataHandlers } from "./metadata.ts";
+import { modeHandlers } from "./mode-plan.ts";
+import { modelHandlers } from "./model.ts";
+import { permissionHandlers } from "./permissions.ts";
+import { queueHandlers } from "./queue.ts";
 import { sessionHandlers } from "./sessions.ts";
+import { shellHandlers } from "./shell.ts";
+import { skillHandlers } from "./skills.ts";
+import { toolHandlers } from "./tools.ts";
+import { uiHandlers } from "./ui.ts";
+import { workspaceHandlers } from "./workspaces.ts";
 
 export const handlers: Handlers = {
+  ...connectionHandlers,
   ...sessionHandlers,
+  ...catalogHandlers,
   ...askHandlers,
   ...agentHandlers,
+  ...fleetHandlers,
+  ...modeHandlers,
+  ...toolHandlers,
+  ...permissionHandlers,
+  ...uiHandlers,
+  ...queueHandlers,
+  ...historyHandlers,
+  ...modelHandlers,
+  ...metadataHandlers,
+  ...eventLogHandlers,
+  ...commandHandlers,
+  ...skillHandlers,
+  ...mcpHandlers,
+  ...workspaceHandlers,
+  ...shellHandlers,
 };

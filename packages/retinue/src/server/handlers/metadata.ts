@@ -1,14 +1,11 @@
 /** The state of a session: what it does, where it works, how full its context is. */
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
-import { AppError, type Result } from "@retinue/protocol";
+import type { Result } from "@retinue/protocol";
 import { type ContextSize, contextSize, messageTokens, tokensOf } from "../../loop/context-size.ts";
 import type { Message } from "../../models/provider.ts";
-import { gitContext } from "../git-context.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 import type { HostedSession } from "../hosted-session.ts";
 import { CLIENT_METADATA } from "../sessions.ts";
-import { recordContext, workspaceRecord } from "../workspace-record.ts";
+import { moveTo, recordContext, workspaceRecord } from "../workspace-record.ts";
 
 export const metadataHandlers: Handlers = {
   "session.metadata.snapshot": (params, scope) => snapshot(hosted(params, scope)),
@@ -89,18 +86,6 @@ function clientMetadata({ id, tree }: HostedSession): Record<string, string> {
   return json === undefined ? {} : (JSON.parse(json) as Record<string, string>);
 }
 
-/** Sub-agents that are at work stay where they are. */
-export async function moveTo(target: HostedSession, path: string): Promise<string> {
-  const { session, tree } = target;
-  const folder = resolve(session.place.workingDirectory, path);
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new AppError("invalid_params", `Directory not found: ${folder}`);
-  const context = await gitContext(folder);
-  session.place.workingDirectory = folder;
-  tree.rules.setPrimary(folder);
-  recordContext(target, context);
-  return folder;
-}
-
 interface Measured {
   size: ContextSize;
   modelName: string;
@@ -121,7 +106,10 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
   return {
     size: contextSize(tree.main, { system: systemPrompt, toolset }),
     modelName: model,
-    mcpToolsTokens: mcp.reduce((sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })), 0),
+    mcpToolsTokens: mcp.reduce(
+      (sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })),
+      0,
+    ),
     customInstructionsTokens: tokensOf(tree.customInstructions ?? ""),
     checkpoints,
     compactAt: tree.settings.compaction.startAt,
@@ -131,7 +119,10 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
 
 function limitsOf(
   { size, compactAt, dropAt }: Measured,
-  { promptTokenLimit = size.tokenLimit, outputTokenLimit = 0 }: { promptTokenLimit?: number; outputTokenLimit?: number } = {},
+  {
+    promptTokenLimit = size.tokenLimit,
+    outputTokenLimit = 0,
+  }: { promptTokenLimit?: number; outputTokenLimit?: number } = {},
 ) {
   return {
     promptTokenLimit,
@@ -141,7 +132,9 @@ function limitsOf(
   };
 }
 
-function attribution(measured: Measured): NonNullable<Result<"session.metadata.getContextAttribution">["contextAttribution"]> {
+function attribution(
+  measured: Measured,
+): NonNullable<Result<"session.metadata.getContextAttribution">["contextAttribution"]> {
   const { size, mcpToolsTokens, customInstructionsTokens, modelName, checkpoints } = measured;
   const limits = limitsOf(measured);
   const systemTools = Math.max(0, size.toolDefinitionsTokens - mcpToolsTokens);
@@ -177,11 +170,16 @@ function weighed(message: Message, index: number): { id: string; label: string; 
 }
 
 function labelOf(message: Message): string {
-  const text = message.role === "user" ? textOf(message.content) : message.text || (message.role === "assistant" ? message.calls.map(({ name }) => name).join(", ") : "");
+  const text =
+    message.role === "user"
+      ? textOf(message.content)
+      : message.text || (message.role === "assistant" ? message.calls.map(({ name }) => name).join(", ") : "");
   const [line = ""] = text.trim().split("\n", 1);
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }
 
 function textOf(content: Extract<Message, { role: "user" }>["content"]): string {
-  return typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "[image]")).join(" ");
+  return typeof content === "string"
+    ? content
+    : content.map((part) => (part.type === "text" ? part.text : "[image]")).join(" ");
 }

@@ -50,12 +50,20 @@ export const modeHandlers: Handlers = {
     session.append("session.plan_changed", { operation: "delete" });
     session.log.flush();
   },
-  "session.plan.readSqlTodos": (params, scope) => ({ rows: readTodos(hosted(params, scope).session.place.folder).rows }),
+  "session.plan.readSqlTodos": (params, scope) => ({
+    rows: readTodos(hosted(params, scope).session.place.folder).rows,
+  }),
   "session.plan.readSqlTodosWithDependencies": (params, scope) => readTodos(hosted(params, scope).session.place.folder),
 };
 
 const Row = z
-  .object({ id: z.string(), title: z.string(), description: z.string().nullable(), status: z.string(), created_at: z.string() })
+  .object({
+    id: z.string(),
+    title: z.string(),
+    description: z.string().nullable(),
+    status: z.string(),
+    created_at: z.string(),
+  })
   .transform(({ created_at: createdAt, ...todo }): Todo => ({ ...todo, createdAt }));
 const Dependency = z
   .object({ todo_id: z.string(), depends_on: z.string() })

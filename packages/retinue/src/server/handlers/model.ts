@@ -1,13 +1,18 @@
 /** The model of a session, who serves it, what was used, and the session's options and name. */
-import { AppError, type ModelConfig, type NamedProviderConfig, type Result, type SessionConfig } from "@retinue/protocol";
+import {
+  AppError,
+  type ModelConfig,
+  type NamedProviderConfig,
+  type Result,
+  type SessionConfig,
+} from "@retinue/protocol";
 import { listed } from "../../models/model-info.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 import { checkTools, type HostedSession } from "../hosted-session.ts";
 import { checkModel, modelState, switchModel } from "../model-switch.ts";
 import type { Tree } from "../tree.ts";
 import { usageMetrics } from "../usage.ts";
-import { rename } from "../workspace-record.ts";
-import { moveTo } from "./metadata.ts";
+import { moveTo, rename } from "../workspace-record.ts";
 
 export const modelHandlers: Handlers = {
   "session.model.getCurrent": (params, scope) => modelState(hosted(params, scope)),
@@ -89,7 +94,8 @@ function listedModel(tree: Tree, { provider, id, name }: ModelConfig) {
 function allowOnly(target: HostedSession, allowed: string[] | undefined): Result<"session.model.setAllowedModels"> {
   const { tree, session } = target;
   const [fallbackModel] = allowed ?? [];
-  if (allowed && fallbackModel === undefined) throw new AppError("invalid_params", "At least one model must be allowed");
+  if (allowed && fallbackModel === undefined)
+    throw new AppError("invalid_params", "At least one model must be allowed");
   tree.allowedModels = allowed;
   const { model } = session.state;
   if (allowed && fallbackModel && (model === undefined || !allowed.includes(model))) {
@@ -128,7 +134,8 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   const participant = tree.participants.of(client);
   if (participant) participant.config = { ...participant.config, ...given(config) };
   tree.configure(config);
-  if (workingDirectory !== undefined && workingDirectory !== session.place.workingDirectory) await moveTo(target, workingDirectory);
+  if (workingDirectory !== undefined && workingDirectory !== session.place.workingDirectory)
+    await moveTo(target, workingDirectory);
   if (disabledMcpServers) await disableServers(tree, disabledMcpServers);
   const hasNewEffort = reasoningEffort !== undefined && reasoningEffort !== session.state.reasoningEffort;
   if ((model !== undefined && model !== session.state.model) || hasNewEffort) {
@@ -136,7 +143,11 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   }
   if (selected && selected.name !== session.state.selectedAgent) {
     const { name, displayName, tools } = selected;
-    session.append("subagent.selected", { agentName: name, agentDisplayName: displayName, tools: tools ? [...tools] : null });
+    session.append("subagent.selected", {
+      agentName: name,
+      agentDisplayName: displayName,
+      tools: tools ? [...tools] : null,
+    });
   }
   tree.asks.redeliver();
   session.log.flush();

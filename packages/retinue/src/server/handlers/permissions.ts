@@ -1,8 +1,8 @@
 /** Permissions of a session beside single answers: modes, rules, folders, addresses. */
-import { statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
-import { AppError, type Approval, type Params, type PermissionRule } from "@retinue/protocol";
+import type { Approval, Params, PermissionRule } from "@retinue/protocol";
+import { existingFolder } from "../folders.ts";
 import { gitContext } from "../git-context.ts";
 import { type Handlers, hosted } from "../handler.ts";
 import type { HostedSession } from "../hosted-session.ts";
@@ -75,12 +75,12 @@ export const permissionHandlers: Handlers = {
   },
   "session.permissions.paths.add": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.rules.addDirectory(folderOf(target, params.path));
+    target.tree.rules.addDirectory(existingFolder(target.session, params.path));
     return done;
   },
   "session.permissions.paths.updatePrimary": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.rules.setPrimary(folderOf(target, params.path));
+    target.tree.rules.setPrimary(existingFolder(target.session, params.path));
     return done;
   },
   "session.permissions.paths.isPathWithinAllowedDirectories": (params, scope) => {
@@ -97,7 +97,7 @@ export const permissionHandlers: Handlers = {
   },
   "session.permissions.folderTrust.addTrusted": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.store.put(TRUSTED, folderOf(target, params.path), "{}");
+    target.tree.store.put(TRUSTED, existingFolder(target.session, params.path), "{}");
     return done;
   },
   "session.permissions.urls.setUnrestrictedMode": (params, scope) => {
@@ -109,14 +109,28 @@ export const permissionHandlers: Handlers = {
 /** What is not named stays as it is. */
 function configure(target: HostedSession, params: Params<"session.permissions.configure">): void {
   const { rules } = target.tree;
-  const { approveAllToolPermissionRequests: approveAll, approveAllReadPermissionRequests: approveReads, paths, urls } = params;
+  const {
+    approveAllToolPermissionRequests: approveAll,
+    approveAllReadPermissionRequests: approveReads,
+    paths,
+    urls,
+  } = params;
   const { approved, denied } = params.rules ?? {};
-  if (paths?.workspacePath) rules.setPrimary(folderOf(target, paths.workspacePath));
+  if (paths?.workspacePath) rules.setPrimary(existingFolder(target.session, paths.workspacePath));
   const isPathUnrestricted = paths?.unrestricted;
   const isUrlUnrestricted = urls?.unrestricted;
   const allowedDomains = urls?.initialAllowed;
   const directories = paths && directoriesOf(target, paths);
-  const change = { approveAll, approveReads, approved, denied, isPathUnrestricted, isUrlUnrestricted, allowedDomains, directories };
+  const change = {
+    approveAll,
+    approveReads,
+    approved,
+    denied,
+    isPathUnrestricted,
+    isUrlUnrestricted,
+    allowedDomains,
+    directories,
+  };
   rules.change(Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)));
   target.tree.changed();
 }
@@ -134,7 +148,9 @@ function directoriesOf(
 
 async function locationOf(workingDirectory: string): Promise<{ locationKey: string; locationType: "repo" | "dir" }> {
   const { cwd, gitRoot } = await gitContext(workingDirectory);
-  return gitRoot === undefined ? { locationKey: cwd, locationType: "dir" } : { locationKey: gitRoot, locationType: "repo" };
+  return gitRoot === undefined
+    ? { locationKey: cwd, locationType: "dir" }
+    : { locationKey: gitRoot, locationType: "repo" };
 }
 
 function asRules(approval: Approval): PermissionRule[] {
@@ -152,10 +168,4 @@ function asRules(approval: Approval): PermissionRule[] {
 
 function absolute({ session }: HostedSession, path: string): string {
   return resolve(session.place.workingDirectory, path);
-}
-
-function folderOf(target: HostedSession, path: string): string {
-  const folder = absolute(target, path);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
-  throw new AppError("invalid_params", `Directory not found: ${folder}`);
 }

@@ -79,7 +79,13 @@ function insert(target: HostedSession, message: NewPrompt, at: number): string {
 }
 
 function itemOf({ session }: HostedSession, { id, messageId, displayPrompt, prompt, agentMode }: Prompt): QueueItem {
-  return { id, messageId, kind: "message", displayText: displayPrompt ?? prompt, agentMode: agentMode ?? session.state.mode };
+  return {
+    id,
+    messageId,
+    kind: "message",
+    displayText: displayPrompt ?? prompt,
+    agentMode: agentMode ?? session.state.mode,
+  };
 }
 
 function changed({ session }: HostedSession, isChanged: boolean): boolean {

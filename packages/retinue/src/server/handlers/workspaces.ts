@@ -112,7 +112,9 @@ function onDisk<T>(path: string, work: () => T): T {
   } catch (error) {
     if (error instanceof AppError) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : messageOf(error);
-    throw new AppError("invalid_params", code === "ENOENT" ? `File not found: ${path}` : `${path}: ${code}`, { cause: error });
+    throw new AppError("invalid_params", code === "ENOENT" ? `File not found: ${path}` : `${path}: ${code}`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,0 +1,52 @@
+/** A stored conversation in words for a person: prompts, answers, calls, and what sub-agents were given. */
+import type { SessionEvent } from "@retinue/protocol";
+import { callWords, oneLine } from "./call-words.ts";
+
+/** Paragraphs, oldest first. The inner work of sub-agents is left to the tree. */
+export function conversationWords(events: readonly SessionEvent[]): string[] {
+  const calls = new Map<string, string>();
+  return events.flatMap((event) => {
+    const words = event.agentId === undefined ? mainWords(event, calls) : agentWords(event);
+    return words === undefined ? [] : [words];
+  });
+}
+
+function mainWords(event: SessionEvent, calls: Map<string, string>): string | undefined {
+  switch (event.type) {
+    case "user.message":
+      return event.data.content === "" ? undefined : `> ${event.data.content.trim().replaceAll("\n", "\n> ")}`;
+    case "assistant.message":
+      return event.data.content.trim() || undefined;
+    case "tool.execution_start": {
+      const words = callWords(event.data.toolName, event.data.arguments);
+      calls.set(event.data.toolCallId, words);
+      return `· ${words}`;
+    }
+    case "tool.execution_complete":
+      if (event.data.success) return undefined;
+      return `✗ ${calls.get(event.data.toolCallId) ?? "a call"}: ${oneLine(event.data.error?.message ?? "failed", 300)}`;
+    case "session.error":
+      return `! ${event.data.message}`;
+    case "session.model_change":
+      return `· the model is now ${event.data.newModel}`;
+    case "session.compaction_complete":
+      return event.data.success ? "· everything before this was put into a summary" : undefined;
+    case "abort":
+      return "· stopped";
+    default:
+      return undefined;
+  }
+}
+
+function agentWords(event: SessionEvent): string | undefined {
+  switch (event.type) {
+    case "subagent.started":
+      return `▸ ${event.data.agentDisplayName} (${event.data.agentName}) starts: ${oneLine(event.data.agentDescription, 200)}`;
+    case "subagent.failed":
+      return `✗ ${event.data.agentDisplayName} failed: ${oneLine(event.data.error, 300)}`;
+    case "subagent.completed":
+      return `${event.data.cancelled ? "⊘" : "✓"} ${event.data.agentDisplayName} ${event.data.cancelled ? "was cancelled" : "is done"}`;
+    default:
+      return undefined;
+  }
+}

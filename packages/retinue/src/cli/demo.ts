@@ -1,0 +1,51 @@
+/**
+ * `retinue demo`: the whole machine at work on the current folder, with no key and no network.
+ *
+ * It is prompt mode with a prompt of ours. The home is thrown away afterwards unless one is named, so that a look at the
+ * demo leaves nothing behind.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CliContext } from "./cli-context.ts";
+import { pacedCatalog } from "./paced-models.ts";
+import { runPrompt } from "./prompt.ts";
+
+const PROMPT = "Explore this project with three sub-agents.";
+
+export async function runDemo(flags: { home?: string; provider?: string; model?: string }, context: CliContext): Promise<number> {
+  const { terminal, cwd } = context;
+  const { provider = "offline", model } = flags;
+  const home = flags.home ?? throwAwayHome();
+  terminal.note(`A main agent explores ${cwd} with three sub-agents: two that it waits for, and one in the background`);
+  terminal.note("that gets one more question. Nothing is changed. The answer is at the end.\n");
+  const isPaced = provider === "offline" && terminal.isScreen;
+  const code = await runPrompt(
+    PROMPT,
+    {
+      home,
+      provider,
+      model,
+      allowTool: [],
+      denyTool: ["write", "shell"],
+      allowAllTools: false,
+      addDir: [],
+      continue: false,
+      stream: true,
+      quiet: false,
+      outputFormat: "text",
+      showsTree: true,
+      isThrownAway: flags.home === undefined,
+      ...(isPaced ? { catalog: (env) => pacedCatalog({ env, home, provider }, { beforeAnswerMs: 500, betweenPartsMs: 5 }) } : {}),
+    },
+    context,
+  );
+  terminal.note('\nNext: retinue -p "…" asks what you want to know; retinue doctor says how to configure a real model.');
+  return code;
+}
+
+function throwAwayHome(): string {
+  const home = mkdtempSync(join(tmpdir(), "retinue-demo-"));
+  process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+  return home;
+}

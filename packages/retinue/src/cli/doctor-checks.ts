@@ -1,0 +1,153 @@
+/** The checks of the doctor, one function each. None throws: what goes wrong is what it reports. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { messageOf } from "@retinue/protocol";
+import { readModelsConfig } from "../models/config.ts";
+import { headersFor, urlFor } from "../models/endpoint.ts";
+import { readText, send } from "../models/http.ts";
+import { type Source, sources } from "../models/sources.ts";
+import { openSqlite } from "../store/sqlite.ts";
+
+export interface Check {
+  name: string;
+  status: "ok" | "warning" | "problem";
+  text: string;
+  /** What to do about it. */
+  advice?: string;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const ok = (name: string, text: string): Check => ({ name, status: "ok", text });
+const warning = (name: string, text: string, advice: string): Check => ({ name, status: "warning", text, advice });
+const problem = (name: string, text: string, advice: string): Check => ({ name, status: "problem", text, advice });
+
+export function checkNode(version: string): Check {
+  const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
+  const isSupported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
+  if (!isSupported) return problem("node", `${version} is not supported`, "Install Node 22.12 or newer.");
+  if (major === 20) return warning("node", `${version} works, but Node 20 is past its end of life`, "Install Node 22.12 or newer.");
+  return ok("node", version);
+}
+
+/** Tries it: permissions alone do not tell of a full disk or a read-only mount. */
+export function checkHome(home: string): Check {
+  try {
+    mkdirSync(home, { recursive: true });
+    rmSync(mkdtempSync(join(home, ".doctor-")), { recursive: true });
+    return ok("home", `${home} can be written`);
+  } catch (error) {
+    return problem("home", `${home} cannot be used: ${messageOf(error)}`, "Set RETINUE_HOME to a folder that can be written.");
+  }
+}
+
+export function checkStore(home: string): Check {
+  const path = join(home, "retinue.db");
+  if (!existsSync(path)) return ok("store", "none yet; the first session makes it");
+  try {
+    const store = openSqlite({ path });
+    const count = store.sessions().length;
+    store.close();
+    const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+    return ok("store", `${path}, ${sizeWords(bytes)}, ${count} ${count === 1 ? "session" : "sessions"}`);
+  } catch (error) {
+    return problem("store", `${path} cannot be opened: ${messageOf(error)}`, "Move the file away to start afresh, or set RETINUE_HOME to another folder.");
+  }
+}
+
+export function checkConfig(home: string): Check {
+  const file = join(home, "config.json");
+  try {
+    const { providers, model } = readModelsConfig(home);
+    if (!existsSync(file)) return ok("config", `no ${file}; it is not needed`);
+    const names = providers.map(({ name }) => name).join(", ") || "no providers";
+    return ok("config", `${file}: ${names}${model ? `, model ${model}` : ""}`);
+  } catch (error) {
+    return problem("config", messageOf(error), "Correct the file, or move it away.");
+  }
+}
+
+export async function checkRipgrep(): Promise<Check> {
+  try {
+    const { rgPath } = await import("@vscode/ripgrep");
+    const { stdout } = await promisify(execFile)(rgPath, ["--version"], { timeout: 5000 });
+    return ok("ripgrep", stdout.split("\n")[0] ?? "runs");
+  } catch (error) {
+    return problem("ripgrep", `does not run: ${messageOf(error)}`, "Install the packages again (npm ci): the program comes with @vscode/ripgrep.");
+  }
+}
+
+const CONFIGURE = "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL, or name a provider in config.json.";
+const PATIENCE_MS = 5000;
+
+export async function checkProvider({ env, home, provider }: { env: Env; home?: string; provider?: string }): Promise<Check> {
+  try {
+    const config = home === undefined ? { providers: [] } : readModelsConfig(home);
+    const all = sources({ env, config, provider });
+    const [first] = all;
+    if (!first) return warning("provider", "none is configured; the offline model answers by fixed rules", CONFIGURE);
+    return await ask(first);
+  } catch (error) {
+    return problem("provider", messageOf(error), CONFIGURE);
+  }
+}
+
+async function ask(source: Source): Promise<Check> {
+  const { endpoint, defaultModel, models } = source;
+  const where = `${endpoint.id} at ${endpoint.baseUrl}`;
+  const model = defaultModel ?? models[0]?.id;
+  const which = model ? `, default model ${model}` : "";
+  if (endpoint.type === "azure") return ok("provider", `${where}${which}; not asked, since Azure does not list deployments`);
+  const from = performance.now();
+  try {
+    const answer = await send({ method: "GET", url: urlFor(endpoint, "/models", ""), headers: await headersFor(endpoint), signal: AbortSignal.timeout(PATIENCE_MS) });
+    const count = countModels(await readText(answer.chunks));
+    const ms = Math.round(performance.now() - from);
+    const listed = count === undefined ? "a list of models that cannot be read" : `${count} ${count === 1 ? "model" : "models"}`;
+    if (!model) return warning("provider", `${where} answers in ${ms} ms with ${listed}, and no model is chosen`, "Set RETINUE_MODEL, or give --model.");
+    return ok("provider", `${where} answers in ${ms} ms with ${listed}${which}`);
+  } catch (error) {
+    const why = error instanceof DOMException && error.name === "TimeoutError" ? `no answer within ${PATIENCE_MS / 1000} s` : messageOf(error);
+    return problem("provider", `${where}: ${why}`, "Check the address and the key, and that the service runs.");
+  }
+}
+
+function countModels(text: string): number | undefined {
+  try {
+    const { data }: { data?: unknown } = JSON.parse(text);
+    return Array.isArray(data) ? data.length : undefined;
+  } catch {
+    return undefined; // Some gateways answer with a page; that they answer is what counts.
+  }
+}
+
+interface Limit {
+  names: readonly string[];
+  least: number;
+  most: number;
+  otherwise: number;
+}
+const LIMITS: readonly Limit[] = [
+  { names: ["RETINUE_SUBAGENT_MAX_DEPTH", "COPILOT_SUBAGENT_MAX_DEPTH"], least: 0, most: 64, otherwise: 4 },
+  { names: ["RETINUE_SUBAGENT_MAX_CONCURRENT", "COPILOT_SUBAGENT_MAX_CONCURRENT"], least: 1, most: 256, otherwise: 16 },
+  { names: ["RETINUE_HOOK_TIMEOUT_MS"], least: 1, most: 3_600_000, otherwise: 60_000 },
+];
+
+/** What the environment sets, and whether it can be meant. */
+export function checkLimits(env: Env): Check[] {
+  return LIMITS.map(({ names, least, most, otherwise }) => {
+    const name = names.find((each) => env[each] !== undefined) ?? names[0] ?? "";
+    const value = env[name];
+    if (value === undefined) return ok("limit", `${name} is not set: ${otherwise}`);
+    const number = Number(value);
+    const isMeant = value.trim() !== "" && Number.isInteger(number) && number >= least && number <= most;
+    if (isMeant) return ok("limit", `${name} is ${number}`);
+    return warning("limit", `${name} is "${value}"`, `Set a whole number from ${least} to ${most}.`);
+  });
+}
+
+function sizeWords(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}

@@ -1,0 +1,34 @@
+/** `retinue doctor`: whether everything that a run needs is in place, and what to do where it is not. */
+import { runtimeConfig } from "../server/config.ts";
+import type { CliContext } from "./cli-context.ts";
+import { type Check, checkConfig, checkHome, checkLimits, checkNode, checkProvider, checkRipgrep, checkStore } from "./doctor-checks.ts";
+import type { CommonFlags } from "./flags.ts";
+
+const SIGNS = { ok: { sign: "✓", ansi: 32 }, warning: { sign: "!", ansi: 33 }, problem: { sign: "✗", ansi: 31 } } as const;
+
+/** Resolves with the exit code: 1 when there is a problem. */
+export async function runDoctor(flags: CommonFlags & { provider?: string }, { terminal, env }: CliContext): Promise<number> {
+  const given = flags.home === undefined ? env : { ...env, RETINUE_HOME: flags.home };
+  const { home } = runtimeConfig(given);
+  const place = checkHome(home);
+  const isHome = place.status === "ok";
+  const checks = [
+    checkNode(process.version),
+    place,
+    ...(isHome ? [checkStore(home), checkConfig(home)] : []),
+    await checkRipgrep(),
+    await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
+    ...checkLimits(given),
+  ];
+  const color = terminal.color && terminal.isOutScreen;
+  if (flags.json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
+  else terminal.out(checks.map((check) => `${lines(check, color)}\n`).join(""));
+  return checks.some(({ status }) => status === "problem") ? 1 : 0;
+}
+
+function lines({ name, status, text, advice }: Check, color: boolean): string {
+  const { sign, ansi } = SIGNS[status];
+  const mark = color ? `\u001b[${ansi}m${sign}\u001b[0m` : sign;
+  const head = `${mark} ${status.padEnd(7)}  ${name.padEnd(9)} ${text}`;
+  return advice === undefined ? head : `${head}\n${" ".repeat(21)}→ ${advice}`;
+}

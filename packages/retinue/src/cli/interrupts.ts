@@ -1,0 +1,42 @@
+/** Ctrl-C and the like: the first one stops what runs, in order; the second one does not wait for anything. */
+
+export const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+type Signal = keyof typeof EXIT_CODES;
+
+export class Interrupts implements Disposable {
+  readonly #stop = new AbortController();
+  readonly #onFirst: () => void;
+  #by: Signal | undefined;
+
+  constructor(onFirst: () => void) {
+    this.#onFirst = onFirst;
+    for (const signal of SIGNALS) process.on(signal, this.#hear);
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** What the process ends with when it was interrupted. */
+  get exitCode(): number {
+    return EXIT_CODES[this.#by ?? "SIGINT"];
+  }
+
+  /** As if somebody had pressed Ctrl-C once, without a word about it. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  [Symbol.dispose](): void {
+    for (const signal of SIGNALS) process.off(signal, this.#hear);
+  }
+
+  readonly #hear = (signal: Signal): void => {
+    if (this.#by) process.exit(EXIT_CODES[signal]); // Shells that still run are killed on exit.
+    this.#by = signal;
+    this.#onFirst();
+    this.#stop.abort();
+  };
+}
+
+const SIGNALS: readonly Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];

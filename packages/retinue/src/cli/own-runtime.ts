@@ -1,0 +1,58 @@
+/**
+ * The runtime in this process, driven through the SDK as any other program would drive it.
+ *
+ * Owns its life: what is opened here is closed here, in the order that leaves every session resumable.
+ */
+import { isKnownEvent, linkedTransports, parseEvent, type SessionEvent } from "@retinue/protocol";
+import { RetinueClient, RuntimeConnection } from "@retinue/sdk";
+import type { Catalog } from "../models/catalog.ts";
+import { runtimeConfig } from "../server/config.ts";
+import { serveConnection } from "../server/connection.ts";
+import { Runtime } from "../server/runtime.ts";
+
+export interface OwnRuntimeOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Where state is kept, in place of what the environment says. */
+  home?: string;
+  /** A provider's name or address. */
+  provider?: string;
+  /** In place of the models that environment and config file name. */
+  catalog?: Catalog;
+}
+
+export interface OwnRuntime extends AsyncDisposable {
+  readonly client: RetinueClient;
+  readonly runtime: Runtime;
+  /** The stored events of a session and of its sub-agents, each as JSON, without opening it. */
+  log(sessionId: string): string[];
+}
+
+export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptions): OwnRuntime {
+  const config = runtimeConfig(home === undefined ? env : { ...env, RETINUE_HOME: home });
+  const clientToken = env.COPILOT_SDK_AUTH_TOKEN;
+  const runtime = new Runtime({ config, provider, clientToken, catalog });
+  const [near, far] = linkedTransports();
+  const served = serveConnection(far, { version: config.version, load: async () => runtime });
+  const client = new RetinueClient({
+    connection: RuntimeConnection.forTransport(() => near),
+    clientInfo: { applicationName: "retinue", applicationVersion: config.version },
+    reconnect: false,
+    onError: (error) => process.stderr.write(`retinue: ${error instanceof Error ? error.message : String(error)}\n`),
+  });
+  return {
+    client,
+    runtime,
+    log: (sessionId) => runtime.sessions.store.events(sessionId).map(({ json }) => json),
+    async [Symbol.asyncDispose]() {
+      await client.stop();
+      near.close();
+      await served;
+      await runtime.close();
+    },
+  };
+}
+
+/** Events of types that we do not know, from another version, are left out. */
+export function readLog(log: readonly string[]): SessionEvent[] {
+  return log.map((json) => parseEvent(JSON.parse(json))).filter(isKnownEvent);
+}

@@ -1,0 +1,102 @@
+/**
+ * A permission request in words for a person: what is asked, the flag that would allow it, and what "always" would cover.
+ */
+import { dirname, relative } from "node:path";
+import type { Approval, PermissionRequest } from "@retinue/protocol";
+import { isWithin } from "../permissions/policy.ts";
+
+export interface PermissionWords {
+  /** One line: `run git push`. */
+  what: string;
+  /** More to look at before answering, such as a diff. */
+  details: readonly string[];
+  /** The command line option that would allow this. */
+  flag: string;
+  /** What "always" allows for the rest of the session; undefined when nothing sensible can be offered. */
+  always: { words: string; approval?: Approval; domain?: string } | undefined;
+}
+
+const MAX_DETAIL_LINES = 40;
+
+export function permissionWords(request: PermissionRequest, workingDirectory: string): PermissionWords {
+  switch (request.kind) {
+    case "shell":
+      return shellWords(request);
+    case "write":
+      return writeWords(request, workingDirectory);
+    case "read":
+      return {
+        what: `read ${shown(request.path, workingDirectory)}`,
+        details: [],
+        flag: `--add-dir ${quoted(dirname(request.path))}`,
+        always: undefined,
+      };
+    case "url": {
+      const host = URL.canParse(request.url) ? new URL(request.url).hostname : request.url;
+      const always = { words: `every page of ${host}`, domain: host };
+      return { what: `fetch ${request.url}`, details: [], flag: allow(`url(${host})`), always };
+    }
+    case "mcp": {
+      const { serverName, toolName } = request;
+      const always = { words: `${toolName}, whatever its arguments`, approval: { kind: request.kind, serverName, toolName } };
+      return { what: `call ${toolName} of the MCP server ${serverName}`, details: jsonLines(request.args), flag: allow(toolName), always };
+    }
+    case "custom-tool": {
+      const { toolName } = request;
+      const always = { words: `${toolName}, whatever its arguments`, approval: { kind: request.kind, toolName } };
+      return { what: `call ${toolName}`, details: jsonLines(request.args), flag: allow(toolName), always };
+    }
+    case "hook": {
+      const details = [...(request.hookMessage ? [request.hookMessage] : []), ...jsonLines(request.toolArgs)];
+      return { what: `call ${request.toolName} (a hook asks)`, details, flag: "--allow-all-tools", always: undefined };
+    }
+    case "memory":
+      return { what: `remember: ${request.fact}`, details: [], flag: allow("memory"), always: undefined };
+    default:
+      return { what: request.kind, details: [], flag: allow(request.kind), always: undefined };
+  }
+}
+
+function shellWords(request: Extract<PermissionRequest, { kind: "shell" }>): PermissionWords {
+  const identifiers = [...new Set(request.commands.map(({ identifier }) => identifier))];
+  const [only] = identifiers;
+  const rule = identifiers.length === 1 && only ? only : request.fullCommandText;
+  return {
+    what: `run ${request.fullCommandText}`,
+    details: request.warning ? [request.warning] : [],
+    flag: allow(`shell(${rule})`),
+    always: request.canOfferSessionApproval
+      ? { words: identifiers.join(", "), approval: { kind: "commands", commandIdentifiers: identifiers } }
+      : undefined,
+  };
+}
+
+function writeWords(request: Extract<PermissionRequest, { kind: "write" }>, workingDirectory: string): PermissionWords {
+  const isInside = isWithin(workingDirectory, request.fileName);
+  return {
+    what: `write ${shown(request.fileName, workingDirectory)}`,
+    details: bounded(request.diff.split("\n")),
+    flag: allow(isInside ? "write" : `write(${request.fileName})`),
+    always: isInside ? { words: "every file in the working folder", approval: { kind: "write" } } : undefined,
+  };
+}
+
+function shown(path: string, workingDirectory: string): string {
+  return isWithin(workingDirectory, path) ? relative(workingDirectory, path) || "." : path;
+}
+
+function jsonLines(args: unknown): readonly string[] {
+  return args === undefined ? [] : bounded(JSON.stringify(args, null, 2).split("\n"));
+}
+
+function bounded(lines: readonly string[]): readonly string[] {
+  if (lines.length <= MAX_DETAIL_LINES) return lines;
+  return [...lines.slice(0, MAX_DETAIL_LINES), `… ${lines.length - MAX_DETAIL_LINES} more lines`];
+}
+
+const allow = (rule: string): string => `--allow-tool ${quoted(rule)}`;
+
+/** As a shell reads it back. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,152 @@
+/**
+ * Prompt mode: one prompt, its answer, and an exit code.
+ *
+ * Owns the order of things in a run. What is printed is in answer.ts and progress.ts, who is asked in asking.ts.
+ */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "@retinue/protocol";
+import type { RetinueClient, Session, SessionConfigBase, SessionEvent } from "@retinue/sdk";
+import type { Catalog } from "../models/catalog.ts";
+import { parseRule } from "../permissions/policy.ts";
+import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
+import { askingAt } from "./asking.ts";
+import type { CliContext } from "./cli-context.ts";
+import { Interrupts } from "./interrupts.ts";
+import { openOwnRuntime } from "./own-runtime.ts";
+import { Progress } from "./progress.ts";
+import { type RunEnd, RunWatch } from "./run-watch.ts";
+import { sessionByPrefix } from "./session-id.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface PromptOptions {
+  home?: string;
+  model?: string;
+  provider?: string;
+  allowTool: readonly string[];
+  denyTool: readonly string[];
+  allowAllTools: boolean;
+  addDir: readonly string[];
+  /** The beginning of a session's id. */
+  resume?: string;
+  /** The last session of this folder. */
+  continue: boolean;
+  agent?: string;
+  mode?: "interactive" | "plan" | "autopilot";
+  reasoningEffort?: string;
+  stream: boolean;
+  quiet: boolean;
+  outputFormat: "text" | "json";
+  /** Draws the tree at the end also where it could not move. */
+  showsTree?: boolean;
+  /** The session will be gone with its home: its id is of no use to anybody. */
+  isThrownAway?: boolean;
+  /** In place of the models that environment and config file name. */
+  catalog?: (env: CliContext["env"]) => Catalog;
+}
+
+/** Resolves with the exit code. */
+export async function runPrompt(prompt: string, options: PromptOptions, context: CliContext): Promise<number> {
+  const { terminal, env, cwd } = context;
+  const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
+  await using own = openOwnRuntime({ env, home: options.home, provider: options.provider, catalog: options.catalog?.(env) });
+  using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
+  terminal.gone.addEventListener("abort", () => interrupts.stop());
+  const progress = new Progress(terminal);
+  const answer = answerFor(options, terminal);
+  const watch = new RunWatch();
+  const showsProgress = !options.quiet && options.outputFormat === "text";
+  const hear = (event: SessionEvent) => {
+    answer.hear(event);
+    if (showsProgress) progress.hear(event);
+    watch.hear(event);
+  };
+  let workingDirectory = cwd;
+  const asking = askingAt({
+    terminal,
+    signal: interrupts.signal,
+    workingDirectory: () => workingDirectory,
+    agentPath: (id) => progress.agentPath(id),
+  });
+  const session = await openSession(own.client, options, { ...baseConfig(options), ...asking, onEvent: hear, workingDirectory: cwd });
+  workingDirectory = (await own.client.getSessionMetadata(session.sessionId))?.context?.workingDirectory ?? cwd;
+  await configure(session, options, folders);
+  const end = await converse(session, prompt, { watch, signal: interrupts.signal });
+  if (end.type !== "answered") answer.end("");
+  else answer.end(end.text);
+  if (showsProgress) progress.end(options.isThrownAway ? undefined : session.sessionId, options);
+  if (end.type === "failed") terminal.note(`retinue: ${end.message}`);
+  if (end.type === "stopped") terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
+  return end.type === "answered" ? 0 : end.type === "failed" ? 1 : interrupts.exitCode;
+}
+
+function existingFolder(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new UsageError(`--add-dir: there is no folder ${path}`);
+}
+
+function answerFor({ outputFormat, stream }: PromptOptions, terminal: Terminal): Answer {
+  if (outputFormat === "json") return eventLines(terminal);
+  return stream ? streamedAnswer(terminal) : lastAnswer(terminal);
+}
+
+function baseConfig({ model, agent, reasoningEffort, stream, outputFormat }: PromptOptions): SessionConfigBase {
+  return {
+    clientName: "retinue",
+    streaming: stream,
+    includeSubAgentStreamingEvents: outputFormat === "json",
+    enableConfigDiscovery: true,
+    ...(model === undefined ? {} : { model }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+  };
+}
+
+async function openSession(client: RetinueClient, options: PromptOptions, config: SessionConfigBase): Promise<Session> {
+  const { workingDirectory, ...resumed } = config;
+  if (options.resume !== undefined) {
+    const { sessionId } = sessionByPrefix(await client.listSessions(), options.resume);
+    return await client.resumeSession(sessionId, resumed);
+  }
+  if (!options.continue) return await client.createSession(config);
+  const [last] = await client.listSessions({ workingDirectory });
+  if (!last) throw new AppError("session_not_found", "There is no session of this folder yet: leave out --continue to start one.");
+  return await client.resumeSession(last.sessionId, resumed);
+}
+
+async function configure(session: Session, options: PromptOptions, folders: readonly string[]): Promise<void> {
+  const { allowTool, denyTool, allowAllTools, mode, resume, reasoningEffort } = options;
+  await session.rpc.permissions.configure({
+    approveAllReadPermissionRequests: true,
+    ...(allowAllTools ? { approveAllToolPermissionRequests: true } : {}),
+    rules: { approved: allowTool.map(parseRule), denied: denyTool.map(parseRule) },
+    paths: { additionalDirectories: [...folders], includeTempDirectory: true },
+  });
+  const isResumed = resume !== undefined || options.continue;
+  if (isResumed && reasoningEffort !== undefined) await session.rpc.model.setReasoningEffort({ reasoningEffort });
+  if (mode !== undefined) await session.rpc.mode.set({ mode });
+}
+
+/** How long the last events of a stopped run are waited for. */
+const LAST_NEWS_MS = 1000;
+
+/** Sends the prompt and waits for the end of the run, or stops it when the signal says so. */
+async function converse(
+  session: Session,
+  prompt: string,
+  { watch, signal }: { watch: RunWatch; signal: AbortSignal },
+): Promise<RunEnd | { type: "stopped" }> {
+  if (signal.aborted) return { type: "stopped" };
+  const stopped = new Promise<"stopped">((resolve) => {
+    signal.addEventListener("abort", () => resolve("stopped"), { once: true });
+  });
+  watch.begin();
+  await session.send(prompt);
+  const end = await Promise.race([watch.ended, stopped]);
+  if (end !== "stopped") return end;
+  await session.abort();
+  await Promise.race([watch.ended, delay(LAST_NEWS_MS)]);
+  return { type: "stopped" };
+}

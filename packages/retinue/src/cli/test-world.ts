@@ -1,0 +1,123 @@
+/** For tests: the built executable in a small world of its own, with a fresh home, working folder and temp folder. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ModelScript, type ScriptedModel, startScriptedModel } from "@retinue/sdk/testing";
+
+const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Running {
+  process: ChildProcess;
+  ended: Promise<Ended>;
+  /** Resolves when standard error has this text. */
+  says(text: string): Promise<void>;
+}
+
+export interface RunOptions {
+  input?: string;
+  env?: Record<string, string>;
+}
+
+export interface CliWorld extends AsyncDisposable {
+  readonly home: string;
+  readonly folder: string;
+  readonly root: string;
+  put(name: string, text: string): string;
+  start(args: readonly string[], options?: RunOptions): Running;
+  run(args: readonly string[], options?: RunOptions): Promise<Ended>;
+  /** What the program has left in its temp folder. */
+  leftovers(): string[];
+}
+
+export interface ModelWorld extends CliWorld {
+  readonly model: ScriptedModel;
+}
+
+/** With a scripted model as the provider. */
+export async function modelWorld(script: ModelScript): Promise<ModelWorld> {
+  const model = await startScriptedModel(script);
+  const world = cliWorld({ RETINUE_PROVIDER_URL: model.provider.baseUrl, RETINUE_MODEL: "scripted" });
+  return {
+    ...world,
+    model,
+    async [Symbol.asyncDispose]() {
+      await model[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function cliWorld(settings: Record<string, string> = {}): CliWorld {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-cli-")));
+  const [home, folder, temporary] = ["home", "work", "tmp"].map((name) => join(root, name)) as [string, string, string];
+  for (const path of [folder, temporary]) mkdirSync(path);
+  const children = new Set<ChildProcess>();
+  const start = (args: readonly string[], { input, env = {} }: RunOptions = {}): Running => {
+    const all = { ...cleanEnv(), RETINUE_HOME: home, TMPDIR: temporary, ...settings, ...env };
+    const child = spawn(process.execPath, [executable, ...args], { cwd: folder, env: all, stdio: "pipe" });
+    children.add(child);
+    child.stdin.end(input);
+    return follow(child);
+  };
+  return {
+    home,
+    folder,
+    root,
+    start,
+    run: (args, options) => start(args, options).ended,
+    leftovers: () => readdirSync(temporary),
+    put(name, text) {
+      const file = join(folder, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+      return file;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children) child.kill("SIGKILL");
+      rmSync(root, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}
+
+function follow(child: ReturnType<typeof spawn>): Running {
+  let stdout = "";
+  let stderr = "";
+  const waiting = new Set<() => void>();
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+    for (const look of [...waiting]) look();
+  });
+  const ended = new Promise<Ended>((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })));
+  return {
+    process: child,
+    ended,
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!stderr.includes(text)) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+        void ended.then(() => reject(new Error(`it ended without saying ${text}:\n${stderr}`)));
+      }),
+  };
+}
+
+/** Without keys or settings of whoever runs the tests. */
+function cleanEnv(): Record<string, string> {
+  const foreign = /^(COPILOT_|RETINUE_|GITHUB_|GH_|OPENAI_|ANTHROPIC_|AZURE_|NODE_OPTIONS|VITEST)/;
+  return Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (foreign.test(name) || value === undefined ? [] : [[name, value]])));
+}

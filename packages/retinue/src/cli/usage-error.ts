@@ -1,0 +1,33 @@
+/** A command that was not put as it must be: the process says so in one line and ends with code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** The name that was probably meant. */
+export function nearest(word: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((name) => ({ name, distance: distance(word, name) }))
+    .filter(({ name, distance: steps }) => steps <= Math.max(1, Math.floor(name.length / 3)) || name.startsWith(word))
+    .sort((a, b) => a.distance - b.distance);
+  return best?.name;
+}
+
+/** How many letters have to be added, dropped, changed or swapped with their neighbour. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwap ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY;
+      next.push(Math.min(change, swap, at(row, j) + 1, at(next, j - 1) + 1));
+    }
+    before = row;
+    row = next;
+  }
+  return at(row, b.length);
+}
+
+const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY;

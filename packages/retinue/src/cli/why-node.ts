@@ -1,0 +1,63 @@
+/** Where an agent stands in a stored session: its definition, what is above it, and the limits that hold there. */
+import { AppError, type PermissionRule } from "@retinue/protocol";
+import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import type { AgentDefinition } from "../agents/definition.ts";
+import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts";
+import { replay } from "../server/replay.ts";
+import type { SessionLimits } from "../server/session-limits.ts";
+import type { SessionRecord, Store } from "../store/store.ts";
+import type { AgentRecord } from "../tasks/record.ts";
+
+export interface NodeContext {
+  store: Store;
+  record: SessionRecord;
+  limits: SessionLimits;
+  denied: readonly PermissionRule[];
+  home: string;
+}
+
+/** `main`, the id (or its beginning) of a sub-agent of the session, or the name of an agent as if the main agent started it. */
+export function nodeOf(agent: string, context: NodeContext): { node: NodeLimits; title: string } {
+  const { store, record, limits } = context;
+  const catalog = catalogOf(context);
+  const { state } = replay(store.events(record.id), record.id);
+  const selected = state.selectedAgent === undefined ? undefined : definitionNamed(catalog, state.selectedAgent);
+  const main: NodeLimits = {
+    sessionFilters: limits,
+    defaultAgentExcludedTools: limits.defaultAgent?.excludedTools ?? [],
+    isMainAgent: true,
+    ancestors: [],
+    definition: selected,
+    denyRules: context.denied.filter(({ argument }) => argument === null).map(({ kind }) => ({ name: kind, pattern: kind })),
+    planMode: state.mode === "plan",
+  };
+  if (agent === "main") return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
+  const tasks = store.list("task", `${record.id}/`).map(({ json }) => JSON.parse(json) as AgentRecord);
+  const task = tasks.find(({ id }) => id === agent) ?? tasks.find(({ id }) => id.startsWith(agent));
+  if (task) return { node: nodeOfTask(task, { tasks, catalog, main }), title: `The sub-agent ${task.path.join(" › ")} (${task.agentType})` };
+  const definition = catalog.find(agent);
+  if (definition) return { node: below(main, definition), title: `The agent ${definition.name}` };
+  const started = tasks.map(({ id, name }) => `${id.slice(0, 8)} (${name})`);
+  throw new AppError("agent_not_found", `There is no agent ${agent}. There are: main, ${[...catalog.names(), ...started].join(", ")}`);
+}
+
+function nodeOfTask(task: AgentRecord, tree: { tasks: readonly AgentRecord[]; catalog: AgentCatalog; main: NodeLimits }): NodeLimits {
+  const owner = tree.tasks.find(({ id }) => id === task.ownerId);
+  return below(owner ? nodeOfTask(owner, tree) : tree.main, definitionNamed(tree.catalog, task.agentType));
+}
+
+function below(parent: NodeLimits, definition: AgentDefinition): NodeLimits {
+  return { ...parent, isMainAgent: false, ancestors: ancestorsOfChild(parent), definition };
+}
+
+function definitionNamed(catalog: AgentCatalog, name: string): AgentDefinition {
+  const definition = catalog.find(name);
+  if (definition) return definition;
+  throw new AppError("agent_not_found", `The agent ${name} of this session is not defined any more, so what it may do cannot be told.`);
+}
+
+function catalogOf({ record, limits, home }: NodeContext): AgentCatalog {
+  const { enableConfigDiscovery = false, pluginDirectories, customAgents, excludedBuiltinAgents } = limits;
+  const folders = agentFolders({ home, projectRoot: record.cwd, enableConfigDiscovery, pluginDirectories });
+  return new AgentCatalog({ folders, customAgents, excludedBuiltinAgents });
+}

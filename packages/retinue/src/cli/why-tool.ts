@@ -1,0 +1,62 @@
+/** A tool by its name, as far as a stored session tells, and the permission that a call of it would need. */
+import { isAbsolute, resolve } from "node:path";
+import type { PermissionRequest } from "@retinue/protocol";
+import type { ToolRef } from "../agents/tool-patterns.ts";
+import type { SessionLimits } from "../server/session-limits.ts";
+import type { StoredEvent } from "../store/store.ts";
+import { builtinTools } from "../tools/catalog.ts";
+import { shellPermission } from "../tools/shell-command.ts";
+
+const LEADING = ["task", "read_agent", "write_agent", "list_agents", "skill", "task_complete", "exit_plan_mode", "session_search"];
+
+/** Host tools are those of the session's clients; an MCP tool is known once it was called, else by `server-tool`. */
+export function toolNamed(name: string, { hostTools = [] }: SessionLimits, events: readonly StoredEvent[]): ToolRef {
+  if (hostTools.includes(name)) return { name, source: "host" };
+  const builtin = [...builtinTools({ askUser: "legacy" }).map((tool) => tool.name), ...LEADING];
+  if (builtin.includes(name)) return { name, source: "builtin" };
+  const mcp = events.flatMap(({ type, json }) => (type === "tool.execution_start" ? mcpOf(json, name) : [])).at(0);
+  if (mcp) return { name, source: "mcp", mcp };
+  const [, server, tool] = /^([^-]+)-(.+)$/.exec(name) ?? [];
+  return server && tool ? { name, source: "mcp", mcp: { server, tool } } : { name, source: "host" };
+}
+
+function mcpOf(json: string, name: string): { server: string; tool: string }[] {
+  const { data } = JSON.parse(json) as { data: { toolName?: string; mcpServerName?: string; mcpToolName?: string } };
+  if (data.toolName !== name || !data.mcpServerName || !data.mcpToolName) return [];
+  return [{ server: data.mcpServerName, tool: data.mcpToolName }];
+}
+
+/** Undefined when calls of the tool need no permission. `input` is the telling argument, or all arguments as JSON. */
+export function requestFor(tool: ToolRef, input: string | undefined, workingDirectory: string): PermissionRequest | undefined {
+  const args = argumentsOf(input);
+  const given = (name: string) => (args ? String(args[name] ?? "") : (input ?? ""));
+  const at = (path: string) => (isAbsolute(path) ? path : resolve(workingDirectory, path));
+  if (tool.source === "host") return { kind: "custom-tool", toolName: tool.name, toolDescription: "", args };
+  if (tool.mcp) return { kind: "mcp", serverName: tool.mcp.server, toolName: tool.name, toolTitle: tool.name, args, readOnly: false };
+  switch (tool.name) {
+    case "bash":
+      return shellPermission(given("command"), { intention: "", toolCallId: "" });
+    case "view":
+      return { kind: "read", path: at(given("path")), intention: "" };
+    case "grep":
+    case "glob":
+      return { kind: "read", path: at(args ? String(args.paths ?? args.path ?? ".") : (input ?? ".")), intention: "" };
+    case "create":
+    case "edit":
+      return { kind: "write", fileName: at(given("path") || "a-file"), diff: "", intention: "", canOfferSessionApproval: true };
+    case "web_fetch":
+      return { kind: "url", url: given("url"), intention: "" };
+    default:
+      return undefined;
+  }
+}
+
+function argumentsOf(input: string | undefined): Record<string, unknown> | undefined {
+  if (!input?.trimStart().startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(input);
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined; // A command may begin with a bracket as well.
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * `retinue why <session> <agent> <tool>`: the rule that decides whether an agent may call a tool, and whether it would
+ * have to ask. It runs the same two functions as the loop, over what the session's store knows.
+ */
+import type { PermissionRequest } from "@retinue/protocol";
+import { type Decision, decideTool } from "../agents/effective-tools.ts";
+import { Rules } from "../permissions/rules.ts";
+import { parseRule, type Verdict } from "../permissions/policy.ts";
+import { readLimits, type SessionLimits } from "../server/session-limits.ts";
+import type { SessionRecord, Store } from "../store/store.ts";
+import type { CliContext } from "./cli-context.ts";
+import type { CommonFlags } from "./flags.ts";
+import { openOwnRuntime } from "./own-runtime.ts";
+import { sessionByPrefix } from "./session-id.ts";
+import { nodeOf } from "./why-node.ts";
+import { requestFor, toolNamed } from "./why-tool.ts";
+
+export interface WhyQuestion {
+  session: string;
+  agent: string;
+  tool: string;
+  /** A command, a path, an address, or arguments as JSON. */
+  input?: string;
+}
+
+interface WhyFlags extends CommonFlags {
+  allowTool: readonly string[];
+  denyTool: readonly string[];
+  allowAllTools: boolean;
+  addDir: readonly string[];
+}
+
+/** Resolves with the exit code: 0 when the agent may call the tool, 1 when not. */
+export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal, env }: CliContext): Promise<number> {
+  await using own = openOwnRuntime({ env, home: flags.home });
+  const { store } = own.runtime.sessions;
+  const { sessionId } = sessionByPrefix(await own.client.listSessions(), question.session);
+  const record = store.session(sessionId);
+  if (!record) throw new Error(`The session ${sessionId} was deleted just now.`);
+  const limits = readLimits(store, sessionId);
+  const rules = rulesOf(store, record, limits, flags);
+  const tool = toolNamed(question.tool, limits, store.events(sessionId));
+  const { node, title } = nodeOf(question.agent, { store, record, limits, denied: rules.denied, home: own.runtime.config.home });
+  const decision = decideTool(tool, node);
+  const request = requestFor(tool, question.input, record.cwd);
+  const verdict = request && rules.decide(request);
+  if (flags.json) terminal.out(`${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`);
+  else terminal.out(words({ title, question, decision, request, verdict, rules }));
+  return decision.allowed && verdict?.type !== "deny" ? 0 : 1;
+}
+
+/** The rules as they were last, with what the flags add. */
+function rulesOf(store: Store, record: SessionRecord, { policy }: SessionLimits, flags: WhyFlags): Rules {
+  const rules = new Rules({ store, workingDirectory: record.cwd, locationKey: record.gitRoot });
+  rules.change({
+    ...policy,
+    approved: [...(policy?.approved ?? []), ...flags.allowTool.map(parseRule)],
+    denied: [...(policy?.denied ?? []), ...flags.denyTool.map(parseRule)],
+    ...(flags.allowAllTools ? { approveAll: true } : {}),
+  });
+  for (const folder of flags.addDir) rules.addDirectory(folder);
+  return rules;
+}
+
+interface Told {
+  title: string;
+  question: WhyQuestion;
+  decision: Decision;
+  request: PermissionRequest | undefined;
+  verdict: Verdict | undefined;
+  rules: Rules;
+}
+
+function words({ title, question: { tool, input }, decision, request, verdict, rules }: Told): string {
+  const call = input === undefined ? tool : `${tool} ${input}`;
+  if (!decision.allowed) return `${title} may not call ${tool}: ${decision.reason} (rule: ${decision.rule}).\n`;
+  const may = `${title} may call ${tool}: ${decision.reason}.\n`;
+  if (!request || !verdict) return `${may}It needs no permission.\n`;
+  const told = {
+    allow: `${call} runs without asking: ${verdict.rule}.`,
+    deny: `${call} is refused: ${verdict.rule}.`,
+    ask: `${call} needs permission (${request.kind}), and somebody is asked: ${verdict.rule === "no rule" ? "no rule allows or denies it" : verdict.rule}.`,
+  }[verdict.type];
+  const more = input === undefined ? `${general(rules)}Name a command, path or address as a fourth argument to ask about one call.\n` : "";
+  return `${may}${told}\n${more}`;
+}
+
+function general({ configured }: Rules): string {
+  const list = (rules: typeof configured.approved) => rules.map(({ kind, argument }) => (argument === null ? kind : `${kind}(${argument})`)).join(", ");
+  const lines = [
+    ...(configured.approved.length > 0 ? [`Allow rules: ${list(configured.approved)}`] : []),
+    ...(configured.denied.length > 0 ? [`Deny rules: ${list(configured.denied)}`] : []),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}

@@ -1,0 +1,11 @@
+/** A folder that somebody named: relative to where the session works, and there. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { AppError } from "@retinue/protocol";
+import type { Session } from "../session/session.ts";
+
+export function existingFolder({ place }: Session, path: string): string {
+  const folder = resolve(place.workingDirectory, path);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw new AppError("invalid_params", `Directory not found: ${folder}`);
+}

@@ -1,0 +1,40 @@
+/** Slash commands: the runtime's own, skills, and those of clients. */
+import { commandQueue } from "../command-queue.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import { builtinCommands, clientCommands, runClientCommand, runCommand, skillCommands } from "../run-command.ts";
+
+export const commandHandlers: Handlers = {
+  "session.commands.list": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    const { includeBuiltins = true, includeSkills = true, includeClientCommands = true } = params;
+    const groups = [
+      includeBuiltins ? builtinCommands() : [],
+      includeSkills ? skillCommands(tree) : [],
+      includeClientCommands ? clientCommands(tree) : [],
+    ];
+    return { commands: groups.flat() };
+  },
+  "session.commands.invoke": async (params, scope) => {
+    const { name, input = "" } = params;
+    return await runCommand(name.replace(/^\//, ""), {
+      target: hosted(params, scope),
+      input: input.trim(),
+      signal: scope.signal,
+    });
+  },
+  "session.commands.execute": async (params, scope) => {
+    const { commandName: name, args } = params;
+    const error = await runClientCommand(hosted(params, scope), { name, args, signal: scope.signal });
+    return error === undefined ? {} : { error };
+  },
+  "session.commands.enqueue": (params, scope) => {
+    commandQueue(hosted(params, scope)).add(params.command, params.displayText);
+    return { queued: true };
+  },
+  "session.commands.respondToQueuedCommand": (params, scope) => {
+    const { tree, session } = hosted(params, scope);
+    const success = tree.asks.answer(params.requestId, params.result, "command");
+    session.log.flush();
+    return { success };
+  },
+};

@@ -1,0 +1,59 @@
+/** The runtime as a whole: version, credentials, models, tools, commands. The handshake is in ../connection.ts. */
+import { AppError } from "@retinue/protocol";
+import type { Catalog } from "../../models/catalog.ts";
+import { listAgentsTool, readAgentTool, writeAgentTool } from "../../tools/builtin/task.ts";
+import { builtinTools } from "../../tools/catalog.ts";
+import type { Handlers } from "../handler.ts";
+import { slashCommandInfos } from "../slash-commands.ts";
+
+const PROTOCOL_VERSION = 3;
+
+export const connectionHandlers: Handlers = {
+  "status.get": (_, { sessions }) => ({ version: sessions.runtime.version, protocolVersion: PROTOCOL_VERSION }),
+  "auth.getStatus": (_, { sessions }) => {
+    const provider = configuredProvider(sessions.catalog);
+    if (provider === undefined) return { isAuthenticated: false, statusMessage: "Not authenticated" };
+    return {
+      isAuthenticated: true,
+      authType: "api-key",
+      statusMessage: `Models are served by the provider ${provider}`,
+    };
+  },
+  "account.getQuota": (_, { sessions }) => {
+    requireProvider(sessions.catalog);
+    return { quotaSnapshots: {} };
+  },
+  "models.list": async (_, { sessions, signal }) => {
+    requireProvider(sessions.catalog);
+    return { models: await sessions.catalog.list({ signal }) };
+  },
+  "models.getBuiltInCatalog": () => ({ models: [{ id: "offline" }] }),
+  "tools.list": () => {
+    const tools = [...builtinTools({ askUser: "legacy" }), readAgentTool, writeAgentTool, listAgentsTool];
+    return {
+      tools: tools.map(({ name, description, parameters, instructions }) => ({
+        name,
+        description,
+        parameters: { ...parameters },
+        ...(instructions ? { instructions } : {}),
+      })),
+    };
+  },
+  "commands.list": () => ({ commands: slashCommandInfos() }),
+};
+
+function requireProvider(catalog: Catalog): void {
+  if (configuredProvider(catalog) === undefined)
+    throw new AppError("not_configured", "Not authenticated. Please authenticate first.");
+}
+
+/** Who serves a session that names nobody; undefined when only the offline model is left. */
+function configuredProvider(catalog: Catalog): string | undefined {
+  try {
+    const { id, provider } = catalog.forSession({}).choose();
+    return id === "offline" ? undefined : provider.id;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_configured") return "that still needs a model";
+    throw error;
+  }
+}

@@ -1,0 +1,90 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { call, say } from "../../models/scripted.ts";
+import { inSmallWorld } from "./small-world.ts";
+
+const PROBE = fileURLToPath(new URL("../../mcp/fixtures/probe-server.mjs", import.meta.url));
+const probe = { command: process.execPath, args: [PROBE] };
+const broken = { command: process.execPath, args: [PROBE], env: { PROBE: "broken" } };
+
+/** Speaks only the older greeting, and has one resource and one template. */
+const LIBRARY = `
+const answers = {
+  initialize: { protocolVersion: "2025-06-18", capabilities: { resources: {} }, serverInfo: { name: "library", version: "1" } },
+  "resources/list": { resources: [{ uri: "lib://one", name: "one" }] },
+  "resources/templates/list": { resourceTemplates: [{ uriTemplate: "lib://{name}", name: "any" }] },
+  "resources/read": { contents: [{ uri: "lib://one", text: "the text" }] },
+};
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined) return;
+  const result = answers[method];
+  const answer = result ? { result } : { error: { code: -32601, message: "no such method" } };
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+});
+`;
+const library = { command: process.execPath, args: ["-e", LIBRARY] };
+
+test("servers are listed with their states, and go down and up by name", async () => {
+  await inSmallWorld([[say("one")]], async ({ client, create, send }) => {
+    const sessionId = await create({ mcpServers: { probe, broken } });
+    await send(sessionId, "first");
+    const { servers, host } = await client.call("session.mcp.list", { sessionId });
+    expect(servers.map(({ name, status }) => [name, status])).toEqual([
+      ["broken", "failed"],
+      ["probe", "connected"],
+    ]);
+    expect(host).toMatchObject({ clients: ["probe"], disabledServers: [], pendingConnections: [] });
+    expect(Object.keys(host?.failedServers ?? {})).toEqual(["broken"]);
+    const { tools } = await client.call("session.mcp.listTools", { sessionId, serverName: "probe" });
+    expect(tools.map(({ name }) => name)).toContain("echo");
+    await client.call("session.mcp.disable", { sessionId, serverName: "probe" });
+    expect(client.of("session.mcp_server_removed")).toEqual([{ serverName: "probe" }]);
+    expect(await client.call("session.mcp.isServerRunning", { sessionId, serverName: "probe" })).toEqual({
+      running: false,
+    });
+    await client.call("session.mcp.enable", { sessionId, serverName: "probe" });
+    expect(await client.call("session.mcp.isServerRunning", { sessionId, serverName: "probe" })).toEqual({
+      running: true,
+    });
+    await client.call("session.mcp.stopServer", { sessionId, serverName: "probe" });
+    await client.call("session.mcp.reload", { sessionId });
+    expect(await client.call("session.mcp.isServerRunning", { sessionId, serverName: "probe" })).toEqual({
+      running: true,
+    });
+    await expect(client.call("session.mcp.enable", { sessionId, serverName: "nope" })).rejects.toThrow(
+      "MCP server 'nope' is not configured",
+    );
+  });
+});
+
+test("a session without servers lists none and loads nothing for it", async () => {
+  await inSmallWorld([], async ({ client, create, runtime }) => {
+    const sessionId = await create();
+    expect((await client.call("session.mcp.list", { sessionId })).servers).toEqual([]);
+    expect(runtime.sessions.get(sessionId).tree.hasMcp).toBe(false);
+  });
+});
+
+test("a server that is started with a configuration becomes the session's own, and its tools are offered", async () => {
+  const turns = [[call("probe-echo", { text: "hi" })], [say("done")]];
+  await inSmallWorld(turns, async ({ client, create, send }) => {
+    const sessionId = await create();
+    await client.call("session.mcp.startServer", { sessionId, serverName: "probe", config: probe });
+    await send(sessionId, "first");
+    expect(client.of("tool.execution_complete")).toMatchObject([{ success: true, result: { content: "echo: hi" } }]);
+  });
+});
+
+test("resources of a server are listed and read", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create({ mcpServers: { library } });
+    const serverName = "library";
+    const { resources } = await client.call("session.mcp.resources.list", { sessionId, serverName });
+    expect(resources).toEqual([{ uri: "lib://one", name: "one" }]);
+    const { resourceTemplates } = await client.call("session.mcp.resources.listTemplates", { sessionId, serverName });
+    expect(resourceTemplates).toEqual([{ uriTemplate: "lib://{name}", name: "any" }]);
+    const { contents } = await client.call("session.mcp.resources.read", { sessionId, serverName, uri: "lib://one" });
+    expect(contents).toEqual([{ uri: "lib://one", text: "the text" }]);
+  });
+});

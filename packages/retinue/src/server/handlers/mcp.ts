@@ -1,0 +1,119 @@
+/** The MCP servers of a session. */
+import type { McpServerConfig, Result } from "@retinue/protocol";
+import type { McpServerState } from "../../mcp/host.ts";
+import { type CallScope, type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+
+export const mcpHandlers: Handlers = {
+  "session.mcp.list": async (params, scope) => await listServers(hosted(params, scope)),
+  "session.mcp.listTools": async (params, scope) => {
+    const host = await hosted(params, scope).tree.mcpHost();
+    return { tools: [...(await host.listTools(params.serverName))] };
+  },
+  "session.mcp.isServerRunning": async (params, scope) => {
+    const host = await hosted(params, scope).tree.mcpHost();
+    return { running: host.isRunning(params.serverName) };
+  },
+  "session.mcp.enable": async (params, scope) => await onServer(params, scope, (host, name) => host.enable(name)),
+  "session.mcp.disable": async (params, scope) => await takeDown(params, scope, (host, name) => host.disable(name)),
+  "session.mcp.stopServer": async (params, scope) => await takeDown(params, scope, (host, name) => host.stop(name)),
+  "session.mcp.startServer": async (params, scope) => {
+    await setConfig(hosted(params, scope), params);
+    return await onServer(params, scope, (host, name) => host.start(name));
+  },
+  "session.mcp.restartServer": async (params, scope) => {
+    await setConfig(hosted(params, scope), params);
+    return await onServer(params, scope, (host, name) => host.restart(name));
+  },
+  "session.mcp.reload": async (params, scope) => {
+    const { tree, session } = hosted(params, scope);
+    await (await tree.mcpHost()).reload();
+    tree.changed();
+    session.log.flush();
+    return {};
+  },
+
+  "session.mcp.resources.list": async (params, scope) => {
+    const host = await hosted(params, scope).tree.mcpHost();
+    const { resources, nextCursor } = await host.with(params.serverName, (client) =>
+      client.listResources(page(params), scope),
+    );
+    return { resources, ...(nextCursor === undefined ? {} : { nextCursor }) };
+  },
+  "session.mcp.resources.listTemplates": async (params, scope) => {
+    const host = await hosted(params, scope).tree.mcpHost();
+    const found = await host.with(params.serverName, (client) => client.listResourceTemplates(page(params), scope));
+    const { resourceTemplates, nextCursor } = found;
+    return { resourceTemplates, ...(nextCursor === undefined ? {} : { nextCursor }) };
+  },
+  "session.mcp.resources.read": async (params, scope) => {
+    const host = await hosted(params, scope).tree.mcpHost();
+    const { contents } = await host.with(params.serverName, (client) =>
+      client.readResource({ uri: params.uri }, scope),
+    );
+    return { contents };
+  },
+};
+
+type Host = Awaited<ReturnType<HostedSession["tree"]["mcpHost"]>>;
+interface OnServer {
+  sessionId: string;
+  serverName: string;
+}
+
+async function onServer(
+  params: OnServer,
+  scope: CallScope,
+  work: (host: Host, name: string) => Promise<void>,
+): Promise<Record<string, never>> {
+  const { tree, session } = hosted(params, scope);
+  await work(await tree.mcpHost(), params.serverName);
+  tree.changed();
+  session.log.flush();
+  return {};
+}
+
+async function takeDown(
+  params: OnServer,
+  scope: CallScope,
+  work: (host: Host, name: string) => Promise<void>,
+): Promise<Record<string, never>> {
+  const { session } = hosted(params, scope);
+  return await onServer(params, scope, async (host, name) => {
+    await work(host, name);
+    session.announce("session.mcp_server_removed", { serverName: name });
+  });
+}
+
+/** A server that the session did not have becomes one of its own. */
+async function setConfig(
+  { tree }: HostedSession,
+  { serverName, config }: { serverName: string; config?: McpServerConfig },
+): Promise<void> {
+  if (!config) return;
+  await tree.mcpHost();
+  tree.configure({ mcpServers: { ...tree.config.mcpServers, [serverName]: config } });
+}
+
+const page = ({ cursor }: { cursor?: string }) => (cursor === undefined ? {} : { cursor });
+
+async function listServers({ tree, session }: HostedSession): Promise<Result<"session.mcp.list">> {
+  const hasServers = Object.keys(tree.config.mcpServers ?? {}).length > 0;
+  const servers = hasServers || tree.hasMcp ? (await tree.mcpHost()).list() : [];
+  const named = (status: McpServerState["status"]) => servers.filter((server) => server.status === status);
+  const since = (name: string) => tree.mcpFailures.get(name) ?? session.world.now();
+  return {
+    servers: servers.map(({ transport: _, ...server }) => server),
+    host: {
+      mcp3pEnabled: true,
+      disabledServers: named("disabled").map(({ name }) => name),
+      filteredServers: [],
+      clients: named("connected").map(({ name }) => name),
+      pendingConnections: named("pending").map(({ name }) => name),
+      failedServers: Object.fromEntries(
+        named("failed").map(({ name, error = "" }) => [name, { message: error, timestamp: since(name) }]),
+      ),
+      needsAuthServers: Object.fromEntries(named("needs-auth").map(({ name }) => [name, { timestamp: since(name) }])),
+    },
+  };
+}

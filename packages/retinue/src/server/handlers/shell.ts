@@ -1,0 +1,80 @@
+/** Commands that run without the model: for a program, or for a person who wants the model to know of it. */
+import type { Result } from "@retinue/protocol";
+import type { Shell } from "../../tools/tool.ts";
+import { existingFolder } from "../folders.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** Commands that people asked for, by the id of the request. */
+const requested = new WeakMap<HostedSession, Map<string, Shell>>();
+
+export const shellHandlers: Handlers = {
+  "session.shell.exec": (params, scope) => {
+    const target = hosted(params, scope);
+    const { command, cwd = ".", timeout = DEFAULT_TIMEOUT_MS } = params;
+    const shell = start(target, command, existingFolder(target.session, cwd));
+    const timer = setTimeout(() => void shell.kill(), timeout);
+    void shell.ended.then(() => {
+      clearTimeout(timer);
+      target.userShells.remove(shell.id);
+    });
+    return { processId: shell.id };
+  },
+  "session.shell.kill": async (params, scope) => {
+    const shell = hosted(params, scope).userShells.get(params.processId);
+    if (shell?.status !== "running") return { killed: false };
+    if (params.signal === undefined || params.signal === "SIGTERM") await shell.kill();
+    else shell.signal(params.signal);
+    return { killed: true };
+  },
+  "session.shell.executeUserRequested": async (params, scope) => await runForUser(hosted(params, scope), params),
+  "session.shell.cancelUserRequested": async (params, scope) => {
+    const shell = requested.get(hosted(params, scope))?.get(params.requestId);
+    await shell?.kill();
+    return { cancelled: shell !== undefined };
+  },
+};
+
+function start({ userShells }: HostedSession, command: string, cwd: string): Shell {
+  return userShells.start({ command, description: command.slice(0, 80), cwd });
+}
+
+type UserRequested = Result<"session.shell.executeUserRequested">;
+
+/** Recorded before it runs and when it has ended; the model reads it with the next prompt. */
+async function runForUser(
+  target: HostedSession,
+  { requestId, command }: { requestId: string; command: string },
+): Promise<UserRequested> {
+  const { session } = target;
+  const toolCallId = session.world.newId();
+  session.append("tool.user_requested", { toolCallId, toolName: "bash", arguments: { command } });
+  session.log.flush();
+  const shell = start(target, command, session.place.workingDirectory);
+  const running = requested.get(target) ?? new Map<string, Shell>();
+  requested.set(target, running.set(requestId, shell));
+  const { exitCode } = await shell.ended;
+  running.delete(requestId);
+  target.userShells.remove(shell.id);
+  const output = shell.output();
+  const isCancelled = shell.status === "cancelled";
+  const success = exitCode === 0 && !isCancelled;
+  const problem = isCancelled ? "The command was cancelled" : `The command ended with exit code ${exitCode}`;
+  session.append("tool.execution_complete", {
+    toolCallId,
+    isUserRequested: true,
+    success,
+    ...(success ? { result: { content: output } } : { error: { message: problem, code: "failure" } }),
+    modelText: wordsFor(command, output, success ? "The command succeeded" : problem),
+    shellExecution: { exitCode },
+    toolTelemetry: {},
+  });
+  session.log.flush();
+  return { toolCallId, success, output, exitCode, ...(success ? {} : { error: problem }) };
+}
+
+function wordsFor(command: string, output: string, end: string): string {
+  return `<user_command>\nThe user ran this command in the shell:\n\n${command}\n\nOutput:\n\n${output}\n\n${end}.\n</user_command>`;
+}

@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { call, say } from "../../models/scripted.ts";
+import { inSmallWorld } from "./small-world.ts";
+
+function writeSkill(home: string, name: string): string {
+  const folder = join(home, "skills");
+  mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, name, "SKILL.md"), `---\ndescription: does ${name}\n---\nBody of ${name}.`);
+  return folder;
+}
+
+test("a skill that is switched off is not offered, and stays off when folders are read again", async () => {
+  await inSmallWorld([[say("one")]], async ({ client, create, send, provider, home }) => {
+    const folder = writeSkill(home, "tidy");
+    const sessionId = await create({ skillDirectories: [folder] });
+    await client.call("session.skills.disable", { sessionId, name: "tidy" });
+    expect(client.of("session.skills_loaded").at(-1)?.skills).toMatchObject([{ name: "tidy", enabled: false }]);
+    writeSkill(home, "sort");
+    expect(await client.call("session.skills.reload", { sessionId })).toEqual({ warnings: [], errors: [] });
+    await client.call("session.options.update", { sessionId, skillDirectories: [folder] });
+    await send(sessionId, "first");
+    const skill = provider.requests[0]?.tools.find(({ name }) => name === "skill");
+    expect(skill?.description).toContain("sort");
+    expect(skill?.description).not.toContain("tidy");
+    const { skills } = await client.call("session.skills.list", { sessionId });
+    expect(skills.map(({ name, enabled }) => [name, enabled])).toEqual([
+      ["sort", true],
+      ["tidy", false],
+    ]);
+    await expect(client.call("session.skills.enable", { sessionId, name: "nope" })).rejects.toThrow(
+      "Skill not found: nope",
+    );
+  });
+});
+
+test("skills that the model has loaded are told with the turn", async () => {
+  await inSmallWorld(
+    [[say("one")], [call("skill", { skill: "tidy" })], [say("tidied")]],
+    async ({ client, create, send, home }) => {
+      const sessionId = await create({ skillDirectories: [writeSkill(home, "tidy")] });
+      await send(sessionId, "first");
+      await send(sessionId, "tidy up");
+      const { skills } = await client.call("session.skills.getInvoked", { sessionId });
+      expect(skills).toMatchObject([{ name: "tidy", invokedAtTurn: 2, allowedTools: [] }]);
+      expect(skills[0]?.content).toContain("Body of tidy.");
+    },
+  );
+});

@@ -1,0 +1,54 @@
+/** The skills of a session. */
+import type { EventData } from "@retinue/protocol";
+import { type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
+
+export const skillHandlers: Handlers = {
+  "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.skills.list() }),
+  "session.skills.getInvoked": (params, scope) => ({ skills: invokedSkills(hosted(params, scope)) }),
+  "session.skills.enable": (params, scope) => {
+    const target = hosted(params, scope);
+    target.tree.skills.enable(params.name);
+    changed(target);
+  },
+  "session.skills.disable": (params, scope) => {
+    const target = hosted(params, scope);
+    target.tree.skills.disable(params.name);
+    changed(target);
+  },
+  "session.skills.reload": (params, scope) => {
+    const target = hosted(params, scope);
+    const { warnings, errors } = target.tree.skills.reload();
+    changed(target);
+    return { warnings: [...warnings], errors: [...errors] };
+  },
+  "session.skills.ensureLoaded": (params, scope) => {
+    hosted(params, scope); // They are read when the session opens.
+  },
+};
+
+/** What was switched off stays off when a client changes the skill folders. */
+function changed({ session, tree }: HostedSession): void {
+  const skills = tree.skills.list();
+  tree.config = { ...tree.config, disabledSkills: skills.filter(({ enabled }) => !enabled).map(({ name }) => name) };
+  tree.changed();
+  session.announce("session.skills_loaded", { skills });
+  session.log.flush();
+}
+
+function invokedSkills({ session, tree }: HostedSession) {
+  session.log.flush();
+  let turns = 0;
+  return tree.store.events(session.id).flatMap(({ type, sessionId, json }) => {
+    if (type === "assistant.turn_start" && sessionId === session.id) turns++;
+    if (type !== "skill.invoked") return [];
+    const {
+      name,
+      path,
+      content,
+      allowedTools = [],
+      disableModelInvocation,
+    } = (JSON.parse(json) as { data: EventData<"skill.invoked"> }).data;
+    return [{ name, path, content, allowedTools, disableModelInvocation, invokedAtTurn: turns }];
+  });
+}

@@ -1,0 +1,74 @@
+/** The tools of a session. */
+import { AppError, type Result, type ToolMetadata } from "@retinue/protocol";
+import type { Tool } from "../../tools/tool.ts";
+import { type Handlers, hosted } from "../handler.ts";
+import { checkTools } from "../hosted-session.ts";
+import { runTool } from "../run-tool.ts";
+
+export const toolHandlers: Handlers = {
+  // Null until the list was built once: a question about tools does not start MCP servers.
+  "session.tools.getCurrentMetadata": async (params, scope) => {
+    const { main } = hosted(params, scope).tree;
+    return { tools: main.hasTools ? (await main.tools()).tools.map(metadataOf) : null };
+  },
+  "session.tools.set": async (params, scope) => {
+    const { tree } = hosted(params, scope);
+    const participant = tree.participants.of(scope.client);
+    if (!participant)
+      throw new AppError("session_invalid", "Only a client that has joined the session can give it tools");
+    const { tools } = params;
+    checkTools({ tools });
+    const before = participant.config;
+    participant.config = { ...before, tools };
+    tree.changed();
+    try {
+      if (tree.main.hasTools) await tree.main.tools();
+    } catch (error) {
+      participant.config = before;
+      tree.changed();
+      throw error;
+    }
+    return {};
+  },
+  "session.tools.initializeAndValidate": async (params, scope) => {
+    await hosted(params, scope).tree.main.tools();
+    return {};
+  },
+  "session.tools.execute": async (params, scope) => {
+    const target = hosted(params, scope);
+    const { name, arguments: args = {}, toolCallId: callId = target.session.world.newId() } = params;
+    return await runTool(target, { name, args, callId, signal: scope.signal });
+  },
+  "session.tools.getBuiltinDescriptors": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    return { tools: [...tree.builtinTools(), tree.skillTool(), tree.taskTool()].map(descriptorOf) };
+  },
+  "session.tools.updateSubagentSettings": (params, scope) => {
+    hosted(params, scope).tree.setSubagents(params.subagents ?? {});
+    return {};
+  },
+};
+
+function metadataOf({ name, description, parameters, mcp }: Tool): ToolMetadata {
+  return {
+    name,
+    ...(mcp ? { namespacedName: `${mcp.server}/${mcp.tool}`, mcpServerName: mcp.server, mcpToolName: mcp.tool } : {}),
+    description,
+    input_schema: { ...parameters },
+  };
+}
+
+function descriptorOf(tool: Tool): Result<"session.tools.getBuiltinDescriptors">["tools"][number] {
+  return {
+    name: tool.name,
+    title: tool.title ?? null,
+    description: tool.description,
+    inputSchema: { ...tool.parameters },
+    instructions: tool.instructions ?? null,
+    type: "function",
+    format: null,
+    safeForTelemetry: true,
+    isTerminal: tool.isTerminal ?? false,
+    hasSummariseIntention: false,
+  };
+}

@@ -1,0 +1,130 @@
+/** The pages say what is true: links lead somewhere, names of variables, scripts and commands exist, no path of a machine is left. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
+
+/** What is in the repository, or will be with the next commit. */
+const files = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .stdout.split("\n")
+  .filter((file) => file !== "" && existsSync(path.join(root, file)));
+const pages = files.filter((file) => file.endsWith(".md") && !file.startsWith("packages/"));
+const sources = files.filter((file) => /\.(ts|tsx|js|mjs|md)$/.test(file) && !pages.includes(file));
+
+describe("links", () => {
+  test.each(pages)("every link of %s leads somewhere", (page) => {
+    const dead = linksOf(read(page)).filter((link) => !leads(page, link));
+    expect(dead).toEqual([]);
+  });
+});
+
+describe("names", () => {
+  const isTest = (file: string) => /\.test\.ts$|^(test|bench|examples|scripts)\//.test(file);
+  const variablesIn = (list: readonly string[]) =>
+    new Set(list.flatMap((file) => read(file).match(/\bRETINUE_[A-Z][A-Z_]*\b/g) ?? []));
+
+  test("every RETINUE_ variable that the source reads is in a page", () => {
+    const documented = variablesIn(pages);
+    const read_ = variablesIn(sources.filter((file) => file.startsWith("packages/") && !isTest(file)));
+    expect([...read_].filter((name) => !documented.has(name)).sort()).toEqual([]);
+  });
+
+  test("no page names a RETINUE_ variable that nothing reads", () => {
+    const known = variablesIn(sources.filter((file) => file !== "test/docs.test.ts"));
+    expect([...variablesIn(pages)].filter((name) => !known.has(name)).sort()).toEqual([]);
+  });
+
+  test("every npm script that a page names exists", () => {
+    const { scripts } = JSON.parse(read("package.json"));
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/\bnpm run ([a-z:]+)/g)].map(([, name = ""]) => name),
+    );
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test("every command that a page names is in `retinue --help`", () => {
+    const known = commands();
+    const unknown = pages.flatMap((page) =>
+      commandsIn(read(page))
+        .filter((name) => !known.has(name))
+        .map((name) => `${page}: retinue ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+});
+
+describe("machines", () => {
+  const texts = files.filter((file) => /\.(ts|tsx|js|mjs|json|md|yaml|yml|svg|sh)$|^\.ci\//.test(file));
+
+  test("no file names a folder of the machine that it was written on", () => {
+    const folders = [root.replace(/\/$/, ""), homedir()].filter((folder) => folder.split(path.sep).length > 2);
+    expect(texts.filter((file) => folders.some((folder) => read(file).includes(folder)))).toEqual([]);
+  });
+
+  test("package-lock.json names no registry", () => {
+    expect(read("package-lock.json")).not.toMatch(/"resolved": "http/);
+  });
+});
+
+function linksOf(text: string): string[] {
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, "").replace(/`[^`\n]*`/g, "");
+  const inline = [...prose.matchAll(/\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)/g)];
+  const html = [...prose.matchAll(/\b(?:src|srcset|href)="([^"]+)"/g)];
+  return [...inline, ...html].map(([, link = ""]) => link).filter((link) => !/^[a-z]+:/i.test(link));
+}
+
+function leads(page: string, link: string): boolean {
+  const [target = "", anchor] = link.split("#");
+  const file = target === "" ? page : path.posix.join(path.posix.dirname(page), decodeURI(target));
+  const full = path.join(root, file);
+  if (!existsSync(full)) return false;
+  if (anchor === undefined) return true;
+  return statSync(full).isFile() && anchorsOf(read(file)).has(anchor);
+}
+
+/** As the forge makes them: lower case, no punctuation, dashes for spaces, a number for a repeated heading. */
+function anchorsOf(text: string): Set<string> {
+  const seen = new Map<string, number>();
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, "");
+  const anchors = [...prose.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => {
+    const slug = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replaceAll(/\s/g, "-");
+    const times = seen.get(slug) ?? 0;
+    seen.set(slug, times + 1);
+    return times === 0 ? slug : `${slug}-${times}`;
+  });
+  const own = [...prose.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = ""]) => id);
+  return new Set([...anchors, ...own]);
+}
+
+/** The words under `Commands:`, one to a line. */
+function commands(): Set<string> {
+  const run = spawnSync(process.execPath, ["bin/retinue.js", "--help"], { cwd: root, encoding: "utf8" });
+  if (run.status !== 0) throw new Error(`retinue --help failed: ${run.stderr}`);
+  const [, section = ""] = run.stdout.split(/^Commands:$/m);
+  const [list = ""] = section.trimStart().split(/\n\n/);
+  return new Set([...list.matchAll(/^ *([a-z][a-z-]+)(?=[|\s])/gm)].map(([, name = ""]) => name));
+}
+
+/** `retinue word` in code, inline or in a block; `retinue -p` and paths such as `bin/retinue.js` are no commands. */
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(/(?:^|`|\$ |npx )(?:node bin\/)?retinue(?:\.js)? ([a-z][a-z-]*)/gm)].flatMap(
+    ([whole, name = ""]) => (whole.startsWith("`") || isInBlock(text, whole) ? [name] : []),
+  );
+}
+
+function isInBlock(text: string, line: string): boolean {
+  return [...text.matchAll(/^(```|~~~)[\s\S]*?^\1/gm)].some(([block]) => block.includes(line));
+}

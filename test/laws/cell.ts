@@ -1,0 +1,76 @@
+/**
+ * One cell of the matrix as a scenario: who spawns whom on which path, where something goes wrong, and what is said at the end.
+ *
+ * The agent that does the work is `worker`. It stands one level below its spawner, works once with everything that needs an answer, then
+ * comes to the point where the fault happens: an ask that is held back, or a gate of the model when nobody can be asked.
+ */
+import type { Attached } from "./law-client.ts";
+import type { LawEvent } from "./law-event.ts";
+import { type Move, type Plan, promptOf, type Turn } from "./plan.ts";
+
+export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed"] as const;
+export const DEPTHS = [0, 1, 2, 3, 4] as const;
+export const ATTACHED = ["sdk", "terminal", "nobody"] as const satisfies readonly Attached[];
+export const FAULTS = ["nothing", "cancel", "model error", "client gone", "kill -9"] as const;
+
+export interface Cell {
+  path: (typeof PATHS)[number];
+  /** How deep the agent stands that spawns; the deepest one may spawn nobody, and must be told so. */
+  depth: number;
+  attached: Attached;
+  fault: (typeof FAULTS)[number];
+}
+
+export const MAX_DEPTH = 4;
+
+export const cellName = ({ path, depth, attached, fault }: Cell): string => `${path}-${depth}-${attached}-${fault.replace(/\W+/g, "")}`;
+
+/** `lead` may start real background work of its own. */
+export const CUSTOM_AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", nestedBackground: true }];
+
+export const holdMark = (cell: Cell): string => `hold-${cellName(cell)}`;
+export const processMark = (cell: Cell): string => `law-${cellName(cell)}`;
+
+/** The ask at which the fault happens. */
+export const isHeld = (cell: Cell) => (event: LawEvent) => JSON.stringify(event.data).includes(holdMark(cell));
+
+export function rootPrompt(cell: Cell): string {
+  let plan = spawnerPlan(cell);
+  for (let depth = cell.depth; depth > 0; depth--) {
+    plan = { turns: [{ moves: [{ task: plan, name: `lead${depth}`, agent: "lead" }] }], says: `above lead${depth}` };
+  }
+  return promptOf(plan);
+}
+
+export const secondAnswer = (cell: Cell): string => `worker answered again in ${cellName(cell)}`;
+export const workerAnswer = (cell: Cell): string => `worker answered in ${cellName(cell)}`;
+
+function spawnerPlan(cell: Cell): Plan {
+  const task: Move = { task: workerPlan(cell), name: "worker", ...(isBackground(cell) ? { mode: "background" } : {}) };
+  const isTooDeep = cell.depth === MAX_DEPTH;
+  const turns: Turn[] = [{ moves: [task] }];
+  if (isTooDeep) turns.push(...(workerPlan(cell).turns ?? []));
+  else if (cell.path === "multi-turn") turns.push({ moves: [{ call: "write_agent", args: { agent_id: "$agent:0", message: promptOf({ says: secondAnswer(cell) }) } }] });
+  return { turns, says: isTooDeep ? workerAnswer(cell) : "the spawner is done" };
+}
+
+const isBackground = ({ path }: Cell) => path === "background" || path === "multi-turn";
+
+function workerPlan(cell: Cell): Plan {
+  const shell: Move = { call: "bash", args: { command: `exec -a ${processMark(cell)} sleep 300`, mode: "async" } };
+  const work: Record<Attached, Move[]> = {
+    sdk: [{ call: "probe", args: { what: "first" } }, { call: "guarded_probe", args: { what: "second" } }, { call: "ask_user", args: { question: "which colour?" } }, shell],
+    terminal: [{ call: "create", args: { path: `${cellName(cell)}.txt`, file_text: "x" } }, { call: "ask_user", args: { question: "which colour?" } }, shell],
+    nobody: [shell, { call: "create", args: { path: `${cellName(cell)}.txt`, file_text: "x" } }],
+  };
+  const turns: Turn[] = [{ moves: work[cell.attached] }, holdTurn(cell)];
+  if (cell.fault === "model error") turns.push({ fails: "the model is broken" });
+  return { turns, says: workerAnswer(cell) };
+}
+
+function holdTurn(cell: Cell): Turn {
+  const mark = holdMark(cell);
+  if (cell.attached === "sdk") return { moves: [{ call: "probe", args: { what: mark } }] };
+  if (cell.attached === "terminal") return { moves: [{ call: "bash", args: { command: `echo ${mark}` } }] };
+  return { gate: mark, moves: [{ call: "list_agents" }] };
+}

@@ -1,0 +1,136 @@
+/**
+ * The four laws, checked on the log of a session that has come to rest, and on what its clients did.
+ *
+ * Knows nothing about the scenario: what holds here holds for every session tree. Each broken law is a sentence.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import type { Runtime } from "../../packages/retinue/src/server/runtime.ts";
+import type { LawClient } from "./law-client.ts";
+import type { LawEvent } from "./law-event.ts";
+
+export interface Witness {
+  clients: readonly LawClient[];
+  maxDepth: number;
+}
+
+export function brokenLaws(events: readonly LawEvent[], witness: Witness): string[] {
+  return [...asksWithoutOneAnswer(events, witness), ...startsWithoutOneEnd(events), ...limitsPassed(events, witness)];
+}
+
+/** Law 1: every ask is settled once, an answer that was taken counts, and a refusal without an ask is on record. */
+function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness): string[] {
+  const broken: string[] = [];
+  for (const kind of ["permission", "external_tool"]) {
+    for (const { data } of of(events, `${kind}.requested`)) {
+      const settled = of(events, `${kind}.completed`).filter((event) => event.data.requestId === data.requestId).length;
+      if (settled !== 1) broken.push(`law 1: ${kind} ${data.toolName ?? data.permissionRequest?.kind} of ${place(data.agentPath)} was settled ${settled} times`);
+    }
+  }
+  for (const { data } of of(events, "external_tool.requested")) {
+    const callId = data.toolCallId ?? "";
+    const runs = clients.reduce((sum, client) => sum + (client.hostRuns.get(callId) ?? 0), 0);
+    if (runs > 1) broken.push(`law 1: the host ran ${callId} of ${place(data.agentPath)} ${runs} times`);
+    const wasTaken = clients.some((client) => client.acknowledged.has(data.requestId ?? ""));
+    const end = endOf(events, callId);
+    if (wasTaken && end && !end.data.success && codeOf(end) !== "interrupted") broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
+  }
+  for (const event of of(events, "tool.execution_complete")) {
+    if (codeOf(event) !== "denied" && codeOf(event) !== "rejected") continue;
+    const decision = of(events, "permission.completed").some(({ data }) => data.toolCallId === event.data.toolCallId);
+    if (!decision) broken.push(`law 1: ${event.data.toolCallId} was denied, and no event says who decided`);
+  }
+  return broken;
+}
+
+/** Law 2: agents and calls start once and end once, and every turn that began has ended. */
+function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
+  const broken: string[] = [];
+  for (const [agentId, starts] of countBy(of(events, "subagent.started"), ({ agentId = "" }) => agentId)) {
+    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter((event) => event.agentId === agentId).length;
+    if (starts !== 1 || ends !== 1) broken.push(`law 2: agent ${agentId.slice(0, 8)} has ${starts} starts and ${ends} ends`);
+  }
+  const known = new Set(of(events, "subagent.started").map(({ agentId }) => agentId));
+  for (const { agentId = "" } of [...of(events, "subagent.completed"), ...of(events, "subagent.failed")]) {
+    if (!known.has(agentId)) broken.push(`law 2: agent ${agentId.slice(0, 8)} ended and never started`);
+  }
+  const callOf = ({ agentId = "main", data }: LawEvent) => `${agentId.slice(0, 8)}/${data.toolCallId}`;
+  const ends = countBy(of(events, "tool.execution_complete"), callOf);
+  for (const [call, starts] of countBy(of(events, "tool.execution_start"), callOf)) {
+    if (starts !== 1 || ends.get(call) !== 1) broken.push(`law 2: call ${call} has ${starts} starts and ${ends.get(call) ?? 0} ends`);
+  }
+  for (const message of of(events, "assistant.message")) {
+    for (const { toolCallId, name } of message.data.toolRequests ?? []) {
+      if (!ends.has(callOf({ ...message, data: { toolCallId } }))) broken.push(`law 2: the model asked for ${name} and never got a result`);
+    }
+  }
+  return broken;
+}
+
+/** Law 3, the part that a log shows: depth, and hooks before every call wherever there are hooks. */
+function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
+  const broken = of(events, "subagent.started")
+    .filter(({ data }) => (data.path?.length ?? 0) > maxDepth)
+    .map(({ data }) => `law 3: ${place(data.path)} is deeper than ${maxDepth}`);
+  if (of(events, "hook.start").length === 0) return broken;
+  const hooked = countBy(of(events, "hook.start").filter(({ data }) => data.hookType === "preToolUse"), ({ agentId = "main" }) => agentId);
+  const ran = of(events, "tool.execution_complete").filter((event) => event.data.success);
+  for (const [agentId, calls] of countBy(ran, ({ agentId = "main" }) => agentId)) {
+    if ((hooked.get(agentId) ?? 0) < calls) broken.push(`law 3: ${agentId.slice(0, 8)} ran ${calls} calls and hooks saw ${hooked.get(agentId) ?? 0}`);
+  }
+  return broken;
+}
+
+/** Law 4 while the session is at rest: nothing runs, waits or holds a place. */
+export function leftBehind({ sessions, config }: Runtime): string[] {
+  const broken: string[] = [];
+  for (const { tree, runner } of sessions.open) {
+    if (tree.limiter.free !== config.maxConcurrent) broken.push(`law 4: ${config.maxConcurrent - tree.limiter.free} places are still held`);
+    if (tree.limiter.waiting > 0) broken.push(`law 4: ${tree.limiter.waiting} agents still wait for a place`);
+    if (tree.asks.list().length > 0) broken.push(`law 4: open asks: ${tree.asks.list().map(({ kind }) => kind).join(", ")}`);
+    if (runner.isRunning || tree.children.runners.some(({ isRunning }) => isRunning)) broken.push("law 4: a run goes on");
+    const open = tree.tasks.records.filter(({ status }) => status === "running");
+    if (open.length > 0) broken.push(`law 4: still running: ${open.map(({ path }) => place(path)).join(", ")}`);
+    const idle = tree.tasks.records.filter(({ status }) => status === "idle").map(({ id }) => id);
+    const kept = tree.children.agents.filter(({ session }) => !idle.includes(session.id));
+    if (kept.length > 0) broken.push(`law 4: open children that are not idle: ${kept.map(({ path }) => place(path)).join(", ")}`);
+  }
+  return broken;
+}
+
+/** Processes whose command line holds the mark. */
+export function processesWith(mark: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && commandLine(name).includes(mark))
+    .map(Number)
+    .filter((pid) => pid !== process.pid);
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // Ended while we looked.
+  }
+}
+
+function of(events: readonly LawEvent[], type: string): LawEvent[] {
+  return events.filter((event) => event.type === type && !event.ephemeral);
+}
+
+function endOf(events: readonly LawEvent[], callId: string): LawEvent | undefined {
+  return of(events, "tool.execution_complete").find(({ data }) => data.toolCallId === callId);
+}
+
+function codeOf({ data: { error } }: LawEvent): string | undefined {
+  return typeof error === "object" ? error.code : undefined;
+}
+
+function place(path: readonly string[] | undefined): string {
+  return path && path.length > 0 ? path.join("/") : "main";
+}
+
+function countBy<T>(all: readonly T[], key: (each: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const each of all) counts.set(key(each), (counts.get(key(each)) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,172 @@
+/**
+ * A client of a runtime that answers asks the way a program, a person at a terminal, or nobody would.
+ *
+ * Owns what the client saw and did: events in order, how often each host tool ran, which answers the runtime has taken.
+ */
+import { linkedTransports, Peer, type Transport } from "@retinue/protocol";
+import type { LawEvent, LawTask } from "./law-event.ts";
+
+/** `sdk` answers everything and has host tools and hooks; `terminal` answers permissions and questions; `nobody` only watches. */
+export type Attached = "sdk" | "terminal" | "nobody";
+
+const PATIENCE_MS = 5_000;
+
+export interface LawClientOptions {
+  attached: Attached;
+  /** Asks that are not answered until `release`. */
+  holds?: (event: LawEvent) => boolean;
+  onHook?: (call: { hookType: string; input: Record<string, unknown> }) => unknown;
+}
+
+export class LawClient {
+  readonly attached: Attached;
+  readonly events: LawEvent[] = [];
+  /** How often each host call ran here, by call. */
+  readonly hostRuns = new Map<string, number>();
+  /** Asks whose answer the runtime has acknowledged. */
+  readonly acknowledged = new Set<string>();
+  readonly hooks: { hookType: string; input: Record<string, unknown> }[] = [];
+  readonly questions: string[] = [];
+  readonly #peer: Peer;
+  readonly #holds: (event: LawEvent) => boolean;
+  readonly #onHook: NonNullable<LawClientOptions["onHook"]>;
+  readonly #held: LawEvent[] = [];
+  readonly #waiters = new Set<() => void>();
+  #isReleased = false;
+  #isGone = false;
+
+  constructor(transport: Transport, { attached, holds = () => false, onHook = () => undefined }: LawClientOptions) {
+    this.attached = attached;
+    this.#holds = holds;
+    this.#onHook = onHook;
+    this.#peer = new Peer(transport, {
+      request: (method, params) => this.#onRequest(method, params as Record<string, unknown>),
+      notification: (method, params) => {
+        if (method === "session.event") this.#onEvent(params as { sessionId: string; event: LawEvent });
+      },
+      closed: () => this.#wake(),
+    });
+  }
+
+  static link(options: LawClientOptions): { client: LawClient; serverEnd: Transport } {
+    const [serverEnd, clientEnd] = linkedTransports();
+    return { client: new LawClient(clientEnd, options), serverEnd };
+  }
+
+  /** The part of a session's configuration that says what this client can do. */
+  get abilities(): Record<string, unknown> {
+    const answers = { requestPermission: this.attached !== "nobody", requestUserInput: this.attached !== "nobody" };
+    return this.attached === "sdk" ? { ...answers, hooks: true, tools: HOST_TOOLS } : answers;
+  }
+
+  async call<T = unknown>(method: string, params: object = {}): Promise<T> {
+    return (await this.#peer.request(method, params)) as T;
+  }
+
+  /** The first event of those already seen or still to come. */
+  async until(type: string, passes: (event: LawEvent) => boolean = () => true, { after = 0 }: { after?: number } = {}): Promise<LawEvent> {
+    let found: LawEvent | undefined;
+    await this.when(() => (found = this.events.slice(after).find((event) => event.type === type && passes(event))) !== undefined, type);
+    if (!found) throw new Error(`no ${type}`);
+    return found;
+  }
+
+  async when(isTrue: () => boolean, what: string): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiters.delete(look);
+        reject(new Error(`waited for ${what}; the last events were ${this.events.slice(-12).map(({ type, agentId }) => `${type}${agentId ? "@" : ""}`).join(" ")}`));
+      }, PATIENCE_MS);
+      const look = () => {
+        if (!isTrue()) return;
+        this.#waiters.delete(look);
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#waiters.add(look);
+      look();
+    });
+  }
+
+  /** Answers what was held back, and holds nothing from now on. */
+  release(sessionId: string): void {
+    this.#isReleased = true;
+    for (const event of this.#held.splice(0)) this.#answer(sessionId, event);
+  }
+
+  get held(): readonly LawEvent[] {
+    return this.#held;
+  }
+
+  /** Answers the asks that a session was left with: once, right after it was resumed, as a host does. */
+  async answerOpen(sessionId: string): Promise<void> {
+    const { events } = await this.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
+    const open = (asked: string, settled: string) =>
+      events.filter(({ type, data }) => type === asked && !events.some((other) => other.type === settled && other.data.requestId === data.requestId));
+    const asks = [...open("external_tool.requested", "external_tool.completed"), ...open("permission.requested", "permission.completed")];
+    for (const ask of asks) this.#answer(sessionId, ask);
+  }
+
+  async tasks(sessionId: string): Promise<LawTask[]> {
+    return (await this.call<{ tasks: LawTask[] }>("session.tasks.list", { sessionId })).tasks;
+  }
+
+  /** The connection breaks. */
+  vanish(): void {
+    this.#isGone = true;
+    this.#peer.close();
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiters]) wake();
+  }
+
+  #onEvent({ sessionId, event }: { sessionId: string; event: LawEvent }): void {
+    this.events.push(event);
+    const isAsk = event.type === "permission.requested" || event.type === "external_tool.requested";
+    if (isAsk && this.attached !== "nobody") {
+      if (!this.#isReleased && this.#holds(event)) this.#held.push(event);
+      else this.#answer(sessionId, event);
+    }
+    this.#wake();
+  }
+
+  #answer(sessionId: string, { type, data }: LawEvent): void {
+    const { requestId = "", toolCallId = "" } = data;
+    if (type === "external_tool.requested") {
+      if (this.attached !== "sdk") return;
+      this.hostRuns.set(toolCallId, (this.hostRuns.get(toolCallId) ?? 0) + 1);
+      void this.#send("session.tools.handlePendingToolCall", { sessionId, requestId, result: `host did ${data.arguments?.what ?? "it"}` });
+    } else if (this.attached !== "nobody") {
+      void this.#send("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result: { kind: "approve-once" } });
+    }
+  }
+
+  async #send(method: string, params: { requestId: string }): Promise<void> {
+    try {
+      const { success } = await this.call<{ success: boolean }>(method, params);
+      if (success) this.acknowledged.add(params.requestId);
+    } catch (error) {
+      if (!this.#isGone) throw error;
+    }
+  }
+
+  async #onRequest(method: string, params: Record<string, unknown>): Promise<unknown> {
+    if (method === "userInput.request") {
+      this.questions.push(String(params.question));
+      return { answer: "blue", wasFreeform: true };
+    }
+    if (method === "hooks.invoke") {
+      const call = { hookType: String(params.hookType), input: params.input as Record<string, unknown> };
+      this.hooks.push(call);
+      return { output: await this.#onHook(call) };
+    }
+    return null;
+  }
+}
+
+/** Both run in the host; the second asks nobody. */
+const HOST_TOOLS = [
+  { name: "probe", description: "Does something in the host.", parameters: { type: "object", properties: { what: { type: "string" } } }, skipPermission: true },
+  { name: "guarded_probe", description: "The same, with permission.", parameters: { type: "object", properties: { what: { type: "string" } } } },
+];

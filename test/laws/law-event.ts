@@ -1,0 +1,44 @@
+/** An event as a client sees it, with the fields that the laws are about. */
+export interface LawEvent {
+  type: string;
+  id: string;
+  agentId?: string;
+  ephemeral?: boolean;
+  data: LawData;
+}
+
+export interface LawData {
+  requestId?: string;
+  toolCallId?: string;
+  toolName?: string;
+  arguments?: Record<string, unknown>;
+  success?: boolean;
+  error?: string | { message: string; code?: string };
+  result?: { kind?: string; content?: string };
+  decisionSource?: string;
+  kind?: { type: string; agentId?: string };
+  content?: string;
+  modelText?: string;
+  permissionRequest?: { kind: string; toolCallId?: string; fullCommandText?: string };
+  agentPath?: string[];
+  path?: string[];
+  parentId?: string;
+  executionMode?: string;
+  cancelled?: boolean;
+  reason?: string;
+  hookType?: string;
+  hookInvocationId?: string;
+  input?: { toolName?: string; agentId?: string; agentPath?: string[] };
+  aborted?: boolean;
+  toolRequests?: { toolCallId: string; name: string }[];
+}
+
+export interface LawTask {
+  id: string;
+  status: string;
+  result?: string;
+  displayName?: string;
+  executionMode?: string;
+  parentId?: string;
+  path?: string[];
+}

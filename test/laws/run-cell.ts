@@ -1,0 +1,144 @@
+/** Runs one cell of the matrix in this process and says which laws did not hold. */
+import { CUSTOM_AGENTS, type Cell, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt, secondAnswer, workerAnswer } from "./cell.ts";
+import { brokenLaws, leftBehind, processesWith } from "./checker.ts";
+import type { LawClient } from "./law-client.ts";
+import type { LawEvent } from "./law-event.ts";
+import { World } from "./world.ts";
+
+const CONCURRENT = 2;
+
+export async function runCell(cell: Cell): Promise<string[]> {
+  await using world = new World({ maxConcurrent: CONCURRENT, maxDepth: MAX_DEPTH });
+  const run = new CellRun(world, cell);
+  await run.toFault();
+  if (cell.path === "resumed") await run.resume({ isRestart: true, isHolding: true });
+  if (cell.path === "promoted") await run.promote();
+  await run.fault();
+  await run.rest();
+  const events = await run.log();
+  if (process.env.CELL) console.log(events.filter((e) => !e.type.startsWith('hook')).map((e) => `${e.type} ${e.agentId?.slice(0, 4) ?? ''} ${JSON.stringify(e.data).replace(/PLAN[^"]*/g, 'PLAN').slice(0, 230)}`).join('\n'));
+  const broken = [...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }), ...leftBehind(world.runtime), ...wrongDeliveries(cell, events)];
+  if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
+  await run.close();
+  const processes = processesWith(processMark(cell));
+  if (processes.length > 0) broken.push(`law 4: processes left: ${processes.join(", ")}`);
+  return broken;
+}
+
+class CellRun {
+  readonly clients: LawClient[] = [];
+  readonly #world: World;
+  readonly #cell: Cell;
+  #client: LawClient;
+  #sessionId = "";
+  #restFrom = 0;
+
+  constructor(world: World, cell: Cell) {
+    this.#world = world;
+    this.#cell = cell;
+    this.#client = this.#connect({ isHolding: true });
+  }
+
+  async toFault(): Promise<void> {
+    const { id } = await this.#open();
+    this.#sessionId = id;
+    await this.#client.call("session.send", { sessionId: id, prompt: rootPrompt(this.#cell) });
+    await this.#atHold();
+    if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH) await this.#client.until("tool.execution_complete", ({ data }) => data.result?.content?.includes("Message delivered") === true);
+  }
+
+  /** The client is gone, and another one goes on with the session. */
+  async resume({ isRestart = false, isHolding = false }: { isRestart?: boolean; isHolding?: boolean } = {}): Promise<void> {
+    this.#client.vanish();
+    await this.#world.disconnected();
+    if (isRestart) await this.#world.restart();
+    this.#client = this.#connect({ isHolding });
+    await this.#world.resumeSession(this.#client, this.#sessionId, { customAgents: CUSTOM_AGENTS });
+    if (!isHolding) await this.#client.answerOpen(this.#sessionId);
+    else if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
+  }
+
+  async promote(): Promise<void> {
+    const tasks = await this.#client.tasks(this.#sessionId);
+    const deepest = tasks.toSorted((a, b) => (b.path?.length ?? 0) - (a.path?.length ?? 0))[0];
+    const { promoted } = await this.#client.call<{ promoted: boolean }>("session.tasks.promoteToBackground", { sessionId: this.#sessionId, id: deepest?.id });
+    if (!promoted) throw new Error("a running sync agent could not be promoted");
+  }
+
+  async fault(): Promise<void> {
+    const sessionId = this.#sessionId;
+    this.#restFrom = this.#client.events.length;
+    switch (this.#cell.fault) {
+      case "cancel":
+        return await this.#cancel();
+      case "client gone":
+        await this.resume();
+        this.#restFrom = 0;
+        this.#world.gates.open(holdMark(this.#cell));
+        return;
+      default:
+        this.#world.gates.open(holdMark(this.#cell));
+        this.#client.release(sessionId);
+        if (this.#cell.path === "resumed") await this.#client.answerOpen(sessionId);
+    }
+  }
+
+  /** The whole session, or only the top of the chain: by turns. */
+  async #cancel(): Promise<void> {
+    const sessionId = this.#sessionId;
+    const [top] = await this.#client.tasks(sessionId);
+    if (this.#cell.depth % 2 === 1) await this.#client.call("session.tasks.cancel", { sessionId, id: top?.id });
+    else await this.#client.call("session.abort", { sessionId });
+  }
+
+  async rest(): Promise<void> {
+    await this.#client.until("session.idle", undefined, { after: this.#restFrom });
+  }
+
+  async log(): Promise<LawEvent[]> {
+    return (await this.#client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: this.#sessionId })).events;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.call("session.destroy", { sessionId: this.#sessionId });
+  }
+
+  async #open(): Promise<{ id: string }> {
+    return { id: await this.#world.createSession(this.#client, { customAgents: CUSTOM_AGENTS }) };
+  }
+
+  async #atHold(): Promise<void> {
+    if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
+    else await this.#client.when(() => this.#client.held.length > 0, `the held ask of ${cellName(this.#cell)}`);
+  }
+
+  #connect({ isHolding }: { isHolding: boolean }): LawClient {
+    const client = this.#world.connect({ attached: this.#cell.attached, ...(isHolding ? { holds: isHeld(this.#cell) } : {}) });
+    this.clients.push(client);
+    return client;
+  }
+}
+
+/** Law 2: what the worker came to reaches the one that started it, once. */
+export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string[] {
+  if (cell.depth === MAX_DEPTH) return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
+  const worker = events.find(({ type, data }) => type === "subagent.started" && data.path?.at(-1) === "worker")?.agentId;
+  const words = cell.fault === "model error" ? ["the model is broken"] : [workerAnswer(cell), secondAnswer(cell)];
+  const results = events.filter(({ type, data, agentId }) => type === "tool.execution_complete" && agentId !== worker && words.some((word) => JSON.stringify(data).includes(word)));
+  const owners = results.filter((result) => isResultOf(result, events, worker));
+  const notices = events.filter(({ type, data }) => type === "system.notification" && data.kind?.agentId === worker);
+  const count = owners.length + notices.length;
+  const isFine = cell.fault === "cancel" ? count <= 1 : count === 1;
+  return isFine ? [] : [`law 2: what the worker came to was delivered ${count} times (${owners.length} results, ${notices.length} notices)`];
+}
+
+/** The result of the very call that started the worker; those above it repeat the words of a failure. */
+function isResultOf(result: LawEvent, events: readonly LawEvent[], worker: string | undefined): boolean {
+  const started = events.find(({ type, agentId }) => type === "subagent.started" && agentId === worker);
+  return started?.data.toolCallId === result.data.toolCallId;
+}
+
+function refused(events: readonly LawEvent[]): boolean {
+  return events.some(({ type, data }) => type === "tool.execution_complete" && JSON.stringify(data).includes("Maximum sub-agent depth of 4 reached"));
+}
+

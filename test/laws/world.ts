@@ -1,0 +1,139 @@
+/**
+ * A whole runtime in this process, with a model that follows plans (plan.ts) and clients on linked transports.
+ *
+ * Owns the folders and closes everything it opened. `restart` is a new runtime on the same home, as after an orderly end.
+ */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Catalog } from "../../packages/retinue/src/models/catalog.ts";
+import { modelInfo } from "../../packages/retinue/src/models/model-info.ts";
+import { type Message, type ModelRequest, ModelError, NO_USAGE, type Part, type Provider } from "../../packages/retinue/src/models/provider.ts";
+import { type RuntimeConfig, runtimeConfig } from "../../packages/retinue/src/server/config.ts";
+import { serveConnection } from "../../packages/retinue/src/server/connection.ts";
+import { Runtime } from "../../packages/retinue/src/server/runtime.ts";
+import { Gates } from "./gates.ts";
+import { LawClient, type LawClientOptions } from "./law-client.ts";
+import { nextMove, type Said } from "./plan.ts";
+
+export interface WorldOptions extends Partial<Pick<RuntimeConfig, "maxDepth" | "maxConcurrent" | "hookLimitMs" | "unattended">> {
+  /** Instead of the model that follows plans. */
+  provider?: Provider;
+  storePath?: string;
+}
+
+export class World {
+  readonly gates = new Gates();
+  readonly home: string;
+  readonly folder: string;
+  readonly temporary: string;
+  /** Model calls of sub-agents: how many ran at once, at most. */
+  readonly load = { now: 0, most: 0 };
+  readonly #root: string;
+  readonly #options: WorldOptions;
+  readonly #clients: LawClient[] = [];
+  #connections: Promise<void>[] = [];
+  #runtime: Runtime;
+  #calls = 0;
+
+  constructor(options: WorldOptions = {}) {
+    this.#options = options;
+    this.#root = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-laws-")));
+    this.home = path.join(this.#root, "home");
+    this.folder = path.join(this.#root, "work");
+    this.temporary = path.join(this.#root, "tmp");
+    for (const folder of [this.folder, this.temporary]) mkdirSync(folder);
+    this.#runtime = this.#open();
+  }
+
+  get runtime(): Runtime {
+    return this.#runtime;
+  }
+
+  connect(options: LawClientOptions): LawClient {
+    const { client, serverEnd } = LawClient.link(options);
+    const runtime = this.#runtime;
+    this.#connections.push(serveConnection(serverEnd, { version: "test", load: async () => runtime }));
+    this.#clients.push(client);
+    return client;
+  }
+
+  async createSession(client: LawClient, config: Record<string, unknown> = {}): Promise<string> {
+    await client.call("connect", {});
+    const opened = await client.call<{ sessionId: string }>("session.create", { workingDirectory: this.folder, ...client.abilities, ...config });
+    return opened.sessionId;
+  }
+
+  async resumeSession(client: LawClient, sessionId: string, config: Record<string, unknown> = {}): Promise<void> {
+    await client.call("connect", {});
+    await client.call("session.resume", { sessionId, continuePendingWork: true, workingDirectory: this.folder, ...client.abilities, ...config });
+  }
+
+  /** Resolves when every connection that was closed is dealt with. */
+  async disconnected(): Promise<void> {
+    await Promise.all(this.#connections);
+    this.#connections = [];
+  }
+
+  async restart(): Promise<void> {
+    await this.#runtime.close();
+    this.#runtime = this.#open();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#clients) client.vanish();
+    await this.disconnected();
+    await this.#runtime.close();
+    rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  #open(): Runtime {
+    const { provider, storePath, ...limits } = this.#options;
+    const config = { ...runtimeConfig({}), home: this.home, tempFolder: this.temporary, ...limits };
+    return new Runtime({ config, catalog: catalogOf(provider ?? this.#planModel()), ...(storePath ? { storePath } : {}) });
+  }
+
+  #planModel(): Provider {
+    const world = this;
+    return {
+      id: "plans",
+      apiEndpoint: "offline",
+      async *stream(request, { signal }): AsyncGenerator<Part> {
+        const isBelow = request.headers?.["x-interaction-type"] === "conversation-subagent";
+        if (isBelow) world.load.most = Math.max(world.load.most, ++world.load.now);
+        try {
+          yield* world.#answer(request, signal);
+        } finally {
+          if (isBelow) world.load.now--;
+        }
+      },
+    };
+  }
+
+  async *#answer(request: ModelRequest, signal: AbortSignal): AsyncGenerator<Part> {
+    await new Promise((resolve) => setImmediate(resolve));
+    signal.throwIfAborted();
+    const { gate, fails, text, calls } = nextMove(request.messages.map(said));
+    if (gate !== undefined) await this.gates.pass(gate, signal);
+    if (fails !== undefined) throw new ModelError(fails, { kind: "api", status: 400 });
+    if (text !== "") yield { type: "text", delta: text };
+    for (const { id = `call-${++this.#calls}`, name, arguments: args } of calls) yield { type: "call", id, name, arguments: JSON.stringify(args) };
+    yield { type: "end", reason: calls.length > 0 ? "calls" : "stop", usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 5 } };
+  }
+}
+
+function said(message: Message): Said {
+  switch (message.role) {
+    case "user":
+      return { role: "user", text: typeof message.content === "string" ? message.content : "" };
+    case "assistant":
+      return { role: "assistant", text: message.text };
+    case "tool":
+      return { role: "tool", text: message.text };
+  }
+}
+
+function catalogOf(provider: Provider): Catalog {
+  const choice = { id: "plans", wireModel: "plans", provider, info: modelInfo() };
+  return { forSession: () => ({ choose: (model) => (model === undefined || model === "plans" ? choice : { ...choice, id: model }) }), list: async () => [] };
+}
