@@ -24,7 +24,10 @@ export interface Row {
 }
 
 const TURN = 900;
-const WORDS = Array.from({ length: 20_000 }, (_, n) => `${["lo", "ra", "mi", "ke", "su", "ta"][n % 6]}${n.toString(36)}`);
+const WORDS = Array.from(
+  { length: 20_000 },
+  (_, n) => `${["lo", "ra", "mi", "ke", "su", "ta"][n % 6]}${n.toString(36)}`,
+);
 
 /** Deterministic words, common ones far oftener than rare ones. */
 function speech(seed: number): () => string {
@@ -52,13 +55,16 @@ class Client {
   post(path: string, body: object): Promise<Record<string, unknown>> {
     const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
     return new Promise((resolve, reject) => {
-      const asked = request({ host: "127.0.0.1", port: this.#port, method: "POST", path, agent: this.#agent, headers }, (response) => {
-        let text = "";
-        response.on("data", (chunk) => {
-          text += chunk;
-        });
-        response.on("end", () => (response.statusCode === 200 ? resolve(JSON.parse(text)) : reject(new Error(text))));
-      });
+      const asked = request(
+        { host: "127.0.0.1", port: this.#port, method: "POST", path, agent: this.#agent, headers },
+        (response) => {
+          let text = "";
+          response.on("data", (chunk) => {
+            text += chunk;
+          });
+          response.on("end", () => (response.statusCode === 200 ? resolve(JSON.parse(text)) : reject(new Error(text))));
+        },
+      );
       asked.on("error", reject);
       asked.end(JSON.stringify(body));
     });
@@ -68,7 +74,8 @@ class Client {
   }
 }
 
-const percentile = (times: readonly number[], part: number) => [...times].sort((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
+const percentile = (times: readonly number[], part: number) =>
+  [...times].sort((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
 const ms = (value: number) => `${value.toFixed(2)} ms`;
 
 async function timed(count: number, work: (n: number) => Promise<unknown>): Promise<number[]> {
@@ -92,8 +99,17 @@ function fill(home: string, { sessions, turns, at }: { sessions: number; turns: 
   for (let n = 0; n < sessions; n += 100) {
     inTransaction(db, () => {
       for (let s = n; s < Math.min(sessions, n + 100); s++) {
-        const session = openSession(db, { sessionKey: `other-${s}`, harness: "other", agentId: "default", project: `/work/p${s % 20}`, at });
-        const spoken = Array.from({ length: turns }, (_, t) => ({ role: "user" as const, text: `${s === 500 && t === 7 ? "xylophone " : ""}${say()}` }));
+        const session = openSession(db, {
+          sessionKey: `other-${s}`,
+          harness: "other",
+          agentId: "default",
+          project: `/work/p${s % 20}`,
+          at,
+        });
+        const spoken = Array.from({ length: turns }, (_, t) => ({
+          role: "user" as const,
+          text: `${s === 500 && t === 7 ? "xylophone " : ""}${say()}`,
+        }));
         appendTurns(db, session, spoken, { now: at });
       }
     });
@@ -103,7 +119,8 @@ function fill(home: string, { sessions, turns, at }: { sessions: number; turns: 
 }
 
 const written = (pid: number) => Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
-const memory = (pid: number) => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
+const memory = (pid: number) =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 
 interface World {
   client: Client;
@@ -112,7 +129,11 @@ interface World {
   transcripts: string;
 }
 
-async function withDaemon<T>(program: readonly string[], prepare: (home: string) => void, work: (world: World) => Promise<T>): Promise<T> {
+async function withDaemon<T>(
+  program: readonly string[],
+  prepare: (home: string) => void,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "retinue-bench-"));
   const [home, user] = [join(folder, "home"), join(folder, "user")];
   const transcripts = join(user, ".claude/projects/bench");
@@ -144,7 +165,12 @@ async function session({ client, transcripts }: World, key: string, bytes: numbe
   let text = "";
   while (text.length < bytes) text += line(say());
   writeFileSync(path, text);
-  await client.post("/api/hooks/user-prompt-submit", { harness: "claude-code", sessionKey: key, project: "/work/bench", transcriptPath: path });
+  await client.post("/api/hooks/user-prompt-submit", {
+    harness: "claude-code",
+    sessionKey: key,
+    project: "/work/bench",
+    transcriptPath: path,
+  });
   return path;
 }
 
@@ -155,7 +181,12 @@ async function ingest(world: World, key: string, path: string): Promise<{ p50: n
   const before = written(world.pid);
   const times = await timed(INGESTS, async () => {
     appendFileSync(path, line(say()));
-    await world.client.post("/api/hooks/user-prompt-submit", { harness: "claude-code", sessionKey: key, project: "/work/bench", transcriptPath: path });
+    await world.client.post("/api/hooks/user-prompt-submit", {
+      harness: "claude-code",
+      sessionKey: key,
+      project: "/work/bench",
+      transcriptPath: path,
+    });
   });
   return { p50: percentile(times, 0.5), bytes: (written(world.pid) - before) / INGESTS };
 }
@@ -172,20 +203,36 @@ async function ingestRows(program: readonly string[]): Promise<Row[]> {
           const path = await session(world, key, size);
           const { p50, bytes } = await ingest(world, key, path);
           const what = `turn of 0.9 KB into ${size / 1_000} KB, ${others} other session${others > 1 ? "s" : ""}`;
-          rows.push({ what, measured: `${ms(p50)} p50, ${(bytes / TURN).toFixed(1)} × written`, budget: "≤ 5 ms, ≤ 20 ×", ok: p50 <= 5 && bytes <= 20 * TURN });
+          rows.push({
+            what,
+            measured: `${ms(p50)} p50, ${(bytes / TURN).toFixed(1)} × written`,
+            budget: "≤ 5 ms, ≤ 20 ×",
+            ok: p50 <= 5 && bytes <= 20 * TURN,
+          });
         }
         const starts = await timed(200, (n) =>
-          world.client.post("/api/hooks/subagent-start", { harness: "claude-code", sessionKey: "s10000000", harnessAgentId: `a${n}`, project: "/work/bench" }),
+          world.client.post("/api/hooks/subagent-start", {
+            harness: "claude-code",
+            sessionKey: "s10000000",
+            harnessAgentId: `a${n}`,
+            project: "/work/bench",
+          }),
         );
         const p50 = percentile(starts, 0.5);
-        rows.push({ what: `child start with block, 10 MB parent, ${others} others`, measured: `${ms(p50)} p50`, budget: "≤ 10 ms", ok: p50 <= 10 });
+        rows.push({
+          what: `child start with block, 10 MB parent, ${others} others`,
+          measured: `${ms(p50)} p50`,
+          budget: "≤ 10 ms",
+          ok: p50 <= 10,
+        });
       },
     );
   }
   return rows;
 }
 
-const question = (n: number) => Array.from({ length: 6 }, (_, k) => WORDS[(n * 37 + k * k * 211 + k * 13) % 4_000]).join(" ");
+const question = (n: number) =>
+  Array.from({ length: 6 }, (_, k) => WORDS[(n * 37 + k * k * 211 + k * 13) % 4_000]).join(" ");
 
 async function searchRows(program: readonly string[]): Promise<Row[]> {
   return withDaemon(
@@ -212,7 +259,12 @@ async function searchRows(program: readonly string[]): Promise<Row[]> {
         { what: "rare word, 1,000 sessions × 50 KB", measured: `${ms(rare)} p50`, budget: "≤ 5 ms", ok: rare <= 5 },
         { what: "six words, 1,000 sessions × 50 KB", measured: `${ms(plain)} p50`, budget: "≤ 30 ms", ok: plain <= 30 },
         { what: "queries with 8 clients", measured: `${rate.toFixed(0)} /s`, budget: "≥ 150 /s", ok: rate >= 150 },
-        { what: "memory of the daemon after that", measured: `${rss.toFixed(0)} MB`, budget: "≤ 120 MB", ok: rss <= 120 },
+        {
+          what: "memory of the daemon after that",
+          measured: `${rss.toFixed(0)} MB`,
+          budget: "≤ 120 MB",
+          ok: rss <= 120,
+        },
       ];
     },
   );
@@ -243,9 +295,13 @@ export async function benchContinuity({ quick = false }: { quick?: boolean } = {
 }
 
 export function showTable(rows: readonly Row[]): string {
-  const widths = [0, 1, 2].map((n) => Math.max(...rows.map(({ what, measured, budget }) => [what, measured, budget][n]?.length ?? 0)));
+  const widths = [0, 1, 2].map((n) =>
+    Math.max(...rows.map(({ what, measured, budget }) => [what, measured, budget][n]?.length ?? 0)),
+  );
   const cell = (text: string, n: number) => text.padEnd(widths[n] ?? 0);
-  return rows.map(({ what, measured, budget, ok }) => `${ok ? "✓" : "✗"} ${cell(what, 0)}  ${cell(measured, 1)}  ${budget}`).join("\n");
+  return rows
+    .map(({ what, measured, budget, ok }) => `${ok ? "✓" : "✗"} ${cell(what, 0)}  ${cell(measured, 1)}  ${budget}`)
+    .join("\n");
 }
 
 if (process.argv[1]?.endsWith("bench/continuity.ts")) {

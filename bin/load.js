@@ -12,11 +12,7 @@ const ID = /^\/\*([0-9a-f]{32})\*\//;
 function compile(file) {
   const source = readFileSync(file, "utf8");
   const id = ID.exec(source)?.[1] ?? "";
-  const script = new vm.Script(wrap(source), {
-    filename: file,
-    cachedData: cachedCode(file, id),
-    importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  });
+  const script = new vm.Script(wrap(source), { filename: file, cachedData: cachedCode(file, id) });
   const run = () => {
     const bundle = { exports: {} };
     script.runInThisContext()(bundle.exports, createRequire(file), bundle, file, path.dirname(file));

@@ -20,6 +20,8 @@ const options = {
   platform: "node",
   target: "node20",
   loader: { ".md": "text" },
+  // Code that was compiled ahead cannot use import(); every package outside the bundle can be required.
+  supported: { "dynamic-import": false },
   minify: true,
   sourcemap: "external",
   // Binaries cannot be bundled; what most runs never need would only make the bundle slower to load.

@@ -39,7 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "tasks",
     "continuity",
   ],
-  cli: ["protocol", "sdk", "permissions", "continuity", "server"],
+  cli: ["protocol", "sdk", "store", "models", "permissions", "tools", "agents", "tasks", "continuity", "server"],
   index: ["models", "server"],
 };
 

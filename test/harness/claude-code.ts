@@ -1,13 +1,23 @@
 /** Claude Code: hooks and MCP server as `retinue connect` writes them. */
 import { join } from "node:path";
-import { CHILD_TASK, PARENT_WORDS, type ModelServer, startModelServer } from "./model-server.ts";
+import { CHILD_TASK, type ModelServer, PARENT_WORDS, startModelServer } from "./model-server.ts";
 import { install, type Ran, type Sandbox } from "./sandbox.ts";
 
 export const VERSION = "2.1.325";
 
 export async function run(sandbox: Sandbox, packages: string): Promise<{ model: ModelServer; ran: Ran }> {
-  const place = await install(packages, "claude-code", [`@anthropic-ai/claude-code@${VERSION}`], "@anthropic-ai/claude-code");
-  const spawnArgs = { description: "look", prompt: CHILD_TASK, subagent_type: "general-purpose", run_in_background: false };
+  const place = await install(
+    packages,
+    "claude-code",
+    [`@anthropic-ai/claude-code@${VERSION}`],
+    "@anthropic-ai/claude-code",
+  );
+  const spawnArgs = {
+    description: "look",
+    prompt: CHILD_TASK,
+    subagent_type: "general-purpose",
+    run_in_background: false,
+  };
   const model = await startModelServer({
     parent: [{ tool: /^(?:Agent|Task)$/, args: spawnArgs }],
     child: [{ tool: /^mcp__retinue__session_search$/, args: { query: "secret plan pelican" } }],

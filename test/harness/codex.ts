@@ -11,7 +11,10 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
   const model = await startModelServer({
     parent: [
       { tool: /spawn_agent$/, args: { message: CHILD_TASK, task_name: "look", agent_type: "default" } },
-      { tool: /wait_agent$/, args: (text) => ({ targets: [/"agent_id":"([^"]+)"/.exec(text)?.[1]], timeout_ms: 60_000 }) },
+      {
+        tool: /wait_agent$/,
+        args: (text) => ({ targets: [/"agent_id":"([^"]+)"/.exec(text)?.[1]], timeout_ms: 60_000 }),
+      },
     ],
     child: [{ tool: /retinue__session_search$/, args: { query: "secret plan pelican" } }],
   });

@@ -36,12 +36,27 @@ export async function judge({ harness, name, model, ran, sandbox }: Evidence): P
     harness,
     checks: [
       check("the inherit block is in the child's first model request", inherited(first ?? "")),
-      check("session_search gave the child a hit from its parent", later.some((text) => countOf(text, PARENT_WORDS) > countOf(first ?? "", PARENT_WORDS))),
-      check("the parent's prompt is in its transcript, once", parentSaid.filter((text) => text.includes(PARENT_WORDS)).length === 1),
+      check(
+        "session_search gave the child a hit from its parent",
+        later.some((text) => countOf(text, PARENT_WORDS) > countOf(first ?? "", PARENT_WORDS)),
+      ),
+      check(
+        "the parent's prompt is in its transcript, once",
+        parentSaid.filter((text) => text.includes(PARENT_WORDS)).length === 1,
+      ),
       check("the child is below its parent", tree?.children.length === 1),
-      check("the child's task is in its transcript, once", childSaid.filter((text) => text.includes(CHILD_TASK)).length === 1),
-      check("what was injected is not taken for something said", ![...parentSaid, ...childSaid].some((text) => text.includes("Inherited from Parent"))),
-      check("hooks and search are in effect, as the status says", status.includes("✓ hooks") && status.includes("✓ search")),
+      check(
+        "the child's task is in its transcript, once",
+        childSaid.filter((text) => text.includes(CHILD_TASK)).length === 1,
+      ),
+      check(
+        "what was injected is not taken for something said",
+        ![...parentSaid, ...childSaid].some((text) => text.includes("Inherited from Parent")),
+      ),
+      check(
+        "hooks and search are in effect, as the status says",
+        status.includes("✓ hooks") && status.includes("✓ search"),
+      ),
     ],
   };
 }

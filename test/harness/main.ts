@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { bundleProgram } from "../../packages/retinue/src/continuity/test-program.ts";
 import * as claudeCode from "./claude-code.ts";
 import * as codex from "./codex.ts";
-import { judge, type Judgement } from "./judge.ts";
+import { type Judgement, judge } from "./judge.ts";
 import * as openclaw from "./openclaw.ts";
 import * as opencode from "./opencode.ts";
 import { openSandbox } from "./sandbox.ts";
@@ -35,7 +35,8 @@ try {
 }
 for (const { harness, checks } of results) {
   process.stdout.write(`\n${harness}\n`);
-  for (const { what, ok, detail } of checks) process.stdout.write(`  ${ok ? "✓" : "✗"} ${what}${ok ? "" : `\n${detail}`}\n`);
+  for (const { what, ok, detail } of checks)
+    process.stdout.write(`  ${ok ? "✓" : "✗"} ${what}${ok ? "" : `\n${detail}`}\n`);
 }
 process.exitCode = results.every(({ checks }) => checks.every(({ ok }) => ok)) ? 0 : 1;
 

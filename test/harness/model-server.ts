@@ -97,7 +97,8 @@ interface Offered {
 function toolsOf(parsed: Fields): Offered[] {
   const tools = Array.isArray(parsed.tools) ? (parsed.tools as Fields[]) : [];
   return tools.flatMap((tool) => {
-    if (tool.type === "namespace") return (tool.tools as Fields[]).map(({ name }) => ({ name: String(name), namespace: String(tool.name) }));
+    if (tool.type === "namespace")
+      return (tool.tools as Fields[]).map(({ name }) => ({ name: String(name), namespace: String(tool.name) }));
     return [{ name: String(((tool.function ?? tool) as Fields).name ?? "") }];
   });
 }
@@ -130,7 +131,11 @@ interface Answer {
 }
 
 function respond(response: ServerResponse, { path, reply, isStreamed }: Answer): void {
-  const events = path.includes("/messages") ? anthropic(reply) : path.includes("/responses") ? responses(reply) : chat(reply);
+  const events = path.includes("/messages")
+    ? anthropic(reply)
+    : path.includes("/responses")
+      ? responses(reply)
+      : chat(reply);
   if (!isStreamed && path.includes("/completions")) {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(chatWhole(reply)));
@@ -138,55 +143,135 @@ function respond(response: ServerResponse, { path, reply, isStreamed }: Answer):
   }
   if (!isStreamed && path.includes("/messages")) {
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify({ id: "msg", type: "message", role: "assistant", model: "fake", content: [{ type: "text", text: "ok" }], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } }));
+    response.end(
+      JSON.stringify({
+        id: "msg",
+        type: "message",
+        role: "assistant",
+        model: "fake",
+        content: [{ type: "text", text: "ok" }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 1, output_tokens: 1 },
+      }),
+    );
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.end(events.join(""));
 }
 
-const event = (data: object & { type?: string }) => `${data.type ? `event: ${data.type}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+const event = (data: object & { type?: string }) =>
+  `${data.type ? `event: ${data.type}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 
 function anthropic(reply: Reply): string[] {
-  const message = { id: `msg_${Math.random().toString(36).slice(2)}`, type: "message", role: "assistant", model: "fake-model", content: [], stop_reason: null, usage: { input_tokens: 10, output_tokens: 1 } };
+  const message = {
+    id: `msg_${Math.random().toString(36).slice(2)}`,
+    type: "message",
+    role: "assistant",
+    model: "fake-model",
+    content: [],
+    stop_reason: null,
+    usage: { input_tokens: 10, output_tokens: 1 },
+  };
   const isCall = "call" in reply;
-  const block = isCall ? { type: "tool_use", id: `toolu_${Math.random().toString(36).slice(2)}`, name: reply.call.name, input: {} } : { type: "text", text: "" };
-  const delta = isCall ? { type: "input_json_delta", partial_json: JSON.stringify(reply.call.args) } : { type: "text_delta", text: reply.text };
+  const block = isCall
+    ? { type: "tool_use", id: `toolu_${Math.random().toString(36).slice(2)}`, name: reply.call.name, input: {} }
+    : { type: "text", text: "" };
+  const delta = isCall
+    ? { type: "input_json_delta", partial_json: JSON.stringify(reply.call.args) }
+    : { type: "text_delta", text: reply.text };
   return [
     event({ type: "message_start", message }),
     event({ type: "content_block_start", index: 0, content_block: block }),
     event({ type: "content_block_delta", index: 0, delta }),
     event({ type: "content_block_stop", index: 0 }),
-    event({ type: "message_delta", delta: { stop_reason: isCall ? "tool_use" : "end_turn" }, usage: { output_tokens: 5 } }),
+    event({
+      type: "message_delta",
+      delta: { stop_reason: isCall ? "tool_use" : "end_turn" },
+      usage: { output_tokens: 5 },
+    }),
     event({ type: "message_stop" }),
   ];
 }
 
 const toolCall = (reply: Reply) =>
-  "call" in reply ? [{ index: 0, id: `${reply.call.id}_${Math.random().toString(36).slice(2)}`, type: "function", function: { name: reply.call.name, arguments: JSON.stringify(reply.call.args) } }] : undefined;
+  "call" in reply
+    ? [
+        {
+          index: 0,
+          id: `${reply.call.id}_${Math.random().toString(36).slice(2)}`,
+          type: "function",
+          function: { name: reply.call.name, arguments: JSON.stringify(reply.call.args) },
+        },
+      ]
+    : undefined;
 
 function chat(reply: Reply): string[] {
   const chunk = (delta: object, finish: string | null) =>
-    event({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "fake-model", choices: [{ index: 0, delta, finish_reason: finish }] } as object);
+    event({
+      id: "chatcmpl-1",
+      object: "chat.completion.chunk",
+      created: 1,
+      model: "fake-model",
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    } as object);
   const calls = toolCall(reply);
-  const usage = event({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "fake-model", choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } } as object);
-  const delta = calls ? { role: "assistant", content: null, tool_calls: calls } : { role: "assistant", content: "text" in reply ? reply.text : "" };
+  const usage = event({
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "fake-model",
+    choices: [],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  } as object);
+  const delta = calls
+    ? { role: "assistant", content: null, tool_calls: calls }
+    : { role: "assistant", content: "text" in reply ? reply.text : "" };
   return [chunk(delta, null), chunk({}, calls ? "tool_calls" : "stop"), usage, "data: [DONE]\n\n"];
 }
 
 function chatWhole(reply: Reply): object {
   const calls = toolCall(reply);
-  const message = calls ? { role: "assistant", content: null, tool_calls: calls } : { role: "assistant", content: "text" in reply ? reply.text : "" };
-  return { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "fake-model", choices: [{ index: 0, message, finish_reason: calls ? "tool_calls" : "stop" }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
+  const message = calls
+    ? { role: "assistant", content: null, tool_calls: calls }
+    : { role: "assistant", content: "text" in reply ? reply.text : "" };
+  return {
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model: "fake-model",
+    choices: [{ index: 0, message, finish_reason: calls ? "tool_calls" : "stop" }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+  };
 }
 
 function responses(reply: Reply): string[] {
   const id = Math.random().toString(36).slice(2);
   const item =
     "call" in reply
-      ? { type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, name: reply.call.name, namespace: reply.call.namespace, arguments: JSON.stringify(reply.call.args), status: "completed" }
-      : { type: "message", id: `msg_${id}`, role: "assistant", status: "completed", content: [{ type: "output_text", text: reply.text, annotations: [] }] };
-  const usage = { input_tokens: 10, input_tokens_details: null, output_tokens: 5, output_tokens_details: null, total_tokens: 15 };
+      ? {
+          type: "function_call",
+          id: `fc_${id}`,
+          call_id: `call_${id}`,
+          name: reply.call.name,
+          namespace: reply.call.namespace,
+          arguments: JSON.stringify(reply.call.args),
+          status: "completed",
+        }
+      : {
+          type: "message",
+          id: `msg_${id}`,
+          role: "assistant",
+          status: "completed",
+          content: [{ type: "output_text", text: reply.text, annotations: [] }],
+        };
+  const usage = {
+    input_tokens: 10,
+    input_tokens_details: null,
+    output_tokens: 5,
+    output_tokens_details: null,
+    total_tokens: 15,
+  };
   return [
     event({ type: "response.created", response: { id: `resp_${id}` } }),
     event({ type: "response.output_item.added", output_index: 0, item }),

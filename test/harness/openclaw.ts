@@ -11,7 +11,12 @@ const NODE = "24.21.0";
 
 export async function run(sandbox: Sandbox, packages: string): Promise<{ model: ModelServer; ran: Ran }> {
   const node = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
-  const place = await install(packages, "openclaw", ["--ignore-scripts", `openclaw@${VERSION}`, `${node}@${NODE}`], "openclaw");
+  const place = await install(
+    packages,
+    "openclaw",
+    ["--ignore-scripts", `openclaw@${VERSION}`, `${node}@${NODE}`],
+    "openclaw",
+  );
   const model = await startModelServer({
     parent: [{ tool: /^sessions_spawn$/, args: { task: CHILD_TASK, label: "look" } }],
     child: [{ tool: /^session_search$/, args: { query: "secret plan pelican" } }],
@@ -19,13 +24,20 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
   const port = await freePort();
   const folder = join(sandbox.user, ".openclaw");
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "openclaw.json"), JSON.stringify(settings({ url: model.url, port, workspace: sandbox.project })));
+  writeFileSync(
+    join(folder, "openclaw.json"),
+    JSON.stringify({
+      ...settings({ url: model.url, port, workspace: sandbox.project }),
+      logging: { file: join(sandbox.folder, "openclaw.log") },
+    }),
+  );
   await sandbox.retinue("connect", "openclaw", "--yes");
   await sandbox.retinue("daemon", "start");
 
   const modules = join(place, "node_modules");
   const env = { PATH: `${join(modules, node, "bin")}:${process.env.PATH}`, OPENCLAW_NO_RESPAWN: "1" };
-  const openclaw = (args: string[], more: object = {}) => sandbox.run(join(modules, node, "bin/node"), [join(modules, "openclaw/openclaw.mjs"), ...args], { env, ...more });
+  const openclaw = (args: string[], more: object = {}) =>
+    sandbox.run(join(modules, node, "bin/node"), [join(modules, "openclaw/openclaw.mjs"), ...args], { env, ...more });
   const isDone = () => model.asked.filter(({ who }) => who === "child").length >= 2;
   const state = { isOver: false };
   const gateway = openclaw(["gateway", "run"], { timeoutMs: 240_000, until: () => state.isOver });
@@ -67,7 +79,17 @@ const settings = ({ url, port, workspace }: { url: string; port: number; workspa
         baseUrl: `${url}/v1`,
         apiKey: "unused",
         api: "openai-completions",
-        models: [{ id: "fake-model", name: "Fake", reasoning: false, input: ["text"], contextWindow: 128_000, maxTokens: 4_096, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }],
+        models: [
+          {
+            id: "fake-model",
+            name: "Fake",
+            reasoning: false,
+            input: ["text"],
+            contextWindow: 128_000,
+            maxTokens: 4_096,
+            cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+          },
+        ],
       },
     },
   },

@@ -13,7 +13,11 @@ export interface Sandbox {
   readonly env: NodeJS.ProcessEnv;
   /** Runs a command of ours. */
   retinue(...args: string[]): Promise<Ran>;
-  run(command: string, args: readonly string[], options?: { env?: NodeJS.ProcessEnv; timeoutMs?: number; until?: () => boolean }): Promise<Ran>;
+  run(
+    command: string,
+    args: readonly string[],
+    options?: { env?: NodeJS.ProcessEnv; timeoutMs?: number; until?: () => boolean },
+  ): Promise<Ran>;
   remove(): Promise<void>;
 }
 
@@ -24,10 +28,20 @@ export interface Ran {
 
 export function openSandbox(program: readonly string[]): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), "retinue-harness-"));
-  const [user, home, project] = ["user", "retinue", "project"].map((name) => join(folder, name)) as [string, string, string];
+  const [user, home, project] = ["user", "retinue", "project"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   for (const each of [user, home, project]) mkdirSync(each);
   writeFileSync(join(project, "README.md"), "# A project\n");
-  const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: user, LANG: "C.UTF-8", RETINUE_HOME: home, TERM: "dumb" };
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: user,
+    LANG: "C.UTF-8",
+    RETINUE_HOME: home,
+    TERM: "dumb",
+  };
   const sandbox: Sandbox = {
     folder,
     user,
@@ -35,7 +49,15 @@ export function openSandbox(program: readonly string[]): Sandbox {
     project,
     env,
     retinue: (...args) => sandbox.run(program[0] ?? "", [...program.slice(1), ...args], { timeoutMs: 60_000 }),
-    run: (command, args, options = {}) => runIn({ command, args, cwd: project, env: { ...env, ...options.env }, timeoutMs: options.timeoutMs ?? 120_000, until: options.until }),
+    run: (command, args, options = {}) =>
+      runIn({
+        command,
+        args,
+        cwd: project,
+        env: { ...env, ...options.env },
+        timeoutMs: options.timeoutMs ?? 120_000,
+        until: options.until,
+      }),
     async remove() {
       await sandbox.retinue("daemon", "stop");
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -86,6 +108,7 @@ export async function install(folder: string, name: string, specs: readonly stri
   // --force: under Node 20 npm refuses, or silently takes an older version of, packages that want a newer one.
   const args = ["install", "--no-audit", "--no-fund", "--force", ...specs];
   const { code, output } = await runIn({ command: "npm", args, cwd: place, env: process.env, timeoutMs: 600_000 });
-  if (code !== 0 || !existsSync(join(place, "node_modules", has))) throw new Error(`npm could not install ${specs.join(" ")}:\n${output.slice(-2_000)}`);
+  if (code !== 0 || !existsSync(join(place, "node_modules", has)))
+    throw new Error(`npm could not install ${specs.join(" ")}:\n${output.slice(-2_000)}`);
   return place;
 }

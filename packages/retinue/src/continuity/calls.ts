@@ -8,8 +8,16 @@ import { sessionById, type TranscriptSession } from "./transcripts.ts";
 /** A call whose end was never told is forgotten. */
 const MAX_AGE = 10 * 60_000;
 
-export function openCall(db: Database, { sessionId, callId, tool, at }: { sessionId: number; callId: string; tool: string; at: number }): void {
-  sql(db, "INSERT OR REPLACE INTO transcript_calls (call_id, session_id, tool, at) VALUES (?, ?, ?, ?)").run(callId, sessionId, tool, at);
+export function openCall(
+  db: Database,
+  { sessionId, callId, tool, at }: { sessionId: number; callId: string; tool: string; at: number },
+): void {
+  sql(db, "INSERT OR REPLACE INTO transcript_calls (call_id, session_id, tool, at) VALUES (?, ?, ?, ?)").run(
+    callId,
+    sessionId,
+    tool,
+    at,
+  );
 }
 
 export function closeCall(db: Database, sessionId: number, callId: string): void {
@@ -30,7 +38,10 @@ export function callingSession(db: Database, callId: string): TranscriptSession 
  * The session below `root` that has a spawning call open. Without such a call it is the root itself: that is what the harness named.
  * Calls of several sessions at once leave it open which of them it was.
  */
-export function spawningSession(db: Database, { root, childId, now }: { root: TranscriptSession; childId: number; now: number }): Parentage {
+export function spawningSession(
+  db: Database,
+  { root, childId, now }: { root: TranscriptSession; childId: number; now: number },
+): Parentage {
   const open = sql(
     db,
     `SELECT c.call_id, c.session_id, c.tool FROM transcript_calls c JOIN transcript_sessions s ON s.id = c.session_id
@@ -40,8 +51,13 @@ export function spawningSession(db: Database, { root, childId, now }: { root: Tr
     .filter((call) => isSpawnTool(String(call.tool)));
   const [first] = open;
   if (!first) return { parent: root, how: "named by the harness" };
-  if (open.some((call) => call.session_id !== first.session_id)) return { reason: "several agents of this session were starting one at once" };
+  if (open.some((call) => call.session_id !== first.session_id))
+    return { reason: "several agents of this session were starting one at once" };
   const parent = sessionById(db, Number(first.session_id)) ?? root;
-  sql(db, "UPDATE transcript_calls SET claimed_by = ? WHERE call_id = ? AND session_id = ?").run(childId, first.call_id, first.session_id);
+  sql(db, "UPDATE transcript_calls SET claimed_by = ? WHERE call_id = ? AND session_id = ?").run(
+    childId,
+    first.call_id,
+    first.session_id,
+  );
   return { parent, how: "its call was open" };
 }

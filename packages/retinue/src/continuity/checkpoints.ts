@@ -22,7 +22,10 @@ export interface NewCheckpoint {
   entities?: readonly string[];
 }
 
-export function addCheckpoint(db: Database, { sessionId, summary, uptoSeq, origin, at, entities = [] }: NewCheckpoint): Checkpoint {
+export function addCheckpoint(
+  db: Database,
+  { sessionId, summary, uptoSeq, origin, at, entities = [] }: NewCheckpoint,
+): Checkpoint {
   const added = sql(
     db,
     "INSERT INTO session_checkpoints (session_id, summary, entities, upto_seq, origin, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
@@ -36,7 +39,10 @@ export function latestCheckpoint(db: Database, sessionId: number): Checkpoint | 
 
 /** Newest first. */
 export function listCheckpoints(db: Database, sessionId: number, limit = 100): Checkpoint[] {
-  const found = sql(db, "SELECT * FROM session_checkpoints WHERE session_id = ? ORDER BY id DESC LIMIT ?").all(sessionId, limit);
+  const found = sql(db, "SELECT * FROM session_checkpoints WHERE session_id = ? ORDER BY id DESC LIMIT ?").all(
+    sessionId,
+    limit,
+  );
   return found.map((row) => ({
     id: Number(row.id),
     summary: String(row.summary),

@@ -2,12 +2,12 @@
  * The commands of continuity as functions: arguments in an object, words to an output. The command line itself is somebody else's.
  */
 import { AppError } from "@retinue/protocol";
-import type { Address } from "./daemon-client.ts";
-import { livingDaemon } from "./daemon-client.ts";
-import { runDaemon } from "./daemon.ts";
-import { daemonLog, startDaemon, stopDaemon } from "./daemon-process.ts";
 import { connect, connectionStatus, disconnect } from "./connectors/connect.ts";
 import { runHook } from "./connectors/hook-command.ts";
+import { runDaemon } from "./daemon.ts";
+import type { Address } from "./daemon-client.ts";
+import { livingDaemon } from "./daemon-client.ts";
+import { daemonLog, startDaemon, stopDaemon } from "./daemon-process.ts";
 import { openContinuity } from "./home.ts";
 import { serveMcp } from "./mcp.ts";
 import { operationNamed } from "./operations.ts";
@@ -50,7 +50,10 @@ export function daemonLogs(context: CommandContext, { lines = 50 }: { lines?: nu
 }
 
 /** The daemon itself, in this process, until it is told to end. */
-export async function daemonRun(context: CommandContext, { port, signal }: { port?: number; signal: AbortSignal }): Promise<void> {
+export async function daemonRun(
+  context: CommandContext,
+  { port, signal }: { port?: number; signal: AbortSignal },
+): Promise<void> {
   const log = (line: string) => say(context, `${new Date().toISOString()} ${line}`);
   const daemon = await runDaemon({ home: context.home, port, env: context.env, log });
   await new Promise<void>((resolve) => {
@@ -68,13 +71,26 @@ export interface ConnectArguments {
 
 export async function connectHarness(context: CommandContext, { harness, confirm }: ConnectArguments): Promise<void> {
   const result = await connect({ ...context, harness, confirm, now: Date.now() });
-  say(context, result.done ? `Connected ${harness}.${result.backup ? ` The old files are in ${result.backup}` : ""}` : `Nothing done: ${result.reason}.`);
+  say(
+    context,
+    result.done
+      ? `Connected ${harness}.${result.backup ? ` The old files are in ${result.backup}` : ""}`
+      : `Nothing done: ${result.reason}.`,
+  );
   if (result.done || result.reason === "nothing to change") await connectStatus(context, harness);
 }
 
-export async function disconnectHarness(context: CommandContext, { harness, confirm }: ConnectArguments): Promise<void> {
+export async function disconnectHarness(
+  context: CommandContext,
+  { harness, confirm }: ConnectArguments,
+): Promise<void> {
   const result = await disconnect({ ...context, harness, confirm, now: Date.now() });
-  say(context, result.done ? `Disconnected ${harness}.${result.backup ? ` The old files are in ${result.backup}` : ""}` : `Nothing done: ${result.reason}.`);
+  say(
+    context,
+    result.done
+      ? `Disconnected ${harness}.${result.backup ? ` The old files are in ${result.backup}` : ""}`
+      : `Nothing done: ${result.reason}.`,
+  );
 }
 
 export async function connectStatus(context: CommandContext, only?: string): Promise<void> {
@@ -107,12 +123,18 @@ export function searchSessions(context: CommandContext, { json, ...input }: Sear
   if (found.hasMore) say(context, `\nMore: --offset ${(input.offset ?? 0) + found.hits.length}`);
 }
 
-export function addCheckpointTo(context: CommandContext, input: { key: string; summary: string; entities?: string[]; agentId?: string }): void {
+export function addCheckpointTo(
+  context: CommandContext,
+  input: { key: string; summary: string; entities?: string[]; agentId?: string },
+): void {
   call(context, "checkpoint_add", { ...input, origin: "cli" });
   say(context, `Kept a checkpoint of ${input.key}.`);
 }
 
-export function showTranscript(context: CommandContext, input: { key: string; format?: "text" | "json"; after?: number; limit?: number }): void {
+export function showTranscript(
+  context: CommandContext,
+  input: { key: string; format?: "text" | "json"; after?: number; limit?: number },
+): void {
   const { format = "text" } = input;
   const result = call(context, "session_transcript", { ...input, format });
   say(context, typeof result === "string" ? result : JSON.stringify(result));
@@ -129,8 +151,16 @@ export function call({ home, env }: CommandContext, name: string, input: object)
 }
 
 /** Payload on standard input, answer on standard output; whatever happens, it ends well and soon. */
-export async function runHarnessHook(context: CommandContext, { harness, input }: { harness: string; input: string }): Promise<void> {
-  const answer = await runHook({ ...context, harness, input, onProblem: (problem) => process.stderr.write(`retinue: ${problem}\n`) });
+export async function runHarnessHook(
+  context: CommandContext,
+  { harness, input }: { harness: string; input: string },
+): Promise<void> {
+  const answer = await runHook({
+    ...context,
+    harness,
+    input,
+    onProblem: (problem) => process.stderr.write(`retinue: ${problem}\n`),
+  });
   if (answer !== undefined) say(context, answer);
 }
 

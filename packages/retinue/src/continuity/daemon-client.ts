@@ -34,7 +34,14 @@ export interface DaemonRequest {
 export async function askDaemon({ home, method, path, body, timeoutMs = 2_000 }: DaemonRequest): Promise<unknown> {
   const address = daemonAddress(home);
   if (!address) throw new AppError("connection_closed", "No daemon runs for this home");
-  const { status, text } = await exchange({ port: address.port, method, path, body, timeoutMs, token: readToken(home) });
+  const { status, text } = await exchange({
+    port: address.port,
+    method,
+    path,
+    body,
+    timeoutMs,
+    token: readToken(home),
+  });
   const answer: unknown = JSON.parse(text);
   if (status >= 400) throw new AppError("invalid_params", `The daemon refused: ${text}`, { data: answer });
   return answer;
@@ -68,17 +75,24 @@ interface Exchange {
 
 function exchange({ port, method, path, body, token, timeoutMs }: Exchange): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(new AppError("connection_closed", `The daemon does not answer: ${error.message}`, { cause: error }));
-    const headers = { ...(token && { authorization: `Bearer ${token}` }), ...(body !== undefined && { "content-type": "application/json" }) };
-    const asked = httpRequest({ host: "127.0.0.1", port, method, path, headers, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.on("error", fail);
-      response.on("end", () => resolve({ status: response.statusCode ?? 500, text }));
-    });
+    const fail = (error: Error) =>
+      reject(new AppError("connection_closed", `The daemon does not answer: ${error.message}`, { cause: error }));
+    const headers = {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const asked = httpRequest(
+      { host: "127.0.0.1", port, method, path, headers, signal: AbortSignal.timeout(timeoutMs) },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          text += chunk;
+        });
+        response.on("error", fail);
+        response.on("end", () => resolve({ status: response.statusCode ?? 500, text }));
+      },
+    );
     asked.on("error", fail);
     asked.end(body === undefined ? undefined : JSON.stringify(body));
   });

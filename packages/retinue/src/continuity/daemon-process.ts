@@ -34,10 +34,16 @@ export function launchDaemon({ home, program, port, env = process.env }: StartOp
   const [command, ...args] = program;
   if (command === undefined) throw new AppError("invalid_params", "No program to start the daemon with");
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  if (existsSync(logFile(home)) && statSync(logFile(home)).size > MAX_LOG) renameSync(logFile(home), `${logFile(home)}.1`);
+  if (existsSync(logFile(home)) && statSync(logFile(home)).size > MAX_LOG)
+    renameSync(logFile(home), `${logFile(home)}.1`);
   const log = openSync(logFile(home), "a", 0o600);
   const more = port === undefined ? [] : ["--port", String(port)];
-  const child = spawn(command, [...args, "daemon", "run", "--home", home, ...more], { detached: true, stdio: ["ignore", log, log], env, cwd: home });
+  const child = spawn(command, [...args, "daemon", "run", "--home", home, ...more], {
+    detached: true,
+    stdio: ["ignore", log, log],
+    env,
+    cwd: home,
+  });
   child.on("error", () => {}); // A program that is not there shows as a daemon that does not start.
   child.unref();
   closeSync(log);

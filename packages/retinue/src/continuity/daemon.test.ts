@@ -28,7 +28,12 @@ afterEach(async () => {
 const env = () => ({ ...process.env, HOME: join(home, "user") });
 const start = () => startDaemon({ home, program: built.program, env: env() });
 const prompt = (userMessage: string, more: object = {}) =>
-  askDaemon({ home, method: "POST", path: "/api/hooks/user-prompt-submit", body: { harness: "claude-code", sessionKey: "s", userMessage, ...more } });
+  askDaemon({
+    home,
+    method: "POST",
+    path: "/api/hooks/user-prompt-submit",
+    body: { harness: "claude-code", sessionKey: "s", userMessage, ...more },
+  });
 const find = async (query: string) => {
   const answer = await askDaemon({ home, method: "POST", path: "/api/sessions/search", body: { query } });
   return (answer as { hits: { snippet: string }[] }).hits.map(({ snippet }) => snippet);
@@ -72,7 +77,9 @@ describe("the daemon", () => {
     await start();
     expect(daemonAddress(home)?.pid).not.toBe(pid);
     expect(await find('"zebra number 99"')).toHaveLength(1);
-    const { turns } = (await askDaemon({ home, method: "GET", path: "/api/sessions/s/transcript" })) as { turns: unknown[] };
+    const { turns } = (await askDaemon({ home, method: "GET", path: "/api/sessions/s/transcript" })) as {
+      turns: unknown[];
+    };
     expect(turns).toHaveLength(100);
   });
 
@@ -80,7 +87,8 @@ describe("the daemon", () => {
     const folder = join(home, "user/.claude/projects/x");
     mkdirSync(folder, { recursive: true });
     const transcriptPath = join(folder, "s.jsonl");
-    const line = (text: string) => `${JSON.stringify({ type: "user", uuid: text, message: { role: "user", content: text } })}\n`;
+    const line = (text: string) =>
+      `${JSON.stringify({ type: "user", uuid: text, message: { role: "user", content: text } })}\n`;
     writeFileSync(transcriptPath, line("first"));
     await start();
     await prompt("first", { transcriptPath });
@@ -95,7 +103,14 @@ describe("a hook", () => {
   const child = { hook_event_name: "SubagentStart", session_id: "s", agent_id: "a", cwd: "/work/shop" };
 
   test("gets its answer without a daemon, and starts one", async () => {
-    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/work/shop", prompt: "the pelican plan" })).toBe("");
+    expect(
+      await runHook({
+        hook_event_name: "UserPromptSubmit",
+        session_id: "s",
+        cwd: "/work/shop",
+        prompt: "the pelican plan",
+      }),
+    ).toBe("");
     await expect.poll(() => livingDaemon(home)).toBeDefined();
     const answer = JSON.parse(await runHook(child));
     expect(answer.hookSpecificOutput.hookEventName).toBe("SubagentStart");
@@ -107,7 +122,14 @@ describe("a hook", () => {
     expect(await runHook({})).toBe("");
     expect(await runHook({ hook_event_name: "Whatever", session_id: "s" })).toBe("");
     expect(await runHook({ ...child, session_id: "unknown" })).toBe("");
-    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", transcript_path: "/etc/passwd", prompt: "x" })).toBe("");
+    expect(
+      await runHook({
+        hook_event_name: "UserPromptSubmit",
+        session_id: "s",
+        transcript_path: "/etc/passwd",
+        prompt: "x",
+      }),
+    ).toBe("");
     expect(await runHook(child, "no-such-harness")).toBe("");
   });
 
@@ -115,16 +137,26 @@ describe("a hook", () => {
     const deaf = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => deaf.listen(0, "127.0.0.1", resolve));
     const address = deaf.address();
-    writeFileSync(join(home, "daemon.json"), JSON.stringify({ pid: 1, port: typeof address === "object" ? address?.port : 0 }));
+    writeFileSync(
+      join(home, "daemon.json"),
+      JSON.stringify({ pid: 1, port: typeof address === "object" ? address?.port : 0 }),
+    );
     writeFileSync(join(home, "daemon.token"), "rtn_test");
-    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/x", prompt: "hello" })).toBe("");
+    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/x", prompt: "hello" })).toBe(
+      "",
+    );
     await new Promise((resolve) => deaf.close(resolve));
   });
 });
 
 test("the commands work on the store itself", async () => {
-  const run = async (...args: string[]) => (await promisify(execFile)(node, [built.program[1] ?? "", ...args, "--home", home], { env: env() })).stdout;
-  await run("op", "hook_user_prompt_submit", JSON.stringify({ harness: "other", sessionKey: "s", userMessage: "the pelican plan" }));
+  const run = async (...args: string[]) =>
+    (await promisify(execFile)(node, [built.program[1] ?? "", ...args, "--home", home], { env: env() })).stdout;
+  await run(
+    "op",
+    "hook_user_prompt_submit",
+    JSON.stringify({ harness: "other", sessionKey: "s", userMessage: "the pelican plan" }),
+  );
   expect(await run("checkpoint", "s", "--summary", "planned", "--entity", "Bird")).toBe("Kept a checkpoint of s.\n");
   expect(await run("search", "pelican")).toContain("User: the pelican plan");
   expect(await run("transcript", "s")).toBe("User: the pelican plan\n");

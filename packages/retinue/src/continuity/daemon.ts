@@ -43,7 +43,10 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
     writeFileSync(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }), { mode: 0o600 });
     log(`serving on 127.0.0.1:${address.port}`);
     const stopped = new AbortController();
-    const caughtUp = Promise.all([catchUp(continuity, { signal: stopped.signal, log }), keepTidy(continuity, { signal: stopped.signal, log })]);
+    const caughtUp = Promise.all([
+      catchUp(continuity, { signal: stopped.signal, log }),
+      keepTidy(continuity, { signal: stopped.signal, log }),
+    ]);
     return { port: address.port, close: () => close({ home, server, continuity, lock, stopped, caughtUp }) };
   } catch (error) {
     lock?.close();
@@ -84,7 +87,10 @@ function takeLock(home: string): Database {
   }
 }
 
-function listen(continuity: OpenContinuity, { home, port, log }: { home: string; port: number; log: (line: string) => void }) {
+function listen(
+  continuity: OpenContinuity,
+  { home, port, log }: { home: string; port: number; log: (line: string) => void },
+) {
   const onError = (error: unknown) => {
     if (!(error instanceof AppError) || error.code === "store_unavailable") log(`failed: ${messageOf(error)}`);
   };
@@ -98,7 +104,10 @@ function listen(continuity: OpenContinuity, { home, port, log }: { home: string;
 const QUIET_MS = 5_000;
 
 /** When nothing was written for a while, joins the pieces of the index, step by step. */
-async function keepTidy({ db }: OpenContinuity, { signal, log }: { signal: AbortSignal; log: (line: string) => void }): Promise<void> {
+async function keepTidy(
+  { db }: OpenContinuity,
+  { signal, log }: { signal: AbortSignal; log: (line: string) => void },
+): Promise<void> {
   const version = () => Number(db.prepare("SELECT total_changes() AS n").get().n);
   for (let seen = -1; !signal.aborted; ) {
     await setTimeout(QUIET_MS, undefined, { signal, ref: false }).catch(() => undefined); // Told to end: the loop does.
@@ -118,9 +127,14 @@ async function keepTidy({ db }: OpenContinuity, { signal, log }: { signal: Abort
 const RECENT = 7 * 24 * 3_600_000;
 
 /** Reads what running sessions of other harnesses wrote while no daemon ran; requests go first. */
-async function catchUp({ db, world }: OpenContinuity, { signal, log }: { signal: AbortSignal; log: (line: string) => void }): Promise<void> {
+async function catchUp(
+  { db, world }: OpenContinuity,
+  { signal, log }: { signal: AbortSignal; log: (line: string) => void },
+): Promise<void> {
   const since = world.now() - RECENT;
-  const found = db.prepare("SELECT * FROM transcript_sessions WHERE reading IS NOT NULL AND ended_at IS NULL AND updated_at > ?").all(since);
+  const found = db
+    .prepare("SELECT * FROM transcript_sessions WHERE reading IS NOT NULL AND ended_at IS NULL AND updated_at > ?")
+    .all(since);
   for (const row of found) {
     await setImmediate();
     if (signal.aborted) return;

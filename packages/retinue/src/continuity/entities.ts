@@ -19,7 +19,8 @@ export interface Entity {
 
 /** Adding what is there already changes nothing. */
 export function addEntity(db: Database, { agentId, name, at }: { agentId: string; name: string; at: number }): number {
-  const add = "INSERT INTO entities (agent_id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = name RETURNING id";
+  const add =
+    "INSERT INTO entities (agent_id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET name = name RETURNING id";
   return Number(sql(db, add).get(agentId, name, at).id);
 }
 
@@ -42,13 +43,17 @@ export function addAttribute(db: Database, { agentId, entity, kind, content, at 
 
 export function removeEntity(db: Database, agentId: string, name: string): boolean {
   return inTransaction(db, () => {
-    sql(db, "DELETE FROM entity_attributes WHERE entity_id = (SELECT id FROM entities WHERE agent_id = ? AND name = ?)").run(agentId, name);
+    sql(
+      db,
+      "DELETE FROM entity_attributes WHERE entity_id = (SELECT id FROM entities WHERE agent_id = ? AND name = ?)",
+    ).run(agentId, name);
     return sql(db, "DELETE FROM entities WHERE agent_id = ? AND name = ?").run(agentId, name).changes > 0;
   });
 }
 
 export function removeAttribute(db: Database, agentId: string, id: number): boolean {
-  const remove = "DELETE FROM entity_attributes WHERE id = ? AND entity_id IN (SELECT id FROM entities WHERE agent_id = ?)";
+  const remove =
+    "DELETE FROM entity_attributes WHERE id = ? AND entity_id IN (SELECT id FROM entities WHERE agent_id = ?)";
   return sql(db, remove).run(id, agentId).changes > 0;
 }
 

@@ -35,7 +35,12 @@ export const entityOperations = [
     input: z.object({ agentId }),
     run({ db }, caller, { agentId: given }) {
       const entities = listEntities(db, agentOf(caller, given));
-      return { entities: entities.map((each) => ({ ...each, attributes: each.attributes.map((one) => ({ ...one, content: redact(one.content) })) })) };
+      return {
+        entities: entities.map((each) => ({
+          ...each,
+          attributes: each.attributes.map((one) => ({ ...one, content: redact(one.content) })),
+        })),
+      };
     },
   }),
   operation({
@@ -51,7 +56,12 @@ export const entityOperations = [
     method: "POST",
     path: "/api/entities/{name}/attributes",
     summary: "Adds an attribute, or a constraint that every child session is told.",
-    input: z.object({ name: word(), kind: z.enum(ATTRIBUTE_KINDS).default("attribute"), content: z.string().min(1).max(4_000), agentId }),
+    input: z.object({
+      name: word(),
+      kind: z.enum(ATTRIBUTE_KINDS).default("attribute"),
+      content: z.string().min(1).max(4_000),
+      agentId,
+    }),
     run: ({ db, world }, caller, { name, kind, content, agentId: given }) => ({
       id: addAttribute(db, { agentId: agentOf(caller, given), entity: name, kind, content, at: world.now() }),
     }),

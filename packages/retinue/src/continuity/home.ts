@@ -6,7 +6,7 @@ import { openDatabase } from "../store/sqlite-door.ts";
 import { realWorld, type World } from "../world.ts";
 import { readConfig } from "./config.ts";
 import { connectorRoots } from "./connectors/registry.ts";
-import type { Continuity } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
 import { migrateContinuity } from "./schema.ts";
 import { transcriptRoots } from "./transcript-roots.ts";
 

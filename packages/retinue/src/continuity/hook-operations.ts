@@ -1,5 +1,6 @@
 /** The hook API: what connectors, and anybody else's harness, post. */
-import { CallInput, HookInput, onSessionEnd, onSessionStart, onSubagentStart, onSubagentStop, onToolCall, onTurns } from "./hooks.ts";
+import { CallInput, HookInput } from "./hook-input.ts";
+import { onSessionEnd, onSessionStart, onSubagentStart, onSubagentStop, onToolCall, onTurns } from "./hooks.ts";
 import { operation } from "./operation.ts";
 
 const hook = { method: "POST", input: HookInput } as const;

@@ -1,8 +1,19 @@
-import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { CallInput, onSessionEnd, onSessionStart, onSubagentStart, onSubagentStop, onToolCall, onTurns } from "./hooks.ts";
+import { CallInput } from "./hook-input.ts";
+import { onSessionEnd, onSessionStart, onSubagentStart, onSubagentStop, onToolCall, onTurns } from "./hooks.ts";
 import { MAX_LINE } from "./readers/jsonl.ts";
 import { OWNER } from "./scope.ts";
 import { hook, type TestHome, testHome } from "./test-home.ts";
@@ -24,9 +35,12 @@ const file = (name = "s.jsonl") => join(folder, "projects", name);
 let uuid = 0;
 const line = (role: "user" | "assistant", text: string) =>
   `${JSON.stringify({ type: role, uuid: `u${++uuid}`, timestamp: "2026-11-15T12:00:00Z", message: { role, content: text } })}\n`;
-const texts = (key: string) => sessionsByKey(home.db, key).flatMap((session) => readTurns(home.db, session.id).map(({ text }) => text));
-const prompt = (sessionKey: string, more: Record<string, unknown> = {}) => onTurns(home, OWNER, hook({ sessionKey, ...more }));
-const startChild = (fields: { sessionKey: string } & Record<string, unknown>) => onSubagentStart(home, OWNER, hook(fields));
+const texts = (key: string) =>
+  sessionsByKey(home.db, key).flatMap((session) => readTurns(home.db, session.id).map(({ text }) => text));
+const prompt = (sessionKey: string, more: Record<string, unknown> = {}) =>
+  onTurns(home, OWNER, hook({ sessionKey, ...more }));
+const startChild = (fields: { sessionKey: string } & Record<string, unknown>) =>
+  onSubagentStart(home, OWNER, hook(fields));
 const lineage = (key: string) => sessionsByKey(home.db, key)[0]?.lineage;
 
 describe("live transcripts", () => {
@@ -98,25 +112,34 @@ describe("live transcripts", () => {
     send("User: one\nAssistant: two and a half\nUser: three");
     send("User: one\nAssistant: two and a half\nUser: three");
     expect(texts("s")).toEqual(["one", "two", "and a half", "three"]);
-    send([{ role: "user", content: "three" }, { role: "assistant", content: [{ type: "text", text: "four" }] }]);
+    send([
+      { role: "user", content: "three" },
+      { role: "assistant", content: [{ type: "text", text: "four" }] },
+    ]);
     expect(texts("s")).toEqual(["one", "two", "and a half", "three", "four"]);
   });
 
   test("turns with ids are stored once", () => {
-    const turns = [{ id: "m1", role: "user", text: "one", at: 5 }, { id: "m2", role: "assistant", text: "two", at: 6 }];
+    const turns = [
+      { id: "m1", role: "user", text: "one", at: 5 },
+      { id: "m2", role: "assistant", text: "two", at: 6 },
+    ];
     prompt("s", { harness: "openclaw", turns: [turns[0]] });
     prompt("s", { harness: "openclaw", turns });
     prompt("s", { harness: "openclaw", turns });
     expect(texts("s")).toEqual(["one", "two"]);
   });
 
-  test.each(["/etc/passwd", "../../etc/passwd", "projects-evil/x.jsonl"])("a hook that names %s reads nothing", (path) => {
-    mkdirSync(join(folder, "projects-evil"));
-    writeFileSync(join(folder, "projects-evil/x.jsonl"), line("user", "stolen"));
-    const transcriptPath = path.startsWith("/") ? path : join(folder, path);
-    expect(() => prompt("s", { transcriptPath })).toThrow(expect.objectContaining({ code: "authentication_failed" }));
-    expect(texts("s")).toEqual([]);
-  });
+  test.each(["/etc/passwd", "../../etc/passwd", "projects-evil/x.jsonl"])(
+    "a hook that names %s reads nothing",
+    (path) => {
+      mkdirSync(join(folder, "projects-evil"));
+      writeFileSync(join(folder, "projects-evil/x.jsonl"), line("user", "stolen"));
+      const transcriptPath = path.startsWith("/") ? path : join(folder, path);
+      expect(() => prompt("s", { transcriptPath })).toThrow(expect.objectContaining({ code: "authentication_failed" }));
+      expect(texts("s")).toEqual([]);
+    },
+  );
 
   test("a link inside the harness's folder does not lead out of it", () => {
     writeFileSync(join(folder, "outside.jsonl"), line("user", "stolen"));
@@ -144,12 +167,18 @@ describe("lineage and the inherit block", () => {
 
   test("siblings have the same parent", () => {
     prompt("p", { userMessage: "the plan" });
-    expect(["a", "b", "c"].map((harnessAgentId) => startChild({ sessionKey: "p", harnessAgentId }).parentSessionKey)).toEqual(["p", "p", "p"]);
+    expect(
+      ["a", "b", "c"].map((harnessAgentId) => startChild({ sessionKey: "p", harnessAgentId }).parentSessionKey),
+    ).toEqual(["p", "p", "p"]);
   });
 
   test("a grandchild belongs to the agent whose call is open; when two agents have one, to nobody", () => {
     const call = (harnessAgentId: string | undefined, callId: string) =>
-      onToolCall(home, OWNER, CallInput.parse({ ...hook({ sessionKey: "p", harnessAgentId }), callId, tool: "Agent", phase: "before" }));
+      onToolCall(
+        home,
+        OWNER,
+        CallInput.parse({ ...hook({ sessionKey: "p", harnessAgentId }), callId, tool: "Agent", phase: "before" }),
+      );
     prompt("p", { userMessage: "the plan" });
     call(undefined, "c1");
     startChild({ sessionKey: "p", harnessAgentId: "a" });
@@ -170,7 +199,10 @@ describe("lineage and the inherit block", () => {
     onSubagentStop(home, OWNER, hook({ sessionKey: "x1", parentSessionKey: "p1" }));
     prompt("p2", { userMessage: "plan two" });
     const answer = onSessionStart(home, OWNER, hook({ sessionKey: "x2", harnessAgentId: "a" }));
-    expect(answer).toEqual({ sessionKey: "x2", reason: "several sessions run in this project; the harness names none" });
+    expect(answer).toEqual({
+      sessionKey: "x2",
+      reason: "several sessions run in this project; the harness names none",
+    });
     expect(lineage("x2")).toBe(answer.reason);
   });
 
@@ -188,14 +220,17 @@ describe("lineage and the inherit block", () => {
     prompt("p", { userMessage: "the plan" });
     onSessionEnd(home, OWNER, hook({ sessionKey: "p", reason: "other" }));
     expect(startChild({ sessionKey: "c", parentSessionKey: "p" }).inject).toContain("the plan");
-    expect(onSessionStart(home, OWNER, hook({ sessionKey: "x", harnessAgentId: "a", project: "/elsewhere" })).reason).toBe(
-      "no running session in this project",
-    );
+    expect(
+      onSessionStart(home, OWNER, hook({ sessionKey: "x", harnessAgentId: "a", project: "/elsewhere" })).reason,
+    ).toBe("no running session in this project");
   });
 
   test("a stop without a start keeps nothing", () => {
     prompt("p", { userMessage: "the plan" });
-    expect(onSubagentStop(home, OWNER, hook({ sessionKey: "p", harnessAgentId: "ghost", lastAssistantMessage: "boo" })).reason).toBeDefined();
+    expect(
+      onSubagentStop(home, OWNER, hook({ sessionKey: "p", harnessAgentId: "ghost", lastAssistantMessage: "boo" }))
+        .reason,
+    ).toBeDefined();
     expect(sessionsByKey(home.db, "p:ghost")).toEqual([]);
   });
 
@@ -213,7 +248,9 @@ describe("lineage and the inherit block", () => {
     expect(() => onTurns(home, blue, hook({ sessionKey: "p", agentId: "red" }))).toThrow(/may not act as/);
     const answer = onSubagentStart(home, blue, hook({ sessionKey: "c", parentSessionKey: "p" }));
     expect(answer).toEqual({ sessionKey: "c", reason: "the parent session p is not known" });
-    expect(() => onTurns(home, { project: "/work/shop" }, hook({ sessionKey: "z", project: "/work/shopping" }))).toThrow(/may not speak for/);
+    expect(() =>
+      onTurns(home, { project: "/work/shop" }, hook({ sessionKey: "z", project: "/work/shopping" })),
+    ).toThrow(/may not speak for/);
     expect(() => onTurns(home, blue, hook({ sessionKey: "z", transcriptPath: file() }))).toThrow(/may not name files/);
   });
 

@@ -35,7 +35,8 @@ async function ask(method: string, path: string, body?: unknown, { token = OWNER
   return { status: response.status, text, json: text.startsWith("{") ? JSON.parse(text) : undefined };
 }
 
-const hook = (name: string, fields: object, options?: Ask) => ask("POST", `/api/hooks/${name}`, { harness: "other", project: "/work/shop", ...fields }, options);
+const hook = (name: string, fields: object, options?: Ask) =>
+  ask("POST", `/api/hooks/${name}`, { harness: "other", project: "/work/shop", ...fields }, options);
 const scoped = async (fields: object): Promise<string> => (await ask("POST", "/api/tokens", fields)).json.token;
 
 describe("the HTTP API", () => {
@@ -47,11 +48,17 @@ describe("the HTTP API", () => {
     const found = await ask("POST", "/api/sessions/search", { query: "pelican", currentSessionKey: "c" });
     expect(found.json.hits).toMatchObject([{ sessionKey: "p", snippet: "User: the plan is called pelican" }]);
     await hook("session-end", { sessionKey: "p", reason: "other" });
-    expect((await ask("GET", "/api/sessions")).json.sessions).toMatchObject([{ sessionKey: "c" }, { sessionKey: "p", endReason: "other" }]);
+    expect((await ask("GET", "/api/sessions")).json.sessions).toMatchObject([
+      { sessionKey: "c" },
+      { sessionKey: "p", endReason: "other" },
+    ]);
   });
 
   test("gives a transcript page by page, as JSON and as text, without secrets", async () => {
-    await hook("user-prompt-submit", { sessionKey: "p/1", transcript: "User: one\nAssistant: two\nUser: password=correcthorse1" });
+    await hook("user-prompt-submit", {
+      sessionKey: "p/1",
+      transcript: "User: one\nAssistant: two\nUser: password=correcthorse1",
+    });
     const path = "/api/sessions/p%2F1/transcript";
     const first = await ask("GET", `${path}?limit=2`);
     expect(first.json).toMatchObject({ sessionKey: "p/1", turns: [{ text: "one" }, { text: "two" }], next: 2 });
@@ -62,7 +69,10 @@ describe("the HTTP API", () => {
     await hook("user-prompt-submit", { sessionKey: "p", userMessage: "plan" });
     await hook("subagent-start", { sessionKey: "p", harnessAgentId: "a" });
     const tree = await ask("GET", "/api/sessions/p%3Aa/lineage");
-    expect(tree.json).toMatchObject({ sessionKey: "p", children: [{ sessionKey: "p:a", lineage: "named by the harness" }] });
+    expect(tree.json).toMatchObject({
+      sessionKey: "p",
+      children: [{ sessionKey: "p:a", lineage: "named by the harness" }],
+    });
   });
 
   test("keeps checkpoints, entities and constraints, and tells a child of them", async () => {
@@ -102,7 +112,8 @@ describe("the HTTP API", () => {
 describe("the doors of the HTTP API", () => {
   test("health needs no token, everything else does", async () => {
     expect((await ask("GET", "/health", undefined, { token: "" })).json.status).toBe("ok");
-    for (const token of ["", "wrong", "rtn_owne"]) expect((await ask("GET", "/api/sessions", undefined, { token })).status).toBe(401);
+    for (const token of ["", "wrong", "rtn_owne"])
+      expect((await ask("GET", "/api/sessions", undefined, { token })).status).toBe(401);
   });
 
   test.each([
@@ -111,9 +122,9 @@ describe("the doors of the HTTP API", () => {
     ["origin", "http://evil.example"],
     ["origin", "null"],
   ])("a request with %s: %s is refused", async (name, value) => {
-      const headers = { [name]: value };
-      expect((await ask("GET", "/api/sessions", undefined, { headers })).status).toBe(403);
-      expect((await ask("GET", "/health", undefined, { headers })).status).toBe(403);
+    const headers = { [name]: value };
+    expect((await ask("GET", "/api/sessions", undefined, { headers })).status).toBe(403);
+    expect((await ask("GET", "/health", undefined, { headers })).status).toBe(403);
   });
 
   test("bad input is answered with what is wrong, never with a failure of ours", async () => {
@@ -123,7 +134,10 @@ describe("the doors of the HTTP API", () => {
     expect((await hook("session-start", { sessionKey: "s", harness: "../x" })).status).toBe(400);
     expect((await ask("GET", "/api/sessions/nobody/transcript")).status).toBe(404);
     expect((await ask("GET", "/api/nothing")).status).toBe(404);
-    expect((await hook("user-prompt-submit", { sessionKey: "s", harness: "claude-code", transcriptPath: "/etc/passwd" })).status).toBe(403);
+    expect(
+      (await hook("user-prompt-submit", { sessionKey: "s", harness: "claude-code", transcriptPath: "/etc/passwd" }))
+        .status,
+    ).toBe(403);
     expect((await ask("POST", "/api/sessions/search", { query: 'AND OR " * (' })).json.hits).toEqual([]);
   });
 
@@ -141,13 +155,20 @@ describe("the doors of the HTTP API", () => {
 
 describe("scoped tokens", () => {
   test("a token of one team sees nothing of another, on any route", async () => {
-    const [red, blue] = [await scoped({ name: "red", agentId: "red" }), await scoped({ name: "blue", agentId: "blue" })];
+    const [red, blue] = [
+      await scoped({ name: "red", agentId: "red" }),
+      await scoped({ name: "blue", agentId: "blue" }),
+    ];
     await hook("user-prompt-submit", { sessionKey: "r", userMessage: "red zebra" }, { token: red });
     const asBlue = { token: blue };
     expect((await ask("POST", "/api/sessions/search", { query: "zebra" }, asBlue)).json.hits).toEqual([]);
-    expect((await ask("POST", "/api/sessions/search", { query: "zebra", sessionKey: "r" }, asBlue)).json.hits).toEqual([]);
+    expect((await ask("POST", "/api/sessions/search", { query: "zebra", sessionKey: "r" }, asBlue)).json.hits).toEqual(
+      [],
+    );
     expect((await ask("POST", "/api/sessions/search", { query: "zebra", agentId: "red" }, asBlue)).status).toBe(403);
-    expect((await ask("POST", "/api/sessions/search", { query: "zebra", currentSessionKey: "r" }, asBlue)).json.hits).toEqual([]);
+    expect(
+      (await ask("POST", "/api/sessions/search", { query: "zebra", currentSessionKey: "r" }, asBlue)).json.hits,
+    ).toEqual([]);
     expect((await ask("GET", "/api/sessions", undefined, asBlue)).json.sessions).toEqual([]);
     expect((await ask("GET", "/api/sessions?agentId=red", undefined, asBlue)).status).toBe(403);
     for (const path of ["transcript", "lineage", "inherit", "checkpoints"]) {
@@ -155,8 +176,12 @@ describe("scoped tokens", () => {
     }
     expect((await ask("DELETE", "/api/sessions/r", undefined, asBlue)).status).toBe(404);
     expect((await ask("POST", "/api/sessions/r/checkpoints", { summary: "x" }, asBlue)).status).toBe(404);
-    expect((await hook("user-prompt-submit", { sessionKey: "r", userMessage: "mine now", agentId: "red" }, asBlue)).status).toBe(403);
-    expect((await hook("subagent-start", { sessionKey: "c", parentSessionKey: "r" }, asBlue)).json.inject).toBeUndefined();
+    expect(
+      (await hook("user-prompt-submit", { sessionKey: "r", userMessage: "mine now", agentId: "red" }, asBlue)).status,
+    ).toBe(403);
+    expect(
+      (await hook("subagent-start", { sessionKey: "c", parentSessionKey: "r" }, asBlue)).json.inject,
+    ).toBeUndefined();
     expect((await ask("POST", "/api/sessions/search", { query: "zebra" }, { token: red })).json.hits).toHaveLength(1);
   });
 
@@ -166,7 +191,9 @@ describe("scoped tokens", () => {
     const token = await scoped({ name: "shop", project: "/work/shop" });
     const { hits } = (await ask("POST", "/api/sessions/search", { query: "zebra" }, { token })).json;
     expect(hits.map((hit: { sessionKey: string }) => hit.sessionKey)).toEqual(["in"]);
-    expect((await hook("user-prompt-submit", { sessionKey: "x", project: "/work/shopping" }, { token })).status).toBe(403);
+    expect((await hook("user-prompt-submit", { sessionKey: "x", project: "/work/shopping" }, { token })).status).toBe(
+      403,
+    );
     expect((await ask("GET", "/api/entities", undefined, { token })).status).toBe(403);
   });
 

@@ -8,7 +8,7 @@ import { AppError, type ErrorCode, messageOf } from "@retinue/protocol";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { Continuity } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { type Caller, OWNER } from "./scope.ts";
@@ -35,14 +35,20 @@ export interface HttpOptions {
 
 export function continuityApp({ continuity, token, onError }: HttpOptions): Hono {
   const app = new Hono();
-  app.use(bodyLimit({ maxSize: MAX_BODY, onError: (c) => failed(c, new AppError("invalid_params", "The body is too large")) }));
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY,
+      onError: (c) => failed(c, new AppError("invalid_params", "The body is too large")),
+    }),
+  );
   app.use(async (c, next) => {
     assertLocal(c.req.header("host"), c.req.header("origin"));
     await next();
   });
   for (const operation of operations) {
     app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
-      const caller = operation.access === "public" ? OWNER : authenticate(continuity, token, c.req.header("authorization"));
+      const caller =
+        operation.access === "public" ? OWNER : authenticate(continuity, token, c.req.header("authorization"));
       const result = operation.call(continuity, caller, await inputOf(c, operation));
       return typeof result === "string" ? c.text(result) : c.json(result ?? {});
     });
@@ -57,15 +63,18 @@ export function continuityApp({ continuity, token, onError }: HttpOptions): Hono
 
 function failed(c: Context, error: unknown): Response {
   const code = error instanceof AppError ? error.code : "internal";
-  const message = error instanceof AppError ? messageOf(error) : "Something went wrong in the daemon; its log tells what.";
+  const message =
+    error instanceof AppError ? messageOf(error) : "Something went wrong in the daemon; its log tells what.";
   return c.json({ error: { code, message } }, STATUS[code] ?? 500);
 }
 
 const LOCAL_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
 function assertLocal(host: string | undefined, origin: string | undefined): void {
-  if (host === undefined || !LOCAL_HOST.test(host)) throw new AppError("authentication_failed", "This daemon serves its own machine only");
-  if (origin !== undefined && origin !== `http://${host}`) throw new AppError("authentication_failed", "Pages of other origins are not served");
+  if (host === undefined || !LOCAL_HOST.test(host))
+    throw new AppError("authentication_failed", "This daemon serves its own machine only");
+  if (origin !== undefined && origin !== `http://${host}`)
+    throw new AppError("authentication_failed", "Pages of other origins are not served");
 }
 
 function authenticate({ db }: Continuity, owner: string, header: string | undefined): Caller {
@@ -82,7 +91,9 @@ async function inputOf(c: Context, { method }: Operation): Promise<unknown> {
   const body = await c.req.text();
   try {
     const parsed: unknown = body.trim() === "" ? {} : JSON.parse(body);
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed, ...c.req.param() } : parsed;
+    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
+      ? { ...parsed, ...c.req.param() }
+      : parsed;
   } catch (error) {
     throw new AppError("parse_error", `The body is not JSON: ${messageOf(error)}`, { cause: error });
   }

@@ -16,7 +16,14 @@ afterEach(() => home.db.close());
 const say = (...turns: NewTurn[]) => appendTurns(home.db, parent, turns, { now: 1 });
 const block = (tailChars = 3_000, maxChars = 9_500) => inheritBlock(home.db, parent, { tailChars, maxChars });
 const checkpoint = (summary: string, entities: string[] = []) =>
-  addCheckpoint(home.db, { sessionId: parent.id, summary, entities, uptoSeq: lastSeq(home.db, parent.id), origin: "cli", at: 1 });
+  addCheckpoint(home.db, {
+    sessionId: parent.id,
+    summary,
+    entities,
+    uptoSeq: lastSeq(home.db, parent.id),
+    origin: "cli",
+    at: 1,
+  });
 
 describe("the inherit block", () => {
   test("is not there when the parent has neither a checkpoint nor a turn", () => {
@@ -26,8 +33,20 @@ describe("the inherit block", () => {
   test("has the headings of the spec in their order", () => {
     say({ role: "user", text: "old talk" });
     checkpoint("We chose PostgreSQL for the ledger.", ["Ledger"]);
-    addAttribute(home.db, { agentId: "default", entity: "Ledger", kind: "constraint", content: "never delete a row", at: 1 });
-    addAttribute(home.db, { agentId: "default", entity: "Ledger", kind: "attribute", content: "has two tables", at: 1 });
+    addAttribute(home.db, {
+      agentId: "default",
+      entity: "Ledger",
+      kind: "constraint",
+      content: "never delete a row",
+      at: 1,
+    });
+    addAttribute(home.db, {
+      agentId: "default",
+      entity: "Ledger",
+      kind: "attribute",
+      content: "has two tables",
+      at: 1,
+    });
     say({ role: "user", text: "now write the migration" }, { role: "assistant", text: "on it" });
     expect(block()).toBe(
       [
@@ -77,7 +96,13 @@ describe("the inherit block", () => {
   });
 
   test("speaks of an entity that the recent turns name, with its constraints, also without a checkpoint", () => {
-    addAttribute(home.db, { agentId: "default", entity: "Billing", kind: "constraint", content: "amounts are cents", at: 1 });
+    addAttribute(home.db, {
+      agentId: "default",
+      entity: "Billing",
+      kind: "constraint",
+      content: "amounts are cents",
+      at: 1,
+    });
     addAttribute(home.db, { agentId: "other", entity: "Fix", kind: "constraint", content: "of another agent", at: 1 });
     say({ role: "user", text: "fix the billing page" });
     expect(block()).toContain("Focal entities: Billing\nActive constraints:\n  - amounts are cents");
@@ -85,7 +110,14 @@ describe("the inherit block", () => {
   });
 
   test.each([2_000, 9_500])("never exceeds one budget of %d characters, and keeps constraints", (maxChars) => {
-    for (let n = 0; n < 50; n++) addAttribute(home.db, { agentId: "default", entity: "Ledger", kind: "constraint", content: `rule ${n} ${"r".repeat(200)}`, at: 1 });
+    for (let n = 0; n < 50; n++)
+      addAttribute(home.db, {
+        agentId: "default",
+        entity: "Ledger",
+        kind: "constraint",
+        content: `rule ${n} ${"r".repeat(200)}`,
+        at: 1,
+      });
     checkpoint(`start ${"lines\n".repeat(5_000)}`, ["Ledger"]);
     for (let n = 0; n < 300; n++) say({ role: "user", text: `a\nb\nc ${n} ${"y".repeat(50)}` });
     const text = block(60_000, maxChars) ?? "";
@@ -96,7 +128,13 @@ describe("the inherit block", () => {
   });
 
   test("shows no secret of the checkpoint, the tail or a constraint", () => {
-    addAttribute(home.db, { agentId: "default", entity: "Ledger", kind: "constraint", content: "use password=correcthorse1 there", at: 1 });
+    addAttribute(home.db, {
+      agentId: "default",
+      entity: "Ledger",
+      kind: "constraint",
+      content: "use password=correcthorse1 there",
+      at: 1,
+    });
     checkpoint("the token: ghp_abcdefghijklmnopqrstuvwxyz0123456789", ["Ledger"]);
     say({ role: "user", text: "postgres://app:s3cretpw@db/ledger" });
     expect(block()).not.toMatch(/correcthorse1|ghp_abc|s3cretpw/);

@@ -22,7 +22,11 @@ export function maxCharsFor(harness: string): number {
   return harness === "claude-code" || harness === "codex" ? 9_500 : 12_000;
 }
 
-export function inheritBlock(db: Database, parent: TranscriptSession, { tailChars, maxChars }: InheritOptions): string | undefined {
+export function inheritBlock(
+  db: Database,
+  parent: TranscriptSession,
+  { tailChars, maxChars }: InheritOptions,
+): string | undefined {
   const checkpoint = latestCheckpoint(db, parent.id);
   const turns = turnsSince(db, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
   if (!checkpoint && turns.length === 0) return undefined;
@@ -37,8 +41,16 @@ export function inheritBlock(db: Database, parent: TranscriptSession, { tailChar
 }
 
 /** Enough turns from the end to fill the tail, in order. The call that starts the child is left out: it is the child's own prompt. */
-function turnsSince(db: Database, sessionId: number, { checkpoint, chars }: { checkpoint?: Checkpoint; chars: number }): Turn[] {
-  const newest = readTurns(db, sessionId, { after: checkpoint?.uptoSeq ?? 0, limit: Math.max(8, Math.ceil(chars / 20)), backward: true });
+function turnsSince(
+  db: Database,
+  sessionId: number,
+  { checkpoint, chars }: { checkpoint?: Checkpoint; chars: number },
+): Turn[] {
+  const newest = readTurns(db, sessionId, {
+    after: checkpoint?.uptoSeq ?? 0,
+    limit: Math.max(8, Math.ceil(chars / 20)),
+    backward: true,
+  });
   const spawned = newest.findIndex((turn) => !isSpawnCall(turn));
   return spawned < 0 ? [] : newest.slice(spawned).reverse();
 }
@@ -72,11 +84,19 @@ function turnLine(turn: Turn): string {
 }
 
 /** Those that the checkpoint names, and those that the recent turns speak of. */
-function focalEntities(db: Database, agentId: string, { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] }): Entity[] {
+function focalEntities(
+  db: Database,
+  agentId: string,
+  { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] },
+): Entity[] {
   const named = checkpoint?.entities ?? [];
   const known = listEntities(db, agentId);
-  const said = turns.map(({ text }) => text).join("\n").toLowerCase();
-  const isFocal = ({ name }: Entity) => named.some((each) => each.toLowerCase() === name.toLowerCase()) || said.includes(name.toLowerCase());
+  const said = turns
+    .map(({ text }) => text)
+    .join("\n")
+    .toLowerCase();
+  const isFocal = ({ name }: Entity) =>
+    named.some((each) => each.toLowerCase() === name.toLowerCase()) || said.includes(name.toLowerCase());
   const unknown = named.filter((name) => !known.some((entity) => entity.name.toLowerCase() === name.toLowerCase()));
   return [...known.filter(isFocal), ...unknown.map((name) => ({ name, agentId, attributes: [] }))];
 }
@@ -100,7 +120,8 @@ function footer(focal: readonly Entity[], room: number): string {
 
 const section = (heading: string, text: string) => (text === "" ? "" : `\n${heading}\n${text}`);
 const indented = (text: string) => (text === "" ? "" : text.replace(/^/gm, "  "));
-const cut = (text: string, room: number) => (text.length > room ? `${text.slice(0, Math.max(0, Math.floor(room) - 20))} …` : text);
+const cut = (text: string, room: number) =>
+  text.length > room ? `${text.slice(0, Math.max(0, Math.floor(room) - 20))} …` : text;
 
 function oneLine(text: string, max: number): string {
   const line = text.replace(/\s+/g, " ").trim();

@@ -11,7 +11,11 @@ import { appendTurns, type NewTurn, ROLES, readTurns, type TranscriptSession } f
 
 export type InlineTranscript = string | readonly unknown[];
 
-export function recordInline(db: Database, session: TranscriptSession, { transcript, now }: { transcript: InlineTranscript; now: number }): number {
+export function recordInline(
+  db: Database,
+  session: TranscriptSession,
+  { transcript, now }: { transcript: InlineTranscript; now: number },
+): number {
   return inTransaction(db, () => {
     const reading = readingOf(db, session.id);
     const turns = parseInline(transcript, session.harness);
@@ -29,13 +33,20 @@ export function recordInline(db: Database, session: TranscriptSession, { transcr
 const RECENT = 512;
 
 /** Turns with ids, only the new ones; one that is stored already is not stored again. */
-export function recordNew(db: Database, session: TranscriptSession, { turns, now }: { turns: readonly unknown[]; now: number }): number {
+export function recordNew(
+  db: Database,
+  session: TranscriptSession,
+  { turns, now }: { turns: readonly unknown[]; now: number },
+): number {
   return inTransaction(db, () => {
     const told = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
-    const parsed = told.filter(({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n);
+    const parsed = told.filter(
+      ({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n,
+    );
     const recent = readTurns(db, session.id, { backward: true, limit: RECENT });
     const newestAt = recent[0]?.at ?? 0;
-    const without = (known: ReadonlySet<unknown>) => parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));
+    const without = (known: ReadonlySet<unknown>) =>
+      parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));
     const fresh = without(new Set(recent.map(({ sourceId }) => sourceId)));
     // Old turns that are not among the recent ones: a harness that catches up after a restart.
     const isCatchingUp = recent.length === RECENT && fresh.some(({ at }) => at !== undefined && at < newestAt);
@@ -90,7 +101,11 @@ function spokenTurns(transcript: string): NewTurn[] {
   return turns;
 }
 
-function unseen(db: Database, session: TranscriptSession, { turns, seen }: { turns: readonly NewTurn[]; seen?: { count: number; last: string } }): readonly NewTurn[] {
+function unseen(
+  db: Database,
+  session: TranscriptSession,
+  { turns, seen }: { turns: readonly NewTurn[]; seen?: { count: number; last: string } },
+): readonly NewTurn[] {
   if (!seen) return turns;
   const at = turns[seen.count - 1];
   if (at && markOf(at) === seen.last) return turns.slice(seen.count);

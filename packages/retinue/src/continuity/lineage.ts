@@ -10,7 +10,10 @@ import { childrenOf, sessionById, type TranscriptSession, toSession } from "./tr
 
 export type Parentage = { parent: TranscriptSession; how: string } | { parent?: undefined; reason: string };
 
-export function linkParent(db: Database, { childId, parentId, how }: { childId: number; parentId: number; how: string }): void {
+export function linkParent(
+  db: Database,
+  { childId, parentId, how }: { childId: number; parentId: number; how: string },
+): void {
   if (childId === parentId || isAncestor(db, childId, parentId)) return;
   sql(db, "UPDATE transcript_sessions SET parent_id = ?, lineage = ? WHERE id = ?").run(parentId, how, childId);
 }
@@ -43,7 +46,11 @@ export interface LineageNode {
 }
 
 /** The whole tree that a session belongs to. */
-export function lineageTree(db: Database, session: TranscriptSession, isVisible: (each: TranscriptSession) => boolean = () => true): LineageNode {
+export function lineageTree(
+  db: Database,
+  session: TranscriptSession,
+  isVisible: (each: TranscriptSession) => boolean = () => true,
+): LineageNode {
   const root = rootOf(db, session);
   return node(db, isVisible(root) ? root : session, { depth: 0, isVisible });
 }
@@ -73,7 +80,14 @@ interface Walk {
 function node(db: Database, session: TranscriptSession, { depth, isVisible }: Walk): LineageNode {
   const below = depth < MAX_DEPTH ? childrenOf(db, session.id).filter(isVisible) : [];
   const { sessionKey, harness, title, lineage, endedAt } = session;
-  return { sessionKey, harness, title, lineage, endedAt, children: below.map((child) => node(db, child, { depth: depth + 1, isVisible })) };
+  return {
+    sessionKey,
+    harness,
+    title,
+    lineage,
+    endedAt,
+    children: below.map((child) => node(db, child, { depth: depth + 1, isVisible })),
+  };
 }
 
 /** Whether `id` is above `of`. A link that closed a circle would never end. */

@@ -3,16 +3,21 @@
  *
  * Who calls is told by the harness, not by the model: Codex says it in the request, Claude Code by the id of the call, which its hook has told us before.
  */
-import { AppError, messageOf } from "@retinue/protocol";
+
 import { McpServer } from "@modelcontextprotocol/server";
-import { serveStdio, type StdioServerHandle } from "@modelcontextprotocol/server/stdio";
+import { type StdioServerHandle, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { AppError, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { callingSession } from "./calls.ts";
-import type { Continuity } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { fields, text } from "./readers/reader.ts";
 import { OWNER } from "./scope.ts";
+import searchWords from "./session-search.md";
+
+/** What models read, where the summary is not enough. */
+const WORDS: Readonly<Record<string, string>> = { session_search: searchWords.trim() };
 
 export interface McpOptions {
   continuity: Continuity;
@@ -28,10 +33,12 @@ export function continuityMcp({ continuity, env, version = "1" }: McpOptions): M
   const server = new McpServer({ name: "retinue", version });
   for (const operation of operations) {
     if (!operation.tool) continue;
-    const { description, input } = operation.tool;
+    const description = WORDS[operation.name] ?? operation.summary;
     const annotations = { readOnlyHint: true, openWorldHint: false };
     // A plugin may add the session to the arguments; nothing else that is not in the schema gets through.
-    const inputSchema = input.extend({ currentSessionKey: z.string().optional().describe("Set by the harness; leave it out.") });
+    const inputSchema = operation.tool.extend({
+      currentSessionKey: z.string().optional().describe("Set by the harness; leave it out."),
+    });
     server.registerTool(operation.name, { description, inputSchema, annotations }, (args, { mcpReq }) =>
       answer(continuity, operation, { ...args, ...callerSession(continuity, fields(mcpReq._meta), env) }),
     );
@@ -42,7 +49,9 @@ export function continuityMcp({ continuity, env, version = "1" }: McpOptions): M
 function answer(continuity: Continuity, operation: Operation, input: object) {
   try {
     const result = operation.call(continuity, OWNER, input);
-    return { content: [{ type: "text" as const, text: typeof result === "string" ? result : JSON.stringify(result, null, 1) }] };
+    return {
+      content: [{ type: "text" as const, text: typeof result === "string" ? result : JSON.stringify(result, null, 1) }],
+    };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { content: [{ type: "text" as const, text: messageOf(error) }], isError: true };
@@ -50,10 +59,15 @@ function answer(continuity: Continuity, operation: Operation, input: object) {
 }
 
 /** The session that asks, and for a child that is not known yet its parent's. */
-export function callerSession({ db }: Continuity, meta: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): { currentSessionKey?: string; parentSessionKey?: string } {
+export function callerSession(
+  { db }: Continuity,
+  meta: Readonly<Record<string, unknown>>,
+  env: NodeJS.ProcessEnv,
+): { currentSessionKey?: string; parentSessionKey?: string } {
   const thread = text(meta.threadId);
   const root = text(meta.sessionId);
-  if (thread && root) return codexSession({ thread, root, parent: text(fields(meta["x-codex-turn-metadata"]).parent_thread_id) });
+  if (thread && root)
+    return codexSession({ thread, root, parent: text(fields(meta["x-codex-turn-metadata"]).parent_thread_id) });
   const call = text(meta["claudecode/toolUseId"]);
   const calling = call ? callingSession(db, call)?.sessionKey : undefined;
   const current = calling ?? env.RETINUE_SESSION_KEY ?? env.CLAUDE_CODE_SESSION_ID;

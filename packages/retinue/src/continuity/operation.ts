@@ -1,7 +1,7 @@
 /** What an operation is: one name, one schema, one implementation. HTTP, MCP and the CLI are loops over the list in operations.ts. */
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
-import type { Continuity } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
 import { type Caller, isOwner } from "./scope.ts";
 
 export interface Operation {
@@ -13,8 +13,8 @@ export interface Operation {
   /** public: without a token. any: with any token, within its scope. owner: not with a scoped token. */
   readonly access: "public" | "any" | "owner";
   readonly input: z.ZodType;
-  /** Offered to models: the words they read, and the fields that they may set. */
-  readonly tool?: { description: string; input: z.ZodObject };
+  /** Offered to models, with the fields that they may set. */
+  readonly tool?: z.ZodObject;
   /** Parses, checks and runs. A string is text, anything else JSON. */
   call(continuity: Continuity, caller: Caller, input: unknown): unknown;
 }
@@ -30,7 +30,8 @@ export function operation<Input extends z.ZodType>({ run, access = "any", ...res
     ...rest,
     access,
     call(continuity, caller, value) {
-      if (access === "owner" && !isOwner(caller)) throw new AppError("authentication_failed", "A scoped token may not do this");
+      if (access === "owner" && !isOwner(caller))
+        throw new AppError("authentication_failed", "A scoped token may not do this");
       const parsed = rest.input.safeParse(value);
       if (!parsed.success) throw new AppError("invalid_params", z.prettifyError(parsed.error));
       return run(continuity, caller, parsed.data);

@@ -26,7 +26,11 @@ const adminOperations = [
     path: "/api/agents/{agentId}",
     summary: "Whether an agent also reads what is global, and whether its own sessions are.",
     access: "owner",
-    input: z.object({ agentId: word(), reads: z.enum(["isolated", "shared"]).default("isolated"), visibility: z.enum(["private", "global"]).default("private") }),
+    input: z.object({
+      agentId: word(),
+      reads: z.enum(["isolated", "shared"]).default("isolated"),
+      visibility: z.enum(["private", "global"]).default("private"),
+    }),
     run({ db }, _caller, { agentId, reads, visibility }) {
       sql(db, "INSERT OR REPLACE INTO continuity_agents VALUES (?, ?, ?)").run(agentId, reads, visibility);
       return { agentId, reads, visibility };
@@ -61,7 +65,12 @@ const adminOperations = [
   }),
 ];
 
-export const operations: readonly Operation[] = [...hookOperations, ...sessionOperations, ...entityOperations, ...adminOperations];
+export const operations: readonly Operation[] = [
+  ...hookOperations,
+  ...sessionOperations,
+  ...entityOperations,
+  ...adminOperations,
+];
 
 export function operationNamed(name: string): Operation {
   const found = operations.find((each) => each.name === name);

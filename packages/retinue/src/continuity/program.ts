@@ -10,7 +10,17 @@ import { parseArgs } from "node:util";
 import { AppError, messageOf } from "@retinue/protocol";
 import * as cli from "./cli.ts";
 
-export const CONTINUITY_COMMANDS = ["daemon", "connect", "disconnect", "search", "checkpoint", "transcript", "hook", "mcp", "op"] as const;
+export const CONTINUITY_COMMANDS = [
+  "daemon",
+  "connect",
+  "disconnect",
+  "search",
+  "checkpoint",
+  "transcript",
+  "hook",
+  "mcp",
+  "op",
+] as const;
 
 const OPTIONS = {
   home: { type: "string" },
@@ -88,9 +98,19 @@ async function run([command, ...words]: readonly string[], { context, values, si
         json: values.json,
       });
     case "checkpoint":
-      return cli.addCheckpointTo(context, { key: first, summary: values.summary ?? words.slice(1).join(" "), entities: values.entity, agentId: values.agent });
+      return cli.addCheckpointTo(context, {
+        key: first,
+        summary: values.summary ?? words.slice(1).join(" "),
+        entities: values.entity,
+        agentId: values.agent,
+      });
     case "transcript":
-      return cli.showTranscript(context, { key: first, format: values.json ? "json" : "text", after: number(values.after), limit: number(values.limit) });
+      return cli.showTranscript(context, {
+        key: first,
+        format: values.json ? "json" : "text",
+        after: number(values.after),
+        limit: number(values.limit),
+      });
     case "hook":
       return cli.runHarnessHook(context, { harness: first, input: await text(process.stdin) });
     case "mcp":
@@ -98,7 +118,10 @@ async function run([command, ...words]: readonly string[], { context, values, si
     case "op":
       return context.out.write(`${JSON.stringify(cli.call(context, first, JSON.parse(words[1] ?? "{}")), null, 2)}\n`);
     default:
-      throw new AppError("invalid_params", `There is no command ${command ?? ""}. There are: ${CONTINUITY_COMMANDS.join(", ")}`);
+      throw new AppError(
+        "invalid_params",
+        `There is no command ${command ?? ""}. There are: ${CONTINUITY_COMMANDS.join(", ")}`,
+      );
   }
 }
 

@@ -31,13 +31,22 @@ export function readingOf(db: Database, sessionId: number): Reading {
 
 /** Two tellings of the same turn have the same mark. */
 export function markOf({ role, text }: Pick<NewTurn, "role" | "text">): string {
-  return createHash("sha1").update(`${role}\n${text.replace(/\s+/g, " ").trim()}`).digest("base64url").slice(0, 16);
+  return createHash("sha1")
+    .update(`${role}\n${text.replace(/\s+/g, " ").trim()}`)
+    .digest("base64url")
+    .slice(0, 16);
 }
 
 /** Stores turns that a hook told before the transcript has them. The same words twice in a row are one turn told twice. */
-export function recordTold(db: Database, session: TranscriptSession, { turn, now, isAwaited }: { turn: NewTurn; now: number; isAwaited: boolean }): void {
+export function recordTold(
+  db: Database,
+  session: TranscriptSession,
+  { turn, now, isAwaited }: { turn: NewTurn; now: number; isAwaited: boolean },
+): void {
   inTransaction(db, () => {
-    const last = sql(db, "SELECT role, text FROM transcript_turns WHERE session_id = ? ORDER BY seq DESC LIMIT 1").get(session.id);
+    const last = sql(db, "SELECT role, text FROM transcript_turns WHERE session_id = ? ORDER BY seq DESC LIMIT 1").get(
+      session.id,
+    );
     if (last && markOf({ role: last.role, text: last.text }) === markOf(turn)) return;
     const reading = readingOf(db, session.id);
     const awaited = isAwaited ? [...reading.awaited, markOf(turn)].slice(-MAX_AWAITED) : reading.awaited;
@@ -46,7 +55,11 @@ export function recordTold(db: Database, session: TranscriptSession, { turn, now
 }
 
 /** Reads what is new in the session's transcript file. A file that is not there yet, or no more, is not an error. */
-export function readOn(db: Database, session: TranscriptSession, { path, now }: { path?: string; now: number }): number {
+export function readOn(
+  db: Database,
+  session: TranscriptSession,
+  { path, now }: { path?: string; now: number },
+): number {
   const readLine = LINE_READERS[session.harness];
   const reading = readingOf(db, session.id);
   const file = path ?? reading.path;
@@ -56,7 +69,11 @@ export function readOn(db: Database, session: TranscriptSession, { path, now }: 
   } catch (error) {
     if (isMissing(error)) return rememberPath(db, session, { ...reading, path: file });
     if (error instanceof AppError) throw error;
-    throw new AppError("store_unavailable", `Cannot read the transcript of ${session.sessionKey}: ${messageOf(error)}`, { cause: error });
+    throw new AppError(
+      "store_unavailable",
+      `Cannot read the transcript of ${session.sessionKey}: ${messageOf(error)}`,
+      { cause: error },
+    );
   }
 }
 
@@ -76,7 +93,8 @@ interface FileRead {
 
 function readFile(db: Database, session: TranscriptSession, { path, reading, readLine, now }: FileRead): number {
   const known = reading.position.offset === 0 ? allSources(db, session.id) : new Set();
-  const isNew = (read: Read) => read.type !== "turn" || read.turn.sourceId === undefined || !known.has(read.turn.sourceId);
+  const isNew = (read: Read) =>
+    read.type !== "turn" || read.turn.sourceId === undefined || !known.has(read.turn.sourceId);
   let state = reading;
   let stored = 0;
   for (let atEnd = false; !atEnd; ) {
@@ -93,7 +111,11 @@ function readFile(db: Database, session: TranscriptSession, { path, reading, rea
 }
 
 /** Takes what was awaited out of `state.awaited`. */
-function store(db: Database, session: TranscriptSession, { state, reads, now }: { state: Reading; reads: readonly Read[]; now: number }): number {
+function store(
+  db: Database,
+  session: TranscriptSession,
+  { state, reads, now }: { state: Reading; reads: readonly Read[]; now: number },
+): number {
   return inTransaction(db, () => {
     const turns: NewTurn[] = [];
     const flush = () => appendTurns(db, session, turns.splice(0), { now, reading: JSON.stringify(state) });
@@ -101,7 +123,13 @@ function store(db: Database, session: TranscriptSession, { state, reads, now }: 
     for (const read of reads) {
       if (read.type === "checkpoint") {
         stored += flush();
-        addCheckpoint(db, { sessionId: session.id, summary: read.summary, uptoSeq: lastSeq(db, session.id), origin: "compaction", at: now });
+        addCheckpoint(db, {
+          sessionId: session.id,
+          summary: read.summary,
+          uptoSeq: lastSeq(db, session.id),
+          origin: "compaction",
+          at: now,
+        });
       } else if (!take(state.awaited, markOf(read.turn))) turns.push(read.turn);
     }
     return stored + flush();
@@ -116,7 +144,9 @@ function take(awaited: string[], mark: string): boolean {
 
 /** Only needed when a file is read from its beginning: the first time there are none, after a replacement they tell what is old. */
 export function allSources(db: Database, sessionId: number): Set<unknown> {
-  const found = sql(db, "SELECT source_id FROM transcript_turns WHERE session_id = ? AND source_id IS NOT NULL").all(sessionId);
+  const found = sql(db, "SELECT source_id FROM transcript_turns WHERE session_id = ? AND source_id IS NOT NULL").all(
+    sessionId,
+  );
   return new Set(found.map((row) => row.source_id));
 }
 
@@ -124,5 +154,9 @@ function rememberPath(db: Database, session: TranscriptSession, reading: Reading
   return appendTurns(db, session, [], { now: session.updatedAt, reading: JSON.stringify(reading) });
 }
 
-const leftOut = (count: number): Read => ({ type: "turn", turn: { role: "system", text: `[${count} line${count > 1 ? "s" : ""} of the transcript left out: too long]` } });
-const isMissing = (error: unknown) => error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+const leftOut = (count: number): Read => ({
+  type: "turn",
+  turn: { role: "system", text: `[${count} line${count > 1 ? "s" : ""} of the transcript left out: too long]` },
+});
+const isMissing = (error: unknown) =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");

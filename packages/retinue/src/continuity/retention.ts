@@ -23,14 +23,21 @@ export function deleteTranscript(db: Database, sessionId: number): number {
 
 /** By key, for the sessions of our own store. */
 export function deleteOwnTranscript(db: Database, sessionKey: string): number {
-  const found = sql(db, "SELECT id FROM transcript_sessions WHERE session_key = ? AND harness = 'retinue'").all(sessionKey);
+  const found = sql(db, "SELECT id FROM transcript_sessions WHERE session_key = ? AND harness = 'retinue'").all(
+    sessionKey,
+  );
   return found.reduce((count, row) => count + deleteTranscript(db, Number(row.id)), 0);
 }
 
-export function prune(db: Database, { olderThanDays, maxBytes, now }: { olderThanDays?: number; maxBytes?: number; now: number }): number {
+export function prune(
+  db: Database,
+  { olderThanDays, maxBytes, now }: { olderThanDays?: number; maxBytes?: number; now: number },
+): number {
   let deleted = 0;
   if (olderThanDays !== undefined) {
-    const old = sql(db, "SELECT id FROM transcript_sessions WHERE updated_at < ? AND turn_count > 0").all(now - olderThanDays * DAY);
+    const old = sql(db, "SELECT id FROM transcript_sessions WHERE updated_at < ? AND turn_count > 0").all(
+      now - olderThanDays * DAY,
+    );
     for (const { id } of old) deleted += deleteTranscript(db, Number(id));
   }
   if (maxBytes !== undefined) deleted += shrink(db, maxBytes);
@@ -41,7 +48,10 @@ export function prune(db: Database, { olderThanDays, maxBytes, now }: { olderTha
 function shrink(db: Database, maxBytes: number): number {
   let deleted = 0;
   let total = Number(sql(db, "SELECT coalesce(sum(bytes), 0) AS n FROM transcript_sessions").get().n);
-  const oldest = sql(db, "SELECT id, bytes FROM transcript_sessions WHERE turn_count > 0 ORDER BY updated_at, id").all();
+  const oldest = sql(
+    db,
+    "SELECT id, bytes FROM transcript_sessions WHERE turn_count > 0 ORDER BY updated_at, id",
+  ).all();
   for (const { id, bytes } of oldest) {
     if (total <= maxBytes) break;
     deleted += deleteTranscript(db, Number(id));

@@ -38,10 +38,17 @@ export function actingProject(caller: Caller, project: string | undefined): stri
 }
 
 /** A condition over `transcript_sessions s`: what this agent of this caller may read. */
-export function readable(db: Database, caller: Caller, agentId: string): { where: string; values: (string | number)[] } {
+export function readable(
+  db: Database,
+  caller: Caller,
+  agentId: string,
+): { where: string; values: (string | number)[] } {
   const clauses: string[] = [];
   const values: (string | number)[] = [];
-  if (isShared(db, agentId)) clauses.push("(s.agent_id = ? OR s.agent_id IN (SELECT agent_id FROM continuity_agents WHERE visibility = 'global'))");
+  if (isShared(db, agentId))
+    clauses.push(
+      "(s.agent_id = ? OR s.agent_id IN (SELECT agent_id FROM continuity_agents WHERE visibility = 'global'))",
+    );
   else clauses.push("s.agent_id = ?");
   values.push(agentId);
   if (caller.project !== undefined) {
@@ -52,7 +59,8 @@ export function readable(db: Database, caller: Caller, agentId: string): { where
 }
 
 export function maySee(db: Database, caller: Caller, session: TranscriptSession, agentId?: string): boolean {
-  if (caller.project !== undefined && !(session.project !== undefined && isWithin(session.project, caller.project))) return false;
+  if (caller.project !== undefined && !(session.project !== undefined && isWithin(session.project, caller.project)))
+    return false;
   const agent = agentId ?? caller.agentId;
   if (agent === undefined || agent === session.agentId) return true;
   return isShared(db, agent) && visibilityOf(db, session.agentId) === "global";
@@ -65,7 +73,11 @@ export interface Named {
 }
 
 /** The session with this key that the caller may see. A key that two agents use needs the agent's name. */
-export function findSession(db: Database, caller: Caller, { key, harness, agentId }: Named): TranscriptSession | undefined {
+export function findSession(
+  db: Database,
+  caller: Caller,
+  { key, harness, agentId }: Named,
+): TranscriptSession | undefined {
   const seen = sessionsByKey(db, key, harness).filter((session) => maySee(db, caller, session, agentId));
   const own = seen.find((session) => session.agentId === (agentId ?? caller.agentId ?? DEFAULT_AGENT));
   return own ?? (seen.length === 1 ? seen[0] : undefined);

@@ -12,10 +12,19 @@ beforeEach(() => {
 });
 afterEach(() => home.db.close());
 
-function say(sessionKey: string, texts: string[], more: { project?: string; harness?: string; agentId?: string; at?: number } = {}) {
+function say(
+  sessionKey: string,
+  texts: string[],
+  more: { project?: string; harness?: string; agentId?: string; at?: number } = {},
+) {
   const { at = home.time.now, harness = "claude-code", agentId = "default", project = "/work/shop" } = more;
   const session = openSession(home.db, { sessionKey, harness, agentId, at, project });
-  appendTurns(home.db, session, texts.map((text) => ({ role: "user" as const, text })), { now: at });
+  appendTurns(
+    home.db,
+    session,
+    texts.map((text) => ({ role: "user" as const, text })),
+    { now: at },
+  );
   return session;
 }
 
@@ -55,17 +64,35 @@ describe("search", () => {
     expect(keys("zebra")).toEqual(["new", "old", "older"]);
   });
 
-  test.each(["AND", "OR NOT", 'NEAR("a b", 3)', '"', '"""', "*", "a*b*", "text : x", "session : s1", "-foo ^bar", "(((", "{col}: x", "'; DROP TABLE x; --", "\0", "\\", "^", "+"])(
-    "is not an error for %j",
-    (query) => {
-      say("a", ["near the column of text and not a bar"]);
-      expect(() => find(query)).not.toThrow();
-    },
-  );
+  test.each([
+    "AND",
+    "OR NOT",
+    'NEAR("a b", 3)',
+    '"',
+    '"""',
+    "*",
+    "a*b*",
+    "text : x",
+    "session : s1",
+    "-foo ^bar",
+    "(((",
+    "{col}: x",
+    "'; DROP TABLE x; --",
+    "\0",
+    "\\",
+    "^",
+    "+",
+  ])("is not an error for %j", (query) => {
+    say("a", ["near the column of text and not a bar"]);
+    expect(() => find(query)).not.toThrow();
+  });
 
   test("is not an error for anything that can be typed", () => {
     say("a", ["some words to find"]);
-    fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 60 }), (query) => Array.isArray(find(query).hits)), { numRuns: 300 });
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 60 }), (query) => Array.isArray(find(query).hits)),
+      { numRuns: 300 },
+    );
   });
 
   test("looks only into the named session, or its tree", () => {
@@ -89,7 +116,10 @@ describe("search", () => {
   });
 
   test("gives page after page without a gap or a repeat", () => {
-    say("a", Array.from({ length: 25 }, (_, n) => `zebra number ${n}`));
+    say(
+      "a",
+      Array.from({ length: 25 }, (_, n) => `zebra number ${n}`),
+    );
     const pages = [0, 10, 20].map((offset) => find("zebra", { offset, limit: 10 }));
     expect(pages.map(({ hits }) => hits.length)).toEqual([10, 10, 5]);
     expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, true, false]);

@@ -5,13 +5,13 @@
  * more matches than `CANDIDATES` only the newest are ranked.
  */
 import type { Database } from "../store/sqlite-door.ts";
-import { subtree, rootOf } from "./lineage.ts";
+import { rootOf, subtree } from "./lineage.ts";
 import { parseQuery, type Term } from "./query.ts";
 import { type Caller, readable } from "./scope.ts";
 import { snippet } from "./snippet.ts";
 import { sql } from "./transaction.ts";
-import { indexAll } from "./turn-index.ts";
 import { type TranscriptSession, toSession, toTurn } from "./transcripts.ts";
+import { indexAll } from "./turn-index.ts";
 
 export interface SearchRequest {
   query: string;
@@ -62,13 +62,18 @@ export function search(db: Database, request: SearchRequest): { hits: Hit[]; has
   const wanted = offset + limit + 1;
   const run = (match: string) => candidates(db, { match, within, wanted });
   const strict = run(conjunction(terms));
-  const found = strict.length >= wanted || terms.length === 1 ? strict : merge(strict, run(alternatives(db, terms, within)));
+  const found =
+    strict.length >= wanted || terms.length === 1 ? strict : merge(strict, run(alternatives(db, terms, within)));
   const ranked = byRelevanceAndAge(found, request.now);
   const page = ranked.slice(offset, offset + limit);
   return { hits: page.map((each) => toHit(db, each, terms)), hasMore: ranked.length > offset + limit };
 }
 
-type Scope = "everything" | "nothing" | { sessions: readonly number[]; times?: Times } | { where: string; values: readonly (string | number)[] };
+type Scope =
+  | "everything"
+  | "nothing"
+  | { sessions: readonly number[]; times?: Times }
+  | { where: string; values: readonly (string | number)[] };
 interface Times {
   since?: number;
   until?: number;
@@ -76,10 +81,15 @@ interface Times {
 
 /** The sessions to look in, in the cheapest form that says it. */
 function resolveScope(db: Database, request: SearchRequest): Scope {
-  const times = request.since === undefined && request.until === undefined ? undefined : { since: request.since, until: request.until };
+  const times =
+    request.since === undefined && request.until === undefined
+      ? undefined
+      : { since: request.since, until: request.until };
   const { where, values } = conditions(db, request);
   if (!times && where === "s.agent_id = ?" && isOnlyAgent(db, request.agentId)) return "everything";
-  const few = db.prepare(`SELECT id FROM transcript_sessions s WHERE ${where} LIMIT ${NAMED_SESSIONS + 1}`).all(...values);
+  const few = db
+    .prepare(`SELECT id FROM transcript_sessions s WHERE ${where} LIMIT ${NAMED_SESSIONS + 1}`)
+    .all(...values);
   if (few.length === 0) return "nothing";
   if (few.length <= NAMED_SESSIONS) return { sessions: few.map(({ id }) => Number(id)), times };
   const { clause, values: timeValues } = timeClause(times);
@@ -103,7 +113,8 @@ function conditions(db: Database, request: SearchRequest): { where: string; valu
 
 function isOnlyAgent(db: Database, agentId: string): boolean {
   // Two questions, each answered by one end of the index; asked together they would read all of it.
-  const ends = "SELECT (SELECT min(agent_id) FROM transcript_sessions) AS first, (SELECT max(agent_id) FROM transcript_sessions) AS last";
+  const ends =
+    "SELECT (SELECT min(agent_id) FROM transcript_sessions) AS first, (SELECT max(agent_id) FROM transcript_sessions) AS last";
   const { first, last } = sql(db, ends).get();
   return first === agentId && last === agentId;
 }
@@ -114,7 +125,10 @@ interface Candidate {
   relevance: number;
 }
 
-function candidates(db: Database, { match, within, wanted }: { match: string; within: Exclude<Scope, "nothing">; wanted: number }): Candidate[] {
+function candidates(
+  db: Database,
+  { match, within, wanted }: { match: string; within: Exclude<Scope, "nothing">; wanted: number },
+): Candidate[] {
   const plan = matchPlan(match, within);
   const rows = sql(
     db,
@@ -148,7 +162,9 @@ const conjunction = (terms: readonly Term[]) => terms.map(({ match }) => match).
 
 /** Any of the rarest terms, as many as can all be ranked. Words that stand nearly everywhere say little. */
 function alternatives(db: Database, terms: readonly Term[], within: Exclude<Scope, "nothing">): string {
-  const counted = terms.map((term) => ({ term, count: countUpto(db, term.match, within) })).sort((a, b) => a.count - b.count);
+  const counted = terms
+    .map((term) => ({ term, count: countUpto(db, term.match, within) }))
+    .sort((a, b) => a.count - b.count);
   let room = CANDIDATES;
   const telling = counted.filter(({ count }) => {
     room -= count;
@@ -160,14 +176,22 @@ function alternatives(db: Database, terms: readonly Term[], within: Exclude<Scop
 function countUpto(db: Database, match: string, within: Exclude<Scope, "nothing">): number {
   const narrow = typeof within === "object" && "sessions" in within ? { sessions: within.sessions } : "everything";
   const plan = matchPlan(match, narrow);
-  return Number(sql(db, `SELECT count(*) AS n FROM (SELECT 1 FROM transcript_index WHERE transcript_index MATCH ? LIMIT ${CANDIDATES})`).get(plan.match).n);
+  return Number(
+    sql(
+      db,
+      `SELECT count(*) AS n FROM (SELECT 1 FROM transcript_index WHERE transcript_index MATCH ? LIMIT ${CANDIDATES})`,
+    ).get(plan.match).n,
+  );
 }
 
 function merge(strict: readonly Candidate[], loose: readonly Candidate[]): Candidate[] {
   const seen = new Set(strict.map(({ id }) => id));
   // A turn with all the words is never below one with some of them.
   const floor = Math.max(0, ...loose.map(({ relevance }) => relevance));
-  return [...strict.map((each) => ({ ...each, relevance: each.relevance + floor })), ...loose.filter(({ id }) => !seen.has(id))];
+  return [
+    ...strict.map((each) => ({ ...each, relevance: each.relevance + floor })),
+    ...loose.filter(({ id }) => !seen.has(id)),
+  ];
 }
 
 function byRelevanceAndAge(found: readonly Candidate[], now: number): Candidate[] {
@@ -180,7 +204,11 @@ function byRelevanceAndAge(found: readonly Candidate[], now: number): Candidate[
 
 function toHit(db: Database, { id, relevance }: Candidate, terms: readonly Term[]): Hit {
   const turn = toTurn(sql(db, "SELECT * FROM transcript_turns WHERE id = ?").get(id));
-  const session = toSession(sql(db, "SELECT s.* FROM transcript_sessions s JOIN transcript_turns t ON t.session_id = s.id WHERE t.id = ?").get(id));
+  const session = toSession(
+    sql(db, "SELECT s.* FROM transcript_sessions s JOIN transcript_turns t ON t.session_id = s.id WHERE t.id = ?").get(
+      id,
+    ),
+  );
   return {
     sessionKey: session.sessionKey,
     snippet: snippet(turn, terms),

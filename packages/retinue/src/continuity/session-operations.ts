@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { addCheckpoint, listCheckpoints } from "./checkpoints.ts";
 import { Inherit, tailCharsOf } from "./config.ts";
-import type { Continuity } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
 import { inheritBlock, maxCharsFor } from "./inherit.ts";
 import { lineageTree } from "./lineage.ts";
 import { flag, number, operation, word } from "./operation.ts";
@@ -11,12 +11,16 @@ import { redact } from "./redact.ts";
 import { deleteTranscript, prune } from "./retention.ts";
 import { actingAgent, type Caller, findSession, maySee, parentOf, readable, requireSession } from "./scope.ts";
 import { search } from "./search.ts";
-import searchWords from "./session-search.md";
 import { inTransaction } from "./transaction.ts";
 import { lastSeq, readTurns, speaker, type TranscriptSession, toSession } from "./transcripts.ts";
 
 const key = { key: word(), agentId: word().optional(), harness: word().optional() };
-const time = () => z.union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)), z.iso.date().transform((text) => Date.parse(text))]);
+const time = () =>
+  z.union([
+    z.number(),
+    z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+    z.iso.date().transform((text) => Date.parse(text)),
+  ]);
 
 const SearchInput = z.object({
   query: z.string().max(4_000),
@@ -34,18 +38,33 @@ const SearchInput = z.object({
   offset: number().max(10_000).nullish(),
 });
 
+/** What a model may ask. */
+export const SearchTool = z.object({
+  query: z.string().min(1).describe("Words, a question, or a phrase in quotes."),
+  sessionKey: z
+    .string()
+    .optional()
+    .describe("Only this session. Default: the parent session when you are a sub-agent."),
+  limit: z.number().int().min(1).max(50).optional(),
+});
+
 export function runSearch(continuity: Continuity, caller: Caller, input: z.output<typeof SearchInput>) {
   const { db, world } = continuity;
   const now = world.now();
   const given = input.agentId ?? undefined;
   if (given !== undefined) actingAgent(caller, given);
-  const current = input.currentSessionKey ? findSession(db, caller, { key: input.currentSessionKey, agentId: given }) : undefined;
+  const current = input.currentSessionKey
+    ? findSession(db, caller, { key: input.currentSessionKey, agentId: given })
+    : undefined;
   const asked = given ?? current?.agentId;
   const named = input.sessionKey ? findSession(db, caller, { key: input.sessionKey, agentId: asked }) : undefined;
-  if (input.sessionKey && !named) return { hits: [], hasMore: false, note: `No session ${input.sessionKey} is known here.` };
+  if (input.sessionKey && !named)
+    return { hits: [], hasMore: false, note: `No session ${input.sessionKey} is known here.` };
   // A sub-agent that names no session looks into its parent's.
   const parentKey = current ? undefined : input.parentSessionKey;
-  const parent = parentKey ? findSession(db, caller, { key: parentKey, agentId: given }) : current && parentOf(db, current);
+  const parent = parentKey
+    ? findSession(db, caller, { key: parentKey, agentId: given })
+    : current && parentOf(db, current);
   const session = named ?? (input.lineage ? undefined : parent);
   for (const each of [session, current]) if (each) readOn(db, each, { now });
   return search(db, {
@@ -68,7 +87,13 @@ export function runSearch(continuity: Continuity, caller: Caller, input: z.outpu
 function summary(session: TranscriptSession) {
   const { id: _, parentId: __, reading: ___, createdAt, updatedAt, endedAt, title, ...rest } = session;
   const iso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-  return { ...rest, title: title && redact(title), createdAt: iso(createdAt), updatedAt: iso(updatedAt), endedAt: iso(endedAt) };
+  return {
+    ...rest,
+    title: title && redact(title),
+    createdAt: iso(createdAt),
+    updatedAt: iso(updatedAt),
+    endedAt: iso(endedAt),
+  };
 }
 
 const session = (continuity: Continuity, caller: Caller, input: { key: string; agentId?: string; harness?: string }) =>
@@ -81,14 +106,7 @@ export const sessionOperations = [
     path: "/api/sessions/search",
     summary: "Finds what was said, in one session or in all that the caller may see.",
     input: SearchInput,
-    tool: {
-      description: searchWords.trim(),
-      input: z.object({
-        query: z.string().describe("Words, a question, or a phrase in quotes."),
-        sessionKey: z.string().optional().describe("Only this session. Default: the parent session when you are a sub-agent."),
-        limit: z.number().int().min(1).max(50).optional(),
-      }),
-    },
+    tool: SearchTool,
     run: runSearch,
   }),
   operation({
@@ -108,7 +126,9 @@ export const sessionOperations = [
       const { where, values } = readable(db, caller, actingAgent(caller, agentId));
       const more = `${project ? " AND s.project = ?" : ""}${harness ? " AND s.harness = ?" : ""}${running ? " AND s.ended_at IS NULL" : ""}`;
       const found = db
-        .prepare(`SELECT * FROM transcript_sessions s WHERE ${where}${more} ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?`)
+        .prepare(
+          `SELECT * FROM transcript_sessions s WHERE ${where}${more} ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?`,
+        )
         .all(...values, ...[project, harness].filter((value) => value !== undefined), limit, offset);
       return { sessions: found.map((row) => summary(toSession(row))) };
     },
@@ -118,20 +138,36 @@ export const sessionOperations = [
     method: "GET",
     path: "/api/sessions/{key}/transcript",
     summary: "The turns of a session, page by page, as text or JSON.",
-    input: z.object({ ...key, after: number().default(0), limit: number().min(1).max(1_000).default(200), format: z.enum(["json", "text"]).default("json") }),
-    tool: {
-      description: "Reads the transcript of a session, page by page. Use it when session_search has named the session.",
-      input: z.object({ key: z.string().describe("The session's key."), after: z.number().int().optional(), limit: z.number().int().max(200).optional() }),
-    },
+    input: z.object({
+      ...key,
+      after: number().default(0),
+      limit: number().min(1).max(1_000).default(200),
+      format: z.enum(["json", "text"]).default("json"),
+    }),
+    tool: z.object({
+      key: z.string().describe("The session's key."),
+      after: z.number().int().optional(),
+      limit: z.number().int().max(200).optional(),
+    }),
     run(continuity, caller, input) {
       const found = session(continuity, caller, input);
       readOn(continuity.db, found, { now: continuity.world.now() });
-      const turns = readTurns(continuity.db, found.id, { after: input.after, limit: input.limit }).map((turn) => ({ ...turn, text: redact(turn.text) }));
+      const turns = readTurns(continuity.db, found.id, { after: input.after, limit: input.limit }).map((turn) => ({
+        ...turn,
+        text: redact(turn.text),
+      }));
       if (input.format === "text") return turns.map((turn) => `${speaker(turn)}: ${turn.text}`).join("\n");
       const next = turns.length === input.limit ? turns.at(-1)?.seq : undefined;
       return {
         ...summary(found),
-        turns: turns.map(({ seq, role, tool, callId, text, at }) => ({ seq, role, tool, callId, text, at: new Date(at).toISOString() })),
+        turns: turns.map(({ seq, role, tool, callId, text, at }) => ({
+          seq,
+          role,
+          tool,
+          callId,
+          text,
+          at: new Date(at).toISOString(),
+        })),
         next,
       };
     },
@@ -142,7 +178,8 @@ export const sessionOperations = [
     path: "/api/sessions/{key}/lineage",
     summary: "The tree of sessions that this one belongs to, and how each link is known.",
     input: z.object(key),
-    run: (continuity, caller, input) => lineageTree(continuity.db, session(continuity, caller, input), (each) => maySee(continuity.db, caller, each)),
+    run: (continuity, caller, input) =>
+      lineageTree(continuity.db, session(continuity, caller, input), (each) => maySee(continuity.db, caller, each)),
   }),
   operation({
     name: "session_inherit",
@@ -154,7 +191,12 @@ export const sessionOperations = [
       const parent = session(continuity, caller, input);
       readOn(continuity.db, parent, { now: continuity.world.now() });
       const tailChars = tailCharsOf(input.inherit, continuity.config);
-      return { inject: tailChars === undefined ? undefined : inheritBlock(continuity.db, parent, { tailChars, maxChars: maxCharsFor(parent.harness) }) };
+      return {
+        inject:
+          tailChars === undefined
+            ? undefined
+            : inheritBlock(continuity.db, parent, { tailChars, maxChars: maxCharsFor(parent.harness) }),
+      };
     },
   }),
   operation({
@@ -162,7 +204,12 @@ export const sessionOperations = [
     method: "POST",
     path: "/api/sessions/{key}/checkpoints",
     summary: "Keeps a summary of a session up to now, with the entities that it is about.",
-    input: z.object({ ...key, summary: z.string().min(1).max(20_000), entities: z.array(word()).max(50).default([]), origin: word().default("api") }),
+    input: z.object({
+      ...key,
+      summary: z.string().min(1).max(20_000),
+      entities: z.array(word()).max(50).default([]),
+      origin: word().default("api"),
+    }),
     run(continuity, caller, input) {
       const { db, world } = continuity;
       const found = session(continuity, caller, input);
@@ -186,7 +233,10 @@ export const sessionOperations = [
     summary: "The checkpoints of a session, newest first.",
     input: z.object(key),
     run: (continuity, caller, input) => ({
-      checkpoints: listCheckpoints(continuity.db, session(continuity, caller, input).id).map((each) => ({ ...each, summary: redact(each.summary) })),
+      checkpoints: listCheckpoints(continuity.db, session(continuity, caller, input).id).map((each) => ({
+        ...each,
+        summary: redact(each.summary),
+      })),
     }),
   }),
   operation({
@@ -195,7 +245,9 @@ export const sessionOperations = [
     path: "/api/sessions/{key}",
     summary: "Deletes the transcript of a session and of its children.",
     input: z.object(key),
-    run: (continuity, caller, input) => ({ deleted: deleteTranscript(continuity.db, session(continuity, caller, input).id) }),
+    run: (continuity, caller, input) => ({
+      deleted: deleteTranscript(continuity.db, session(continuity, caller, input).id),
+    }),
   }),
   operation({
     name: "session_prune",

@@ -1,10 +1,9 @@
 /** session_search for our own agents: the same operation, asked by the session that calls. */
-import * as z from "zod";
 import { defineTool, failure, success, type Tool } from "../tools/tool.ts";
-import type { Continuity } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
 import { OWNER } from "./scope.ts";
 import type { Hit } from "./search.ts";
-import { runSearch } from "./session-operations.ts";
+import { runSearch, SearchTool } from "./session-operations.ts";
 import words from "./session-search.md";
 
 /** `agentId` is the memory that the session belongs to. */
@@ -13,11 +12,7 @@ export function sessionSearchTool(continuity: Continuity, agentId?: string): Too
     name: "session_search",
     description: words.trim(),
     readOnly: true,
-    input: z.object({
-      query: z.string().min(1).describe("Words, a question, or a phrase in quotes."),
-      sessionKey: z.string().optional().describe("Only this session. Default: the parent session when you are a sub-agent."),
-      limit: z.number().int().min(1).max(50).optional(),
-    }),
+    input: SearchTool,
     prepare: (args, { sessionId }) => ({
       run: async () => {
         const found = runSearch(continuity, OWNER, { ...args, currentSessionKey: sessionId, agentId });

@@ -1,7 +1,8 @@
 /** A small world for the tests of continuity: a database in memory, a clock that is set by hand. */
 import { openDatabase } from "../store/sqlite-door.ts";
 import { DEFAULT_CONFIG } from "./config.ts";
-import { type Continuity, HookInput } from "./hooks.ts";
+import type { Continuity } from "./continuity.ts";
+import { HookInput } from "./hook-input.ts";
 import { migrateContinuity } from "./schema.ts";
 import type { TranscriptRoots } from "./transcript-roots.ts";
 

@@ -29,7 +29,9 @@ export async function bundleProgram(): Promise<TestProgram> {
     target: "node20",
     external: ["@photostructure/sqlite"],
     loader: { ".md": "text" },
-    banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+    },
     logLevel: "error",
   });
   return { program: [process.execPath, outfile], remove: () => rmSync(folder, { recursive: true, force: true }) };

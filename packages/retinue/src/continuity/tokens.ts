@@ -36,10 +36,18 @@ export interface NewToken extends Caller {
 }
 
 export function createToken(db: Database, { name, agentId, project, at }: NewToken): string {
-  if (agentId === undefined && project === undefined) throw new AppError("invalid_params", "A scoped token needs an agent, a project, or both");
-  if (sql(db, "SELECT 1 FROM continuity_tokens WHERE name = ?").get(name)) throw new AppError("invalid_params", `There is a token ${name} already`);
+  if (agentId === undefined && project === undefined)
+    throw new AppError("invalid_params", "A scoped token needs an agent, a project, or both");
+  if (sql(db, "SELECT 1 FROM continuity_tokens WHERE name = ?").get(name))
+    throw new AppError("invalid_params", `There is a token ${name} already`);
   const token = newToken();
-  sql(db, "INSERT INTO continuity_tokens VALUES (?, ?, ?, ?, ?)").run(hash(token), name, agentId ?? null, project ?? null, at);
+  sql(db, "INSERT INTO continuity_tokens VALUES (?, ?, ?, ?, ?)").run(
+    hash(token),
+    name,
+    agentId ?? null,
+    project ?? null,
+    at,
+  );
   return token;
 }
 

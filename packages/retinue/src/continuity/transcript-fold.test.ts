@@ -30,7 +30,12 @@ describe("the transcript of our own sessions", () => {
       event("root", "user.message", { content: "look around" }),
       event("root", "assistant.message", { content: "I will", messageId: "m" }),
       event("root", "tool.execution_start", { toolCallId: "c1", toolName: "task", arguments: { prompt: "look" } }),
-      event("kid", "subagent.started", { toolCallId: "c1", agentName: "explore", agentDisplayName: "Explore" }, { agentId: "kid" }),
+      event(
+        "kid",
+        "subagent.started",
+        { toolCallId: "c1", agentName: "explore", agentDisplayName: "Explore" },
+        { agentId: "kid" },
+      ),
       event("kid", "user.message", { content: "look" }, { agentId: "kid" }),
       event("kid", "assistant.message", { content: "", messageId: "m" }, { agentId: "kid" }),
       event("root", "tool.execution_complete", { toolCallId: "c1", success: true, result: { content: "found it" } }),
@@ -50,10 +55,19 @@ describe("the transcript of our own sessions", () => {
     record(
       event("root", "session.start", { context: { cwd: "/work/shop" } }),
       event("kid", "subagent.started", { toolCallId: "c1", agentName: "explore" }, { agentId: "kid" }),
-      event("grandkid", "subagent.started", { toolCallId: "c2", agentName: "task", parentId: "kid" }, { agentId: "grandkid" }),
+      event(
+        "grandkid",
+        "subagent.started",
+        { toolCallId: "c2", agentName: "task", parentId: "kid" },
+        { agentId: "grandkid" },
+      ),
     );
     const tree = lineageTree(home.db, only("grandkid"));
-    expect([tree.sessionKey, tree.children[0]?.sessionKey, tree.children[0]?.children[0]?.sessionKey]).toEqual(["root", "kid", "grandkid"]);
+    expect([tree.sessionKey, tree.children[0]?.sessionKey, tree.children[0]?.children[0]?.sessionKey]).toEqual([
+      "root",
+      "kid",
+      "grandkid",
+    ]);
   });
 
   test("takes a compaction as a checkpoint, so that a child is told the summary and what came after", () => {

@@ -44,7 +44,12 @@ const FOLDS: Readonly<Record<string, Fold>> = {
   "session.error": (data) => said("system", data.message),
   "tool.execution_start": (data) => ({
     type: "turn",
-    turn: { role: "assistant", tool: text(data.toolName) ?? "unknown", callId: text(data.toolCallId), text: argumentsText(data.arguments) },
+    turn: {
+      role: "assistant",
+      tool: text(data.toolName) ?? "unknown",
+      callId: text(data.toolCallId),
+      text: argumentsText(data.arguments),
+    },
   }),
   "tool.execution_complete": (data) => {
     const words = data.success === false ? object(data.error).message : object(data.result).content;
@@ -68,7 +73,10 @@ const FOLDS: Readonly<Record<string, Fold>> = {
   "session.shutdown": (data) => ({ type: "ended", reason: text(data.shutdownType) }),
 };
 
-export function foldEvent({ type, json }: Pick<RecordedEvent, "type" | "json">): { at: number; change: TranscriptChange } | undefined {
+export function foldEvent({
+  type,
+  json,
+}: Pick<RecordedEvent, "type" | "json">): { at: number; change: TranscriptChange } | undefined {
   const fold = FOLDS[type];
   if (!fold) return undefined;
   const envelope = object(JSON.parse(json));
@@ -81,7 +89,12 @@ export function foldEvent({ type, json }: Pick<RecordedEvent, "type" | "json">):
  * Writes what the events mean for the transcript. To be called inside the transaction that appends them.
  * `rootId` is the session at the top: children that name no parent are its own.
  */
-export function recordTranscript(db: Database, rootId: string, events: readonly RecordedEvent[], agentId = DEFAULT_AGENT): void {
+export function recordTranscript(
+  db: Database,
+  rootId: string,
+  events: readonly RecordedEvent[],
+  agentId = DEFAULT_AGENT,
+): void {
   for (const event of events) {
     const folded = foldEvent(event);
     if (folded) apply(db, { rootId, agentId, sessionId: event.sessionId, ...folded });
@@ -111,13 +124,26 @@ function apply(db: Database, { rootId, sessionId, agentId, at, change }: Applica
       return;
     case "child": {
       const project = projectOf(db, own(rootId).id);
-      const child = openSession(db, { sessionKey: change.childId, harness: OWN_HARNESS, agentId, at, project, title: change.title });
+      const child = openSession(db, {
+        sessionKey: change.childId,
+        harness: OWN_HARNESS,
+        agentId,
+        at,
+        project,
+        title: change.title,
+      });
       linkParent(db, { childId: child.id, parentId: own(change.parentId ?? rootId).id, how: "subagent.started" });
       return;
     }
     case "checkpoint": {
       const session = own(sessionId);
-      addCheckpoint(db, { sessionId: session.id, summary: change.summary, uptoSeq: lastSeq(db, session.id), origin: "compaction", at });
+      addCheckpoint(db, {
+        sessionId: session.id,
+        summary: change.summary,
+        uptoSeq: lastSeq(db, session.id),
+        origin: "compaction",
+        at,
+      });
       return;
     }
     case "ended":
@@ -129,8 +155,14 @@ function apply(db: Database, { rootId, sessionId, agentId, at, change }: Applica
 }
 
 /** By key alone: one look-up on the way of every event. */
-function ownSession(db: Database, { sessionKey, agentId, at }: { sessionKey: string; agentId: string; at: number }): { id: number } {
-  const found = sql(db, "SELECT id FROM transcript_sessions WHERE agent_id = ? AND session_key = ?").get(agentId, sessionKey);
+function ownSession(
+  db: Database,
+  { sessionKey, agentId, at }: { sessionKey: string; agentId: string; at: number },
+): { id: number } {
+  const found = sql(db, "SELECT id FROM transcript_sessions WHERE agent_id = ? AND session_key = ?").get(
+    agentId,
+    sessionKey,
+  );
   return found ? { id: Number(found.id) } : openSession(db, { sessionKey, harness: OWN_HARNESS, agentId, at });
 }
 

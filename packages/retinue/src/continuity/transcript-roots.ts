@@ -17,7 +17,9 @@ export function transcriptRoots(env: NodeJS.ProcessEnv, more: TranscriptRoots = 
     codex: [join(env.CODEX_HOME ?? join(home, ".codex"), "sessions")],
   };
   const harnesses = new Set([...Object.keys(known), ...Object.keys(more)]);
-  return Object.fromEntries([...harnesses].map((harness) => [harness, [...(known[harness] ?? []), ...(more[harness] ?? [])]]));
+  return Object.fromEntries(
+    [...harnesses].map((harness) => [harness, [...(known[harness] ?? []), ...(more[harness] ?? [])]]),
+  );
 }
 
 /** The real path of a transcript. One that does not exist yet must lie in a folder that is allowed. */
@@ -36,8 +38,11 @@ function realPath(path: string): { path: string; isOther: boolean } {
     const stat = statSync(real);
     return { path: real, isOther: !stat.isFile() && !stat.isDirectory() };
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))) throw error;
+    if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")))
+      throw error;
     const parent = dirname(path);
-    return parent === path ? { path, isOther: false } : { ...realPath(parent), path: join(realPath(parent).path, basename(path)) };
+    return parent === path
+      ? { path, isOther: false }
+      : { ...realPath(parent), path: join(realPath(parent).path, basename(path)) };
   }
 }

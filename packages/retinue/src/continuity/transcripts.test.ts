@@ -12,7 +12,14 @@ beforeEach(() => {
 afterEach(() => home.db.close());
 
 const session = (sessionKey: string, more: { harness?: string; agentId?: string } = {}) =>
-  openSession(home.db, { sessionKey, harness: "claude-code", agentId: "default", at: home.time.now, project: "/work/shop", ...more });
+  openSession(home.db, {
+    sessionKey,
+    harness: "claude-code",
+    agentId: "default",
+    at: home.time.now,
+    project: "/work/shop",
+    ...more,
+  });
 
 describe("the transcript store", () => {
   test("gives the turns of a session back in order, whatever came between them", () => {

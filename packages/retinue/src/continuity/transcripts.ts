@@ -72,7 +72,10 @@ export function openSession(db: Database, facts: SessionFacts): TranscriptSessio
 
 /** A key that another harness has taken for the same agent gets the harness in front. */
 function keyWithin(db: Database, { agentId, sessionKey, harness }: SessionFacts): string {
-  const other = sql(db, "SELECT harness FROM transcript_sessions WHERE agent_id = ? AND session_key = ?").get(agentId, sessionKey);
+  const other = sql(db, "SELECT harness FROM transcript_sessions WHERE agent_id = ? AND session_key = ?").get(
+    agentId,
+    sessionKey,
+  );
   return other && other.harness !== harness ? `${harness}:${sessionKey}` : sessionKey;
 }
 
@@ -83,7 +86,8 @@ export function sessionById(db: Database, id: number): TranscriptSession | undef
 
 /** Every session with this key; more than one only when several agents use it. */
 export function sessionsByKey(db: Database, key: string, harness?: string): TranscriptSession[] {
-  const find = (each: string) => sql(db, "SELECT * FROM transcript_sessions WHERE session_key = ?").all(each).map(toSession);
+  const find = (each: string) =>
+    sql(db, "SELECT * FROM transcript_sessions WHERE session_key = ?").all(each).map(toSession);
   const prefixed = harness === undefined ? [] : find(`${harness}:${key}`);
   return prefixed.length > 0 ? prefixed : find(key).filter((each) => harness === undefined || each.harness === harness);
 }
@@ -100,7 +104,12 @@ export interface AppendOptions {
 }
 
 /** Stores turns at the end of a session; returns how many. */
-export function appendTurns(db: Database, session: Pick<TranscriptSession, "id">, turns: readonly NewTurn[], { reading, now }: AppendOptions): number {
+export function appendTurns(
+  db: Database,
+  session: Pick<TranscriptSession, "id">,
+  turns: readonly NewTurn[],
+  { reading, now }: AppendOptions,
+): number {
   if (turns.length === 0 && reading === undefined) return 0;
   return inTransaction(db, () => {
     let { next_seq: seq } = sql(db, "SELECT next_seq FROM transcript_sessions WHERE id = ?").get(session.id);
@@ -108,7 +117,10 @@ export function appendTurns(db: Database, session: Pick<TranscriptSession, "id">
     for (const turn of turns) {
       const text = bounded(turn);
       bytes += text.length;
-      sql(db, "INSERT INTO transcript_turns (session_id, seq, role, text, tool, call_id, source_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)").run(
+      sql(
+        db,
+        "INSERT INTO transcript_turns (session_id, seq, role, text, tool, call_id, source_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      ).run(
         session.id,
         seq++,
         turn.role,
@@ -136,8 +148,15 @@ export interface TurnQuery {
   backward?: boolean;
 }
 
-export function readTurns(db: Database, sessionId: number, { after = 0, limit = -1, backward = false }: TurnQuery = {}): Turn[] {
-  return sql(db, `SELECT * FROM transcript_turns WHERE session_id = ? AND seq > ? ORDER BY seq ${backward ? "DESC" : "ASC"} LIMIT ?`)
+export function readTurns(
+  db: Database,
+  sessionId: number,
+  { after = 0, limit = -1, backward = false }: TurnQuery = {},
+): Turn[] {
+  return sql(
+    db,
+    `SELECT * FROM transcript_turns WHERE session_id = ? AND seq > ? ORDER BY seq ${backward ? "DESC" : "ASC"} LIMIT ?`,
+  )
     .all(sessionId, after, limit)
     .map(toTurn);
 }
@@ -147,7 +166,11 @@ export function lastSeq(db: Database, sessionId: number): number {
 }
 
 export function endSession(db: Database, sessionId: number, { at, reason }: { at: number; reason?: string }): void {
-  sql(db, "UPDATE transcript_sessions SET ended_at = ?, end_reason = ? WHERE id = ?").run(at, reason ?? null, sessionId);
+  sql(db, "UPDATE transcript_sessions SET ended_at = ?, end_reason = ? WHERE id = ?").run(
+    at,
+    reason ?? null,
+    sessionId,
+  );
 }
 
 /** One line of a transcript: who, then what. The view `session_transcripts` writes the same. */

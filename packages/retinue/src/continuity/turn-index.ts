@@ -53,18 +53,27 @@ function waiting(db: Database): number {
 
 /** Removes a session's turns from the index. Ids of the last turns may be used again, so the mark moves back with them. */
 export function dropFromIndex(db: Database, sessionId: number): void {
-  sql(db, "DELETE FROM transcript_index WHERE rowid IN (SELECT id FROM transcript_turns WHERE session_id = ?)").run(sessionId);
+  sql(db, "DELETE FROM transcript_index WHERE rowid IN (SELECT id FROM transcript_turns WHERE session_id = ?)").run(
+    sessionId,
+  );
   sql(db, "DELETE FROM transcript_turns WHERE session_id = ?").run(sessionId);
-  sql(db, "UPDATE continuity_meta SET value = min(value, coalesce((SELECT max(id) FROM transcript_turns), 0)) WHERE key = 'indexed_upto'").run();
+  sql(
+    db,
+    "UPDATE continuity_meta SET value = min(value, coalesce((SELECT max(id) FROM transcript_turns), 0)) WHERE key = 'indexed_upto'",
+  ).run();
 }
 
 function indexSome(db: Database, limit: number): number {
   if (waiting(db) === 0) return 0;
   return inTransaction(db, () => {
     const { value: from } = sql(db, "SELECT value FROM continuity_meta WHERE key = 'indexed_upto'").get();
-    const turns = sql(db, "SELECT id, session_id, text, tool FROM transcript_turns WHERE id > ? ORDER BY id LIMIT ?").all(from, limit);
+    const turns = sql(
+      db,
+      "SELECT id, session_id, text, tool FROM transcript_turns WHERE id > ? ORDER BY id LIMIT ?",
+    ).all(from, limit);
     const add = sql(db, "INSERT INTO transcript_index (rowid, text, session) VALUES (?, ?, ?)");
-    for (const turn of turns) add.run(turn.id, redact(turn.tool ? `${turn.tool} ${turn.text}` : turn.text), `s${turn.session_id}`);
+    for (const turn of turns)
+      add.run(turn.id, redact(turn.tool ? `${turn.tool} ${turn.text}` : turn.text), `s${turn.session_id}`);
     const last = turns.at(-1);
     if (last) sql(db, "UPDATE continuity_meta SET value = ? WHERE key = 'indexed_upto'").run(last.id);
     return turns.length;

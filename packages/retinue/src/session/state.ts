@@ -128,7 +128,10 @@ export class SessionState {
 
   onCallEnded(data: EventData<"tool.execution_complete">): void {
     if (data.isUserRequested) this.#hear(data.modelText ?? "");
-    if (!this.openCalls.delete(data.toolCallId)) return;
+    const call = this.openCalls.get(data.toolCallId);
+    if (!call) return;
+    this.openCalls.delete(data.toolCallId);
+    if (data.success && FILE_WRITERS.has(call.name)) this.#onFileChanged(call, data.result?.detailedContent ?? "");
     if (data.error?.code === "rejected") this.isModelDue = false;
     const text = data.modelText ?? (data.success ? (data.result?.content ?? "") : (data.error?.message ?? ""));
     this.#messages.push({ role: "tool", callId: data.toolCallId, text, ...(data.success ? {} : { failed: true }) });
@@ -174,10 +177,14 @@ export class SessionState {
     this.openCalls.clear();
   }
 
-  onCodeChanged(change: { files: readonly string[]; added: number; removed: number }): void {
-    for (const file of change.files) this.filesModified.add(file);
-    this.linesAdded += change.added;
-    this.linesRemoved += change.removed;
+  /** The log's detail of a written file is its diff. */
+  #onFileChanged(call: OpenCall, diff: string): void {
+    const path = typeof call.arguments === "object" && call.arguments !== null && "path" in call.arguments ? call.arguments.path : undefined;
+    if (typeof path === "string") this.filesModified.add(path);
+    for (const line of diff.split("\n")) {
+      if (line.startsWith("+") && !line.startsWith("+++")) this.linesAdded++;
+      else if (line.startsWith("-") && !line.startsWith("---")) this.linesRemoved++;
+    }
   }
 
   #say(content: string | UserPart[]): void {
@@ -198,6 +205,8 @@ export class SessionState {
     this.#afterResults = [];
   }
 }
+
+const FILE_WRITERS: ReadonlySet<string> = new Set(["create", "edit"]);
 
 /** One entry per event that changes what a session is. */
 const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => void } = {

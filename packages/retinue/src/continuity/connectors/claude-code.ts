@@ -6,9 +6,16 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fields, text } from "../readers/reader.ts";
-import { asJson, type Check, type Connector, type ConnectorContext, type FileChange, readSettings } from "./connector.ts";
-import { type HookEvent, hookCommand, installedEvents, withHooks, withoutHooks } from "./hook-settings.ts";
+import {
+  asJson,
+  type Check,
+  type Connector,
+  type ConnectorContext,
+  type FileChange,
+  readSettings,
+} from "./connector.ts";
 import type { HarnessHook, HookCall } from "./hook-command.ts";
+import { type HookEvent, hookCommand, installedEvents, withHooks, withoutHooks } from "./hook-settings.ts";
 
 const NAME = "claude-code";
 const SPAWN = "Agent|Task";
@@ -27,7 +34,8 @@ const TOOLS = ["mcp__retinue__session_search", "mcp__retinue__session_transcript
 const homeOf = ({ env }: ConnectorContext) => env.HOME ?? homedir();
 const folder = (context: ConnectorContext) => context.env.CLAUDE_CONFIG_DIR ?? join(homeOf(context), ".claude");
 const settingsFile = (context: ConnectorContext) => join(folder(context), "settings.json");
-const serversFile = (context: ConnectorContext) => join(context.env.CLAUDE_CONFIG_DIR ?? homeOf(context), ".claude.json");
+const serversFile = (context: ConnectorContext) =>
+  join(context.env.CLAUDE_CONFIG_DIR ?? homeOf(context), ".claude.json");
 
 export const claudeCode: Connector = {
   name: NAME,
@@ -42,7 +50,11 @@ export const claudeCode: Connector = {
     const isOff = readSettings(settingsFile(context)).value.disableAllHooks === true;
     return [
       hooksCheck(installed, missing, isOff),
-      { what: "search", ok: server.command !== undefined, detail: server.command === undefined ? "no MCP server retinue" : "MCP tool mcp__retinue__session_search" },
+      {
+        what: "search",
+        ok: server.command !== undefined,
+        detail: server.command === undefined ? "no MCP server retinue" : "MCP tool mcp__retinue__session_search",
+      },
       { what: "trust", ok: true, detail: "user settings need none" },
     ];
   },
@@ -51,14 +63,20 @@ export const claudeCode: Connector = {
 function hooksCheck(installed: readonly string[], missing: readonly string[], isOff: boolean): Check {
   if (isOff) return { what: "hooks", ok: false, detail: "disableAllHooks is set: none of them runs" };
   if (installed.length === 0) return { what: "hooks", ok: false, detail: "not installed" };
-  return { what: "hooks", ok: missing.length === 0, detail: missing.length === 0 ? `${installed.length} events` : `missing: ${missing.join(", ")}` };
+  return {
+    what: "hooks",
+    ok: missing.length === 0,
+    detail: missing.length === 0 ? `${installed.length} events` : `missing: ${missing.join(", ")}`,
+  };
 }
 
 function settings(context: ConnectorContext, isOn: boolean): FileChange {
   const path = settingsFile(context);
   const { text: before, value } = readSettings(path);
   if (!isOn && before === undefined) return { path, before, after: before };
-  const hooks = isOn ? withHooks(value.hooks, { events: EVENTS, harness: NAME, command: hookCommand(context, NAME) }) : withoutHooks(value.hooks, NAME);
+  const hooks = isOn
+    ? withHooks(value.hooks, { events: EVENTS, harness: NAME, command: hookCommand(context, NAME) })
+    : withoutHooks(value.hooks, NAME);
   const { hooks: _, permissions: __, ...rest } = value;
   const permissions = allowing(fields(value.permissions), isOn);
   const after = { ...rest, ...(permissions && { permissions }), ...(hooks && { hooks }) };
@@ -67,7 +85,9 @@ function settings(context: ConnectorContext, isOn: boolean): FileChange {
 
 /** Reading our store needs no question each time. */
 function allowing(permissions: Readonly<Record<string, unknown>>, isOn: boolean): object | undefined {
-  const others = Array.isArray(permissions.allow) ? permissions.allow.filter((rule) => !TOOLS.includes(String(rule))) : [];
+  const others = Array.isArray(permissions.allow)
+    ? permissions.allow.filter((rule) => !TOOLS.includes(String(rule)))
+    : [];
   const { allow: _, ...rest } = permissions;
   const allow = isOn ? [...others, ...TOOLS] : others;
   const after = { ...rest, ...(allow.length > 0 && { allow }) };
@@ -101,20 +121,36 @@ export const claudeHook: HarnessHook = {
     return calls[text(payload.hook_event_name) ?? ""]?.(payload, main);
   },
   answer: ({ inject }, payload) =>
-    inject === undefined ? undefined : { hookSpecificOutput: { hookEventName: payload.hook_event_name, additionalContext: inject } },
+    inject === undefined
+      ? undefined
+      : { hookSpecificOutput: { hookEventName: payload.hook_event_name, additionalContext: inject } },
 };
 
 type Payload = Readonly<Record<string, unknown>>;
 
 const calls: Readonly<Record<string, (payload: Payload, body: object) => HookCall | undefined>> = {
   SessionStart: (_payload, body) => ({ route: "session-start", body }),
-  UserPromptSubmit: (payload, body) => ({ route: "user-prompt-submit", body: { ...body, userMessage: text(payload.prompt) } }),
-  Stop: (payload, body) => ({ route: "turn-end", body: { ...body, lastAssistantMessage: text(payload.last_assistant_message) } }),
+  UserPromptSubmit: (payload, body) => ({
+    route: "user-prompt-submit",
+    body: { ...body, userMessage: text(payload.prompt) },
+  }),
+  Stop: (payload, body) => ({
+    route: "turn-end",
+    body: { ...body, lastAssistantMessage: text(payload.last_assistant_message) },
+  }),
   SessionEnd: (payload, body) => ({ route: "session-end", body: { ...body, reason: text(payload.reason) } }),
-  SubagentStart: (payload, body) => ({ route: "subagent-start", body: { ...body, title: text(payload.agent_type), transcriptPath: childTranscript(payload) } }),
+  SubagentStart: (payload, body) => ({
+    route: "subagent-start",
+    body: { ...body, title: text(payload.agent_type), transcriptPath: childTranscript(payload) },
+  }),
   SubagentStop: (payload, body) => ({
     route: "subagent-stop",
-    body: { ...body, transcriptPath: text(payload.agent_transcript_path), lastAssistantMessage: text(payload.last_assistant_message), reason: "completed" },
+    body: {
+      ...body,
+      transcriptPath: text(payload.agent_transcript_path),
+      lastAssistantMessage: text(payload.last_assistant_message),
+      reason: "completed",
+    },
   }),
   PreToolUse: (payload, body) => toolCall(payload, body, "before"),
   PostToolUse: (payload, body) => toolCall(payload, body, "after"),
@@ -129,5 +165,7 @@ function toolCall(payload: Payload, body: object, phase: "before" | "after"): Ho
 function childTranscript(payload: Payload): string | undefined {
   const parent = text(payload.transcript_path);
   const agent = text(payload.agent_id);
-  return parent?.endsWith(".jsonl") && agent ? join(parent.slice(0, -".jsonl".length), "subagents", `agent-${agent}.jsonl`) : undefined;
+  return parent?.endsWith(".jsonl") && agent
+    ? join(parent.slice(0, -".jsonl".length), "subagents", `agent-${agent}.jsonl`)
+    : undefined;
 }

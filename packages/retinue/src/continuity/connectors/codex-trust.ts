@@ -13,9 +13,17 @@ export async function askCodexAboutHooks({ env, home }: ConnectorContext): Promi
     const untrusted = hooks.filter(({ trustStatus }) => trustStatus !== "trusted" && trustStatus !== "managed");
     if (hooks.length === 0) return { what: "trust", ok: false, detail: "Codex does not see the hooks" };
     if (untrusted.length === 0) return { what: "trust", ok: true, detail: `Codex trusts all ${hooks.length}` };
-    return { what: "trust", ok: false, detail: `Codex skips ${untrusted.length} of ${hooks.length} hooks without a word until you trust them: run codex, type /hooks` };
+    return {
+      what: "trust",
+      ok: false,
+      detail: `Codex skips ${untrusted.length} of ${hooks.length} hooks without a word until you trust them: run codex, type /hooks`,
+    };
   } catch (error) {
-    return { what: "trust", ok: false, detail: `Codex could not be asked (${messageOf(error)}); until you trust the hooks in its /hooks it skips them without a word` };
+    return {
+      what: "trust",
+      ok: false,
+      detail: `Codex could not be asked (${messageOf(error)}); until you trust the hooks in its /hooks it skips them without a word`,
+    };
   }
 }
 

@@ -9,12 +9,26 @@ import { join } from "node:path";
 import { AppError } from "@retinue/protocol";
 import { fields, parseLine, text } from "../readers/reader.ts";
 import { askCodexAboutHooks } from "./codex-trust.ts";
-import { asJson, type Connector, type ConnectorContext, type FileChange, readIfThere, readSettings } from "./connector.ts";
+import {
+  asJson,
+  type Connector,
+  type ConnectorContext,
+  type FileChange,
+  readIfThere,
+  readSettings,
+} from "./connector.ts";
 import type { HarnessHook, HookCall } from "./hook-command.ts";
 import { type HookEvent, hookCommand, installedEvents, withHooks, withoutHooks } from "./hook-settings.ts";
 
 const NAME = "codex";
-const EVENTS: readonly HookEvent[] = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop"].map((event) => ({ event }));
+const EVENTS: readonly HookEvent[] = [
+  "SessionStart",
+  "UserPromptSubmit",
+  "Stop",
+  "SessionEnd",
+  "SubagentStart",
+  "SubagentStop",
+].map((event) => ({ event }));
 
 const folder = ({ env }: ConnectorContext) => env.CODEX_HOME ?? join(env.HOME ?? homedir(), ".codex");
 const hooksFile = (context: ConnectorContext) => join(folder(context), "hooks.json");
@@ -31,9 +45,20 @@ export const codex: Connector = {
     const missing = EVENTS.filter(({ event }) => !installed.includes(event)).map(({ event }) => event);
     const hasServer = (readIfThere(configFile(context)) ?? "").includes(OPENING);
     return [
-      { what: "hooks", ok: missing.length === 0, detail: missing.length === 0 ? `${installed.length} events` : installed.length === 0 ? "not installed" : `missing: ${missing.join(", ")}` },
+      {
+        what: "hooks",
+        ok: missing.length === 0,
+        detail:
+          missing.length === 0
+            ? `${installed.length} events`
+            : installed.length === 0
+              ? "not installed"
+              : `missing: ${missing.join(", ")}`,
+      },
       { what: "search", ok: hasServer, detail: hasServer ? "MCP server retinue" : "no MCP server retinue" },
-      installed.length === 0 ? { what: "trust", ok: false, detail: "no hooks to trust" } : await askCodexAboutHooks(context),
+      installed.length === 0
+        ? { what: "trust", ok: false, detail: "no hooks to trust" }
+        : await askCodexAboutHooks(context),
     ];
   },
 };
@@ -42,9 +67,15 @@ function hooks(context: ConnectorContext, isOn: boolean): FileChange {
   const path = hooksFile(context);
   const { text: before, value } = readSettings(path);
   if (!isOn && before === undefined) return { path, before, after: before };
-  const after = isOn ? withHooks(value.hooks, { events: EVENTS, harness: NAME, command: hookCommand(context, NAME) }) : withoutHooks(value.hooks, NAME);
+  const after = isOn
+    ? withHooks(value.hooks, { events: EVENTS, harness: NAME, command: hookCommand(context, NAME) })
+    : withoutHooks(value.hooks, NAME);
   const { hooks: _, ...rest } = value;
-  return { path, before, after: after || Object.keys(rest).length > 0 ? asJson({ ...rest, ...(after && { hooks: after }) }) : undefined };
+  return {
+    path,
+    before,
+    after: after || Object.keys(rest).length > 0 ? asJson({ ...rest, ...(after && { hooks: after }) }) : undefined,
+  };
 }
 
 const OPENING = "# >>> retinue";
@@ -54,18 +85,25 @@ const CLOSING = "# <<< retinue";
 function config(context: ConnectorContext, isOn: boolean): FileChange {
   const path = configFile(context);
   const before = readIfThere(path);
-  const without = (before ?? "").replace(new RegExp(`\\n*${OPENING}[\\s\\S]*?${CLOSING}\\n?`), (_, at: number) => (at === 0 ? "" : "\n"));
+  const without = (before ?? "").replace(new RegExp(`\\n*${OPENING}[\\s\\S]*?${CLOSING}\\n?`), (_, at: number) =>
+    at === 0 ? "" : "\n",
+  );
   if (isOn && /^\s*\[mcp_servers\.retinue\]/m.test(without)) {
     throw new AppError("invalid_params", `${path} has an MCP server retinue of its own; remove it first`);
   }
-  if (!isOn) return { path, before, after: before === undefined || without.trim() === "" ? (before?.includes(OPENING) ? undefined : before) : without };
+  if (!isOn)
+    return {
+      path,
+      before,
+      after: before === undefined || without.trim() === "" ? (before?.includes(OPENING) ? undefined : before) : without,
+    };
   const [command = "", ...args] = [...context.program, "mcp", "--home", context.home];
   const block = [
     OPENING,
     "[mcp_servers.retinue]",
     `command = ${JSON.stringify(command)}`,
     `args = ${JSON.stringify(args)}`,
-    '# Its tools only read.',
+    "# Its tools only read.",
     'default_tools_approval_mode = "approve"',
     CLOSING,
     "",
@@ -78,11 +116,18 @@ export const codexHook: HarnessHook = {
   read(payload) {
     const [root, agent] = [text(payload.session_id), text(payload.agent_id)];
     if (!root) return undefined;
-    const body = { harness: NAME, sessionKey: keyOf(root, agent), project: text(payload.cwd), transcriptPath: text(payload.transcript_path) };
+    const body = {
+      harness: NAME,
+      sessionKey: keyOf(root, agent),
+      project: text(payload.cwd),
+      transcriptPath: text(payload.transcript_path),
+    };
     return calls[text(payload.hook_event_name) ?? ""]?.(payload, { root, body });
   },
   answer: ({ inject }, payload) =>
-    inject === undefined ? undefined : { hookSpecificOutput: { hookEventName: payload.hook_event_name, additionalContext: inject } },
+    inject === undefined
+      ? undefined
+      : { hookSpecificOutput: { hookEventName: payload.hook_event_name, additionalContext: inject } },
 };
 
 type Payload = Readonly<Record<string, unknown>>;
@@ -91,21 +136,37 @@ interface Told {
   body: Record<string, unknown>;
 }
 
-const keyOf = (root: string, thread: string | undefined) => (thread === undefined || thread === root ? root : `${root}:${thread}`);
+const keyOf = (root: string, thread: string | undefined) =>
+  thread === undefined || thread === root ? root : `${root}:${thread}`;
 
 const calls: Readonly<Record<string, (payload: Payload, told: Told) => HookCall>> = {
   SessionStart: (_payload, { body }) => ({ route: "session-start", body }),
-  UserPromptSubmit: (payload, { body }) => ({ route: "user-prompt-submit", body: { ...body, userMessage: text(payload.prompt) } }),
-  Stop: (payload, { body }) => ({ route: "turn-end", body: { ...body, lastAssistantMessage: text(payload.last_assistant_message) } }),
+  UserPromptSubmit: (payload, { body }) => ({
+    route: "user-prompt-submit",
+    body: { ...body, userMessage: text(payload.prompt) },
+  }),
+  Stop: (payload, { body }) => ({
+    route: "turn-end",
+    body: { ...body, lastAssistantMessage: text(payload.last_assistant_message) },
+  }),
   SessionEnd: (payload, { body }) => ({ route: "session-end", body: { ...body, reason: text(payload.reason) } }),
   SubagentStart: (payload, { root, body }) => ({
     route: "subagent-start",
-    body: { ...body, parentSessionKey: keyOf(root, parentThread(text(payload.transcript_path))), title: text(payload.agent_type) },
+    body: {
+      ...body,
+      parentSessionKey: keyOf(root, parentThread(text(payload.transcript_path))),
+      title: text(payload.agent_type),
+    },
   }),
   // Here the path is the parent's, and the child's has a name of its own.
   SubagentStop: (payload, { body }) => ({
     route: "subagent-stop",
-    body: { ...body, transcriptPath: text(payload.agent_transcript_path), lastAssistantMessage: text(payload.last_assistant_message), reason: "completed" },
+    body: {
+      ...body,
+      transcriptPath: text(payload.agent_transcript_path),
+      lastAssistantMessage: text(payload.last_assistant_message),
+      reason: "completed",
+    },
   }),
 };
 

@@ -10,16 +10,27 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const context = () => ({ home: join(folder, "retinue"), program: ["/usr/bin/node", "/opt/retinue/bin/retinue.js"], env: { HOME: join(folder, "user"), PATH: "/nowhere" } });
+const context = () => ({
+  home: join(folder, "retinue"),
+  program: ["/usr/bin/node", "/opt/retinue/bin/retinue.js"],
+  env: { HOME: join(folder, "user"), PATH: "/nowhere" },
+});
 const yes = async () => true;
-const run = (way: typeof connect, harness: string, confirm: (changes: string) => Promise<boolean> = yes) => way({ ...context(), harness, confirm, now: 1 });
+const run = (way: typeof connect, harness: string, confirm: (changes: string) => Promise<boolean> = yes) =>
+  way({ ...context(), harness, confirm, now: 1 });
 const put = (path: string, text: string) => {
   mkdirSync(dirname(join(folder, "user", path)), { recursive: true });
   writeFileSync(join(folder, "user", path), text);
 };
 const get = (path: string) => readFileSync(join(folder, "user", path), "utf8");
-const files = () => (existsSync(join(folder, "user")) ? readdirSync(join(folder, "user"), { recursive: true, withFileTypes: true }).filter((each) => each.isFile()).map((each) => each.name) : []);
-const checks = async (harness: string) => (await connectionStatus(context())).find((each) => each.harness === harness)?.checks ?? [];
+const files = () =>
+  existsSync(join(folder, "user"))
+    ? readdirSync(join(folder, "user"), { recursive: true, withFileTypes: true })
+        .filter((each) => each.isFile())
+        .map((each) => each.name)
+    : [];
+const checks = async (harness: string) =>
+  (await connectionStatus(context())).find((each) => each.harness === harness)?.checks ?? [];
 
 describe.each(CONNECTORS.map(({ name }) => name))("connecting %s", (harness) => {
   test("shows the change before it makes it, and makes none after a no", async () => {
@@ -85,8 +96,15 @@ describe("the status", () => {
 
   test("says that Claude Code's hooks are off when they are", async () => {
     await run(connect, "claude-code");
-    put(".claude/settings.json", JSON.stringify({ ...JSON.parse(get(".claude/settings.json")), disableAllHooks: true }));
-    expect((await checks("claude-code"))[0]).toEqual({ what: "hooks", ok: false, detail: "disableAllHooks is set: none of them runs" });
+    put(
+      ".claude/settings.json",
+      JSON.stringify({ ...JSON.parse(get(".claude/settings.json")), disableAllHooks: true }),
+    );
+    expect((await checks("claude-code"))[0]).toEqual({
+      what: "hooks",
+      ok: false,
+      detail: "disableAllHooks is set: none of them runs",
+    });
   });
 
   test("says that OpenClaw gives no block without access to conversations", async () => {

@@ -21,7 +21,11 @@ export type ConnectResult = { done: true; backup?: string } | { done: false; rea
 
 export function connectorNamed(name: string): Connector {
   const found = CONNECTORS.find((each) => each.name === name);
-  if (!found) throw new AppError("invalid_params", `There is no connector ${name}. There are: ${CONNECTORS.map((each) => each.name).join(", ")}`);
+  if (!found)
+    throw new AppError(
+      "invalid_params",
+      `There is no connector ${name}. There are: ${CONNECTORS.map((each) => each.name).join(", ")}`,
+    );
   return found;
 }
 
@@ -46,11 +50,23 @@ export async function disconnect(options: ConnectOptions): Promise<ConnectResult
   return result;
 }
 
-export async function connectionStatus(context: ConnectorContext): Promise<{ harness: string; folder: string; checks: Check[] }[]> {
-  return Promise.all(CONNECTORS.map(async (each) => ({ harness: each.name, folder: each.folder(context), checks: await each.check(context) })));
+export async function connectionStatus(
+  context: ConnectorContext,
+): Promise<{ harness: string; folder: string; checks: Check[] }[]> {
+  return Promise.all(
+    CONNECTORS.map(async (each) => ({
+      harness: each.name,
+      folder: each.folder(context),
+      checks: await each.check(context),
+    })),
+  );
 }
 
-async function change(connector: Connector, { confirm, now, ...context }: ConnectOptions, way: "connect" | "disconnect"): Promise<ConnectResult> {
+async function change(
+  connector: Connector,
+  { confirm, now, ...context }: ConnectOptions,
+  way: "connect" | "disconnect",
+): Promise<ConnectResult> {
   const changes = effective(connector[way](context));
   if (changes.length === 0) return { done: false, reason: "nothing to change" };
   if (!(await confirm(changes.map(showChange).join("\n\n")))) return { done: false, reason: "declined" };

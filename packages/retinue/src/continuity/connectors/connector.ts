@@ -3,7 +3,16 @@
  *
  * Changes are computed first and shown as they are; files are written only after a yes, and the old ones are kept.
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError, messageOf } from "@retinue/protocol";
 
@@ -44,7 +53,8 @@ export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined;
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
+      return undefined;
     throw error;
   }
 }
@@ -57,7 +67,9 @@ export function readSettings(path: string): { text: string | undefined; value: R
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { text, value: { ...value } };
   } catch (error) {
-    throw new AppError("invalid_params", `${path} is not valid JSON and was not changed: ${messageOf(error)}`, { cause: error });
+    throw new AppError("invalid_params", `${path} is not valid JSON and was not changed: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
   throw new AppError("invalid_params", `${path} is not a JSON object and was not changed`);
 }
@@ -70,7 +82,12 @@ export function effective(changes: readonly FileChange[]): FileChange[] {
 }
 
 /** Writes the changes and keeps what was there under `backups/`. */
-export function applyChanges(home: string, name: string, changes: readonly FileChange[], at: number): string | undefined {
+export function applyChanges(
+  home: string,
+  name: string,
+  changes: readonly FileChange[],
+  at: number,
+): string | undefined {
   const folder = join(home, "backups", name, new Date(at).toISOString().replaceAll(":", "-"));
   let saved: string | undefined;
   for (const [n, { path, after }] of changes.entries()) {
@@ -101,7 +118,10 @@ export function showChange({ path, before, after }: FileChange): string {
   while (head < old.length && head < fresh.length && old[head] === fresh[head]) head++;
   let foot = 0;
   while (foot < old.length - head && foot < fresh.length - head && old.at(-1 - foot) === fresh.at(-1 - foot)) foot++;
-  const lines = [...old.slice(head, old.length - foot).map((line) => `- ${line}`), ...fresh.slice(head, fresh.length - foot).map((line) => `+ ${line}`)];
+  const lines = [
+    ...old.slice(head, old.length - foot).map((line) => `- ${line}`),
+    ...fresh.slice(head, fresh.length - foot).map((line) => `+ ${line}`),
+  ];
   return `${path}${before === undefined ? " (new)" : after === undefined ? " (removed)" : ""}\n${lines.join("\n")}`;
 }
 

@@ -6,8 +6,8 @@
 import { messageOf } from "@retinue/protocol";
 import { askDaemon } from "../daemon-client.ts";
 import { launchDaemon } from "../daemon-process.ts";
-import type { HookAnswer } from "../hooks.ts";
 import { openContinuity } from "../home.ts";
+import type { HookAnswer } from "../hook-input.ts";
 import { hookOperations } from "../hook-operations.ts";
 import { fields, text } from "../readers/reader.ts";
 import { OWNER } from "../scope.ts";
@@ -43,7 +43,14 @@ export interface HookCommand {
 const DAEMON_MS = 1_500;
 
 /** The text for standard output, or nothing. */
-export async function runHook({ home, harness, input, program, env, onProblem }: HookCommand): Promise<string | undefined> {
+export async function runHook({
+  home,
+  harness,
+  input,
+  program,
+  env,
+  onProblem,
+}: HookCommand): Promise<string | undefined> {
   try {
     const hook = HOOKS[harness];
     const payload = fields(JSON.parse(input));
@@ -57,7 +64,17 @@ export async function runHook({ home, harness, input, program, env, onProblem }:
   }
 }
 
-async function deliver({ home, call, program, env }: { home: string; call: HookCall; program: readonly string[]; env: NodeJS.ProcessEnv }): Promise<HookAnswer> {
+async function deliver({
+  home,
+  call,
+  program,
+  env,
+}: {
+  home: string;
+  call: HookCall;
+  program: readonly string[];
+  env: NodeJS.ProcessEnv;
+}): Promise<HookAnswer> {
   const path = `/api/hooks/${call.route}`;
   try {
     return toAnswer(await askDaemon({ home, method: "POST", path, body: call.body, timeoutMs: DAEMON_MS }));

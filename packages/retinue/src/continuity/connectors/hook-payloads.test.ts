@@ -12,13 +12,15 @@ import { readTurns, sessionsByKey } from "../transcripts.ts";
 import { claudeHook } from "./claude-code.ts";
 import { codexHook } from "./codex.ts";
 import type { HarnessHook } from "./hook-command.ts";
-import { recorded } from "./recorded.ts";
+import { recorded } from "./test-recorded.ts";
 
 let user: string;
 let home: TestHome;
 beforeEach(() => {
   user = realpathSync(mkdtempSync(join(tmpdir(), "retinue-payloads-")));
-  home = testHome({ roots: { "claude-code": [join(user, ".claude/projects")], codex: [join(user, ".codex/sessions")] } });
+  home = testHome({
+    roots: { "claude-code": [join(user, ".claude/projects")], codex: [join(user, ".codex/sessions")] },
+  });
 });
 afterEach(() => {
   home.db.close();
@@ -31,10 +33,13 @@ function fire(hook: HarnessHook, harness: string, name: string, change: object =
   if (!call) return undefined;
   const operation = hookOperations.find(({ path }) => path === `/api/hooks/${call.route}`);
   const answer = operation?.call(home, OWNER, call.body) as { inject?: string };
-  return hook.answer(answer, payload) as { hookSpecificOutput: { hookEventName: string; additionalContext: string } } | undefined;
+  return hook.answer(answer, payload) as
+    | { hookSpecificOutput: { hookEventName: string; additionalContext: string } }
+    | undefined;
 }
 
-const texts = (key: string) => sessionsByKey(home.db, key).flatMap(({ id }) => readTurns(home.db, id).map(({ role, text }) => `${role}: ${text}`));
+const texts = (key: string) =>
+  sessionsByKey(home.db, key).flatMap(({ id }) => readTurns(home.db, id).map(({ role, text }) => `${role}: ${text}`));
 
 describe("recorded payloads of Claude Code", () => {
   const claude = (name: string, change?: object) => fire(claudeHook, "claude-code", name, change);
@@ -49,7 +54,8 @@ describe("recorded payloads of Claude Code", () => {
     const answer = claude("SubagentStart");
     expect(answer?.hookSpecificOutput).toEqual({
       hookEventName: "SubagentStart",
-      additionalContext: "## Inherited from Parent Session\n\n[active session]\nRecent context:\n  User: build the shop",
+      additionalContext:
+        "## Inherited from Parent Session\n\n[active session]\nRecent context:\n  User: build the shop",
     });
     claude("PreToolUse.in-subagent.mcp", same);
     claude("SubagentStop");
@@ -66,12 +72,18 @@ describe("recorded payloads of Claude Code", () => {
     claude("SubagentStart");
     const call = recorded("claude-code", "PreToolUse.in-subagent.mcp").stdin;
     claude("PreToolUse.in-subagent.mcp", { ...same, agent_id: AGENT });
-    const calls = recorded("claude-code", "mcp_stdio.agent").filter((each: { msg?: { method: string } }) => each.msg?.method === "tools/call");
+    const calls = recorded("claude-code", "mcp_stdio.agent").filter(
+      (each: { msg?: { method: string } }) => each.msg?.method === "tools/call",
+    );
     expect(calls[0].msg.params._meta["claudecode/toolUseId"]).toBe(call.tool_use_id);
     const caller = callerSession(home, calls[0].msg.params._meta, { CLAUDE_CODE_SESSION_ID: SESSION });
     expect(caller).toEqual({ currentSessionKey: `${SESSION}:${AGENT}` });
-    expect(runSearch(home, OWNER, { query: "pelican", ...caller }).hits.map(({ sessionKey }) => sessionKey)).toEqual([SESSION]);
-    expect(callerSession(home, calls[1].msg.params._meta, { CLAUDE_CODE_SESSION_ID: SESSION })).toEqual({ currentSessionKey: SESSION });
+    expect(runSearch(home, OWNER, { query: "pelican", ...caller }).hits.map(({ sessionKey }) => sessionKey)).toEqual([
+      SESSION,
+    ]);
+    expect(callerSession(home, calls[1].msg.params._meta, { CLAUDE_CODE_SESSION_ID: SESSION })).toEqual({
+      currentSessionKey: SESSION,
+    });
   });
 
   test("a stop of one of Claude Code's own helpers leaves no session", () => {
@@ -91,20 +103,46 @@ describe("recorded payloads of Claude Code", () => {
   test("what a hook injected does not come back as something said", () => {
     const { transcript_path: path } = recorded("claude-code", "Stop", { home: user }).stdin;
     mkdirSync(dirname(path), { recursive: true });
-    const line = (fields: object) => `${JSON.stringify({ uuid: Math.random().toString(), timestamp: "2026-11-15T12:00:00Z", ...fields })}\n`;
+    const line = (fields: object) =>
+      `${JSON.stringify({ uuid: Math.random().toString(), timestamp: "2026-11-15T12:00:00Z", ...fields })}\n`;
     writeFileSync(
       path,
       line({ type: "user", message: { role: "user", content: "build the shop" } }) +
-        line({ type: "attachment", attachment: { type: "hook_additional_context", content: ["## Inherited from Parent Session"] } }) +
+        line({
+          type: "attachment",
+          attachment: { type: "hook_additional_context", content: ["## Inherited from Parent Session"] },
+        }) +
         line({ type: "api-request-blob", message: { role: "user", content: "vendor prompt" } }) +
         line({ type: "user", isMeta: true, message: { role: "user", content: "a caveat" } }) +
-        line({ type: "assistant", message: { role: "assistant", content: [{ type: "thinking", thinking: "hm" }, { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls" } }] } }) +
-        line({ type: "user", message: { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "shop.ts" }] }] } }) +
+        line({
+          type: "assistant",
+          message: {
+            role: "assistant",
+            content: [
+              { type: "thinking", thinking: "hm" },
+              { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls" } },
+            ],
+          },
+        }) +
+        line({
+          type: "user",
+          message: {
+            role: "user",
+            content: [{ type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "shop.ts" }] }],
+          },
+        }) +
         line({ type: "user", isCompactSummary: true, message: { role: "user", content: "we listed files" } }),
     );
     claude("Stop");
-    expect(texts(recorded("claude-code", "Stop").stdin.session_id)).toEqual(["user: build the shop", 'assistant: {"command":"ls"}', "tool: shop.ts", "assistant: parent done"]);
-    expect(home.db.prepare("SELECT summary, upto_seq FROM session_checkpoints").all()).toEqual([{ summary: "we listed files", upto_seq: 3 }]);
+    expect(texts(recorded("claude-code", "Stop").stdin.session_id)).toEqual([
+      "user: build the shop",
+      'assistant: {"command":"ls"}',
+      "tool: shop.ts",
+      "assistant: parent done",
+    ]);
+    expect(home.db.prepare("SELECT summary, upto_seq FROM session_checkpoints").all()).toEqual([
+      { summary: "we listed files", upto_seq: 3 },
+    ]);
   });
 });
 
@@ -126,10 +164,15 @@ describe("recorded payloads of Codex", () => {
   });
 
   test("a grandchild's parent is the thread that its rollout names", () => {
-    const { files } = recorded("codex", "transcript_files", { home: user }) as { files: { file: string; session_meta: { id: string; session_id: string; parent_thread_id?: string } }[] };
+    const { files } = recorded("codex", "transcript_files", { home: user }) as {
+      files: { file: string; session_meta: { id: string; session_id: string; parent_thread_id?: string } }[];
+    };
     const [root, child, grandchild] = files.map(({ file, session_meta: meta }) => {
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, `${JSON.stringify({ timestamp: "2026-11-15T19:27:29Z", type: "session_meta", payload: meta })}\n`);
+      writeFileSync(
+        file,
+        `${JSON.stringify({ timestamp: "2026-11-15T19:27:29Z", type: "session_meta", payload: meta })}\n`,
+      );
       return { session_id: files[0]?.session_meta.id, agent_id: meta.id, transcript_path: file };
     });
     codex("UserPromptSubmit", { ...root, agent_id: undefined, prompt: "build the shop" });
@@ -144,8 +187,13 @@ describe("recorded payloads of Codex", () => {
   });
 
   test("a search names its thread and its parent itself", () => {
-    const calls = recorded("codex", "mcp_stdio.agent").filter((each: { msg?: { method: string } }) => each.msg?.method === "tools/call");
-    expect(callerSession(home, calls[0].msg.params._meta, {})).toEqual({ currentSessionKey: `${ROOT}:${THREAD}`, parentSessionKey: ROOT });
+    const calls = recorded("codex", "mcp_stdio.agent").filter(
+      (each: { msg?: { method: string } }) => each.msg?.method === "tools/call",
+    );
+    expect(callerSession(home, calls[0].msg.params._meta, {})).toEqual({
+      currentSessionKey: `${ROOT}:${THREAD}`,
+      parentSessionKey: ROOT,
+    });
     expect(callerSession(home, calls[1].msg.params._meta, {})).toEqual({ currentSessionKey: ROOT });
     codex("UserPromptSubmit", { prompt: "the pelican plan" });
     const found = runSearch(home, OWNER, { query: "pelican", ...callerSession(home, calls[0].msg.params._meta, {}) });
@@ -156,8 +204,14 @@ describe("recorded payloads of Codex", () => {
     const { transcript_path: path } = recorded("codex", "Stop", { home: user }).stdin;
     mkdirSync(dirname(path), { recursive: true });
     let ordinal = 0;
-    const line = (type: string, payload: object) => `${JSON.stringify({ timestamp: "2026-11-15T12:00:00Z", ordinal: ++ordinal, type, payload })}\n`;
-    const message = (role: string, text: string) => line("response_item", { type: "message", role, content: [{ type: role === "assistant" ? "output_text" : "input_text", text }] });
+    const line = (type: string, payload: object) =>
+      `${JSON.stringify({ timestamp: "2026-11-15T12:00:00Z", ordinal: ++ordinal, type, payload })}\n`;
+    const message = (role: string, text: string) =>
+      line("response_item", {
+        type: "message",
+        role,
+        content: [{ type: role === "assistant" ? "output_text" : "input_text", text }],
+      });
     writeFileSync(
       path,
       message("developer", "## Inherited from Parent Session") +
@@ -169,7 +223,12 @@ describe("recorded payloads of Codex", () => {
         line("compacted", { message: "we listed files" }),
     );
     codex("Stop");
-    expect(texts(ROOT)).toEqual(["user: build the shop", 'assistant: {"cmd":"ls"}', "tool: shop.ts", "assistant: parent done"]);
+    expect(texts(ROOT)).toEqual([
+      "user: build the shop",
+      'assistant: {"cmd":"ls"}',
+      "tool: shop.ts",
+      "assistant: parent done",
+    ]);
     expect(home.db.prepare("SELECT summary FROM session_checkpoints").all()).toEqual([{ summary: "we listed files" }]);
   });
 });

@@ -9,7 +9,8 @@ export interface HookEvent {
 }
 
 type Fields = Record<string, unknown>;
-const objects = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter((each) => typeof each === "object" && each !== null) : []);
+const objects = (value: unknown): Fields[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === "object" && each !== null) : [];
 
 export function hookCommand({ program, home }: ConnectorContext, harness: string): string {
   return shellCommand([...program, "hook", harness, "--home", home]);
@@ -18,7 +19,10 @@ export function hookCommand({ program, home }: ConnectorContext, harness: string
 /** Seconds. The command ends by itself long before; this is for a machine that has stopped breathing. */
 const TIMEOUT = 10;
 
-export function withHooks(hooks: unknown, { events, harness, command }: { events: readonly HookEvent[]; harness: string; command: string }): Fields {
+export function withHooks(
+  hooks: unknown,
+  { events, harness, command }: { events: readonly HookEvent[]; harness: string; command: string },
+): Fields {
   const rest = withoutHooks(hooks, harness) ?? {};
   for (const { event, matcher } of events) {
     const group = { ...(matcher && { matcher }), hooks: [{ type: "command", command, timeout: TIMEOUT }] };
@@ -41,8 +45,11 @@ export function withoutHooks(hooks: unknown, harness: string): Fields | undefine
 
 export function installedEvents(hooks: unknown, harness: string): string[] {
   return Object.entries(typeof hooks === "object" && hooks !== null ? hooks : {})
-    .filter(([, groups]) => objects(groups).some((group) => objects(group.hooks).some((hook) => isOurs(hook.command, harness))))
+    .filter(([, groups]) =>
+      objects(groups).some((group) => objects(group.hooks).some((hook) => isOurs(hook.command, harness))),
+    )
     .map(([event]) => event);
 }
 
-const isOurs = (command: unknown, harness: string) => typeof command === "string" && / hook (\S+) --home /.exec(command)?.[1] === harness;
+const isOurs = (command: unknown, harness: string) =>
+  typeof command === "string" && / hook (\S+) --home /.exec(command)?.[1] === harness;

@@ -7,7 +7,13 @@ import { pluginClient } from "./plugin-client.ts";
 
 export const OPENCLAW_PLUGIN = "retinue";
 
-export function openclawPlugin({ home, program }: { home: string; program: readonly string[] }): Record<string, string> {
+export function openclawPlugin({
+  home,
+  program,
+}: {
+  home: string;
+  program: readonly string[];
+}): Record<string, string> {
   const manifest = {
     id: OPENCLAW_PLUGIN,
     name: "Retinue",
@@ -16,7 +22,13 @@ export function openclawPlugin({ home, program }: { home: string; program: reado
     activation: { onStartup: true },
     configSchema: { type: "object", additionalProperties: false },
   };
-  const pkg = { name: "retinue-openclaw", version: "1.0.0", private: true, type: "module", openclaw: { extensions: ["./index.js"] } };
+  const pkg = {
+    name: "retinue-openclaw",
+    version: "1.0.0",
+    private: true,
+    type: "module",
+    openclaw: { extensions: ["./index.js"] },
+  };
   return {
     "package.json": `${JSON.stringify(pkg, null, 2)}\n`,
     "openclaw.plugin.json": `${JSON.stringify(manifest, null, 2)}\n`,

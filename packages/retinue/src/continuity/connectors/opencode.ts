@@ -5,7 +5,8 @@ import type { Connector, ConnectorContext, FileChange } from "./connector.ts";
 import { readIfThere } from "./connector.ts";
 import { opencodePlugin } from "./opencode-plugin.ts";
 
-const folder = ({ env }: ConnectorContext) => env.OPENCODE_CONFIG_DIR ?? join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), ".config"), "opencode");
+const folder = ({ env }: ConnectorContext) =>
+  env.OPENCODE_CONFIG_DIR ?? join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), ".config"), "opencode");
 const pluginFile = (context: ConnectorContext) => join(folder(context), "plugins", "retinue.js");
 
 export const opencode: Connector = {
@@ -17,10 +18,19 @@ export const opencode: Connector = {
   async check(context) {
     const text = readIfThere(pluginFile(context));
     const isCurrent = text === opencodePlugin(context);
-    const detail = text === undefined ? "not installed" : isCurrent ? "plugin retinue.js" : "the plugin is of another version; connect again";
+    const detail =
+      text === undefined
+        ? "not installed"
+        : isCurrent
+          ? "plugin retinue.js"
+          : "the plugin is of another version; connect again";
     return [
       { what: "hooks", ok: isCurrent, detail },
-      { what: "search", ok: text !== undefined, detail: text === undefined ? "not installed" : "tool retinue_session_search, offered by the plugin" },
+      {
+        what: "search",
+        ok: text !== undefined,
+        detail: text === undefined ? "not installed" : "tool retinue_session_search, offered by the plugin",
+      },
       { what: "trust", ok: true, detail: "plugins need none" },
     ];
   },

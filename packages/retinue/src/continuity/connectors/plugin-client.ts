@@ -5,7 +5,15 @@
  * A plugin must never slow its harness down: every request has a time limit, a dead daemon is started in the background at most
  * twice a minute, and turns that could not be told are told with the next.
  */
-export function pluginClient({ home, program, harness }: { home: string; program: readonly string[]; harness: string }): string {
+export function pluginClient({
+  home,
+  program,
+  harness,
+}: {
+  home: string;
+  program: readonly string[];
+  harness: string;
+}): string {
   return `// Written by "retinue connect ${harness}"; "retinue disconnect ${harness}" removes it.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

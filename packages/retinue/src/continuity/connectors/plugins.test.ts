@@ -7,7 +7,7 @@ import { type Daemon, runDaemon } from "../daemon.ts";
 import { askDaemon } from "../daemon-client.ts";
 import { openclawPlugin } from "./openclaw-plugin.ts";
 import { opencodePlugin } from "./opencode-plugin.ts";
-import { recorded } from "./recorded.ts";
+import { recorded } from "./test-recorded.ts";
 
 let home: string;
 let daemon: Daemon;
@@ -40,7 +40,8 @@ describe("the plugin for OpenCode, fed with recorded events", () => {
     const { Retinue } = await load({ "retinue.js": opencodePlugin({ home, program }) }, "retinue.js");
     const hooks = await Retinue({ client: { session: { get: async () => ({}) } }, directory: "/work/shop" });
     const event = (name: string) => hooks.event({ event: recorded("opencode", name).input });
-    const chat = (name: string) => hooks["chat.message"](recorded("opencode", name).input, recorded("opencode", name).output);
+    const chat = (name: string) =>
+      hooks["chat.message"](recorded("opencode", name).input, recorded("opencode", name).output);
     const parent = recorded("opencode", "chat.message").input.sessionID;
     const child = recorded("opencode", "chat.message.child").input.sessionID;
 
@@ -52,13 +53,18 @@ describe("the plugin for OpenCode, fed with recorded events", () => {
     await event("event.session.created.child");
     await chat("chat.message.child");
     const output = { system: ["theirs"] };
-    await hooks["experimental.chat.system.transform"](recorded("opencode", "experimental.chat.system.transform.child").input, output);
+    await hooks["experimental.chat.system.transform"](
+      recorded("opencode", "experimental.chat.system.transform.child").input,
+      output,
+    );
     expect(output.system[1]).toContain("## Inherited from Parent Session");
     expect(output.system[1]).toContain('User: "delegate');
     await event("event.session.idle.child");
     await event("event.session.idle");
     expect(await transcript(parent)).toEqual([`user: ${recorded("opencode", "chat.message").output.parts[0].text}`]);
-    expect(await transcript(child)).toEqual([`user: ${recorded("opencode", "chat.message.child").output.parts[0].text}`]);
+    expect(await transcript(child)).toEqual([
+      `user: ${recorded("opencode", "chat.message.child").output.parts[0].text}`,
+    ]);
 
     const call = recorded("opencode", "tool.execute.before.child.mem_session_search");
     const args: Record<string, unknown> = { query: "x" };
@@ -71,8 +77,16 @@ describe("the plugin for OpenCode, fed with recorded events", () => {
   test("asks OpenCode for the parent when it missed the event", async () => {
     const { Retinue } = await load({ "retinue.js": opencodePlugin({ home, program }) }, "retinue.js");
     const { info } = recorded("opencode", "event.session.created.child").input.properties;
-    const hooks = await Retinue({ client: { session: { get: async ({ path }: { path: { id: string } }) => ({ data: path.id === info.id ? info : {} }) } }, directory: "/work/shop" });
-    await hooks["chat.message"](recorded("opencode", "chat.message").input, recorded("opencode", "chat.message").output);
+    const hooks = await Retinue({
+      client: {
+        session: { get: async ({ path }: { path: { id: string } }) => ({ data: path.id === info.id ? info : {} }) },
+      },
+      directory: "/work/shop",
+    });
+    await hooks["chat.message"](
+      recorded("opencode", "chat.message").input,
+      recorded("opencode", "chat.message").output,
+    );
     const output = { system: [] as string[] };
     await hooks["experimental.chat.system.transform"]({ sessionID: info.id }, output);
     expect(output.system.join()).toContain("## Inherited from Parent Session");
@@ -119,7 +133,11 @@ describe("the plugin for OpenClaw, fed with recorded events", () => {
     const { fire, tool } = await register();
     const child = recorded("openclaw", "subagent_spawned").event.childSessionKey;
     fire("session_start");
-    fire("before_message_write", { event: { message: { ...recorded("openclaw", "before_message_write").event.message, content: "the pelican plan" } } });
+    fire("before_message_write", {
+      event: {
+        message: { ...recorded("openclaw", "before_message_write").event.message, content: "the pelican plan" },
+      },
+    });
     fire("before_message_write.child");
     fire("subagent_spawned");
     const built = (await fire("before_prompt_build.child")) as { appendSystemContext: string };
@@ -137,7 +155,9 @@ describe("the plugin for OpenClaw, fed with recorded events", () => {
     fire("session_start");
     fire("subagent_ended.session-reset-not-a-subagent");
     fire("session_end.new");
-    const sessions = async () => ((await askDaemon({ home, method: "GET", path: "/api/sessions" })) as { sessions: { endReason?: string }[] }).sessions;
+    const sessions = async () =>
+      ((await askDaemon({ home, method: "GET", path: "/api/sessions" })) as { sessions: { endReason?: string }[] })
+        .sessions;
     await expect.poll(sessions).toMatchObject([{ sessionKey: "agent:main:main", endReason: "new" }]);
   });
 });

@@ -22,5 +22,7 @@ export function writeRegistry(home: string, registry: Registry): void {
 }
 
 export function connectorRoots(home: string): Record<string, string[]> {
-  return Object.fromEntries(Object.entries(readRegistry(home)).map(([harness, { transcripts }]) => [harness, transcripts]));
+  return Object.fromEntries(
+    Object.entries(readRegistry(home)).map(([harness, { transcripts }]) => [harness, transcripts]),
+  );
 }

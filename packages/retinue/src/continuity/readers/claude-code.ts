@@ -12,7 +12,9 @@ export function readClaudeLine(line: Fields): Read[] {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : list(content);
   return blocks.flatMap((block, n) => {
     const turn = readBlock(block, line.type === "user" ? "user" : "assistant");
-    return turn ? [{ type: "turn", turn: { ...turn, sourceId: `${text(line.uuid)}/${n}`, at: time(line.timestamp) } }] : [];
+    return turn
+      ? [{ type: "turn", turn: { ...turn, sourceId: `${text(line.uuid)}/${n}`, at: time(line.timestamp) } }]
+      : [];
   });
 }
 
@@ -23,7 +25,12 @@ function readBlock(block: Fields, role: "user" | "assistant"): NewTurn | undefin
       return words ? { role: isNotice(words) ? "system" : role, text: words } : undefined;
     }
     case "tool_use":
-      return { role: "assistant", tool: text(block.name) ?? "unknown", callId: text(block.id), text: JSON.stringify(block.input ?? {}) };
+      return {
+        role: "assistant",
+        tool: text(block.name) ?? "unknown",
+        callId: text(block.id),
+        text: JSON.stringify(block.input ?? {}),
+      };
     case "tool_result":
       return { role: "tool", callId: text(block.tool_use_id), text: contentText(block.content) };
     default:

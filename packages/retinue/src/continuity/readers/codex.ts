@@ -24,7 +24,12 @@ function readItem(payload: Fields) {
     }
     case "function_call":
     case "custom_tool_call":
-      return { role: "assistant", tool: text(payload.name) ?? "unknown", callId: text(payload.call_id), text: text(payload.arguments) ?? text(payload.input) ?? "" } as const;
+      return {
+        role: "assistant",
+        tool: text(payload.name) ?? "unknown",
+        callId: text(payload.call_id),
+        text: text(payload.arguments) ?? text(payload.input) ?? "",
+      } as const;
     case "function_call_output":
     case "custom_tool_call_output":
       return { role: "tool", callId: text(payload.call_id), text: outputText(payload.output) } as const;
@@ -33,7 +38,9 @@ function readItem(payload: Fields) {
   }
 }
 
-const outputText = (output: unknown) => contentText(typeof output === "string" ? output : (fields(output).content ?? output));
+const outputText = (output: unknown) =>
+  contentText(typeof output === "string" ? output : (fields(output).content ?? output));
 
 /** What Codex itself puts in front of the first prompt. */
-const isPreamble = (words: string) => /^<(?:environment_context|user_instructions|permissions|skills_instructions)\b/.test(words);
+const isPreamble = (words: string) =>
+  /^<(?:environment_context|user_instructions|permissions|skills_instructions)\b/.test(words);

@@ -26,7 +26,8 @@ export function parseLine(line: string): Fields | undefined {
   }
 }
 
-export const fields = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
+export const fields = (value: unknown): Fields =>
+  typeof value === "object" && value !== null ? (value as Fields) : {};
 export const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 export const list = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fields) : []);
 

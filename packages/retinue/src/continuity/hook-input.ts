@@ -1,0 +1,34 @@
+/** What a hook brings and what it is answered. */
+import * as z from "zod";
+
+const word = () => z.string().min(1).max(1_024);
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+
+export const HookInput = z.object({
+  harness: z.string().regex(/^[\w.-]{1,64}$/),
+  sessionKey: word(),
+  project: optional(word()),
+  agentId: optional(word()),
+  harnessAgentId: optional(word()),
+  parentSessionKey: optional(word()),
+  title: optional(z.string()),
+  userMessage: optional(z.string()),
+  lastAssistantMessage: optional(z.string()),
+  transcriptPath: optional(word()),
+  /** The whole transcript so far. */
+  transcript: optional(z.union([z.string(), z.array(z.unknown())])),
+  /** Only what is new; each with an id of its own. */
+  turns: optional(z.array(z.unknown())),
+  reason: optional(z.string()),
+});
+export type HookInput = z.output<typeof HookInput>;
+
+export const CallInput = HookInput.extend({ callId: word(), tool: word(), phase: z.enum(["before", "after"]) });
+
+export interface HookAnswer {
+  inject?: string;
+  sessionKey?: string;
+  parentSessionKey?: string;
+  /** Why there is no block. */
+  reason?: string;
+}
