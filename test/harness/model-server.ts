@@ -160,8 +160,7 @@ function respond(response: ServerResponse, { path, reply, isStreamed }: Answer):
   response.end(events.join(""));
 }
 
-const event = (data: object & { type?: string }) =>
-  `${data.type ? `event: ${data.type}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+const event = (data: Fields) => `${data.type ? `event: ${data.type}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 
 function anthropic(reply: Reply): string[] {
   const message = {
@@ -214,7 +213,7 @@ function chat(reply: Reply): string[] {
       created: 1,
       model: "fake-model",
       choices: [{ index: 0, delta, finish_reason: finish }],
-    } as object);
+    });
   const calls = toolCall(reply);
   const usage = event({
     id: "chatcmpl-1",
@@ -223,7 +222,7 @@ function chat(reply: Reply): string[] {
     model: "fake-model",
     choices: [],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-  } as object);
+  });
   const delta = calls
     ? { role: "assistant", content: null, tool_calls: calls }
     : { role: "assistant", content: "text" in reply ? reply.text : "" };

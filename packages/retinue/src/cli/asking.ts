@@ -75,7 +75,8 @@ async function askPermission(
     const answer = await terminal.ask(`Allow? [y = yes, n = no${always}] `, { signal });
     if (answer === undefined) return { kind: "user-not-available" };
     if (isYes(answer)) return { kind: "approve-once", approvedInteractively: true };
-    if (isNo(answer)) return { kind: "reject", feedback: "The user said no. Go on without it, or ask for something else." };
+    if (isNo(answer))
+      return { kind: "reject", feedback: "The user said no. Go on without it, or ask for something else." };
     if (words.always && /^a(lways)?$/i.test(answer.trim())) return alwaysDecision(words.always);
     terminal.note(`Please answer y${words.always ? ", n or a" : " or n"}.`);
   }

@@ -1,9 +1,26 @@
 /** A call in a few words: the name of the tool and the argument that says most. */
 
-const TELLING = ["command", "path", "pattern", "url", "query", "skill", "name", "agent_id", "shellId", "question", "summary", "description"];
+const TELLING = [
+  "command",
+  "path",
+  "pattern",
+  "url",
+  "query",
+  "skill",
+  "name",
+  "agent_id",
+  "shellId",
+  "question",
+  "summary",
+  "description",
+];
 const MAX_CHARS = 100;
 
-export function callWords(name: string, args: unknown, agentName: (id: string) => string | undefined = () => undefined): string {
+export function callWords(
+  name: string,
+  args: unknown,
+  agentName: (id: string) => string | undefined = () => undefined,
+): string {
   const given: Record<string, unknown> = typeof args === "object" && args !== null ? { ...args } : {};
   const telling = TELLING.map((key) => given[key]).find((value) => typeof value === "string" && value !== "");
   if (telling === undefined) return name;

@@ -48,6 +48,7 @@ function commands(terminal: Terminal, end: (code: number) => void): Command {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${errorLine(text)}\n`) })
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .showSuggestionAfterError(true)
     .allowExcessArguments(true)
     .addHelpText("after", `\n${help.trim()}`);
@@ -63,7 +64,12 @@ function commands(terminal: Terminal, end: (code: number) => void): Command {
     end(await runPrompt(words, flags, context));
   });
 
-  program.command("serve").description("serve sessions over JSON-RPC (see retinue serve --help)");
+  program
+    .command("serve")
+    .description("serve sessions over JSON-RPC (see retinue serve --help)")
+    .action(() => {
+      throw new UsageError("serve must come first: retinue serve [options]");
+    });
   addSessionCommands(program, context);
   common(program.command("doctor").description("check that everything is in place"))
     .option("--provider <name or URL>", "check this model provider")
@@ -76,10 +82,10 @@ function commands(terminal: Terminal, end: (code: number) => void): Command {
     .argument("<agent>", "main, the name of an agent, or the id of a sub-agent of the session")
     .argument("<tool>", "the name of a tool")
     .argument("[input]", "what the call is about: a command, a path, an address, or all arguments as JSON")
-    .option("--allow-tool <rule>", "as if this rule were given (repeatable)", collect, [])
-    .option("--deny-tool <rule>", "as if this rule were given (repeatable)", collect, [])
+    .option("--allow-tool <rule>", "as if this rule were given (repeatable)", collect)
+    .option("--deny-tool <rule>", "as if this rule were given (repeatable)", collect)
     .option("--allow-all-tools", "as if this were given")
-    .option("--add-dir <path>", "as if this folder were given (repeatable)", collect, [])
+    .option("--add-dir <path>", "as if this folder were given (repeatable)", collect)
     .action(async (session: string, agent: string, tool: string, input: string | undefined, given) => {
       const { runWhy } = await import("./why.ts");
       end(await runWhy({ session, agent, tool, input }, WhyFlags.parse(given), context));
@@ -102,17 +108,34 @@ function addPromptOptions(program: Command): void {
   program
     .option("-p, --prompt <text>", 'run one prompt and print the answer; "-" reads it from standard input')
     .option("--model <name>", "the model, or provider/model")
-    .option("--provider <name or URL>", "where models come from: a name of the config file, openai, anthropic, offline, or an address")
-    .option("--allow-tool <rule>", "allow without asking (repeatable): write, 'shell(git status)', 'url(example.com)', a tool's name", collect, [])
-    .option("--deny-tool <rule>", "never allow (repeatable); wins over --allow-tool", collect, [])
+    .option(
+      "--provider <name or URL>",
+      "where models come from: a name of the config file, openai, anthropic, offline, or an address",
+    )
+    .option(
+      "--allow-tool <rule>",
+      "allow without asking (repeatable): write, 'shell(git status)', 'url(example.com)', a tool's name",
+      collect,
+    )
+    .option("--deny-tool <rule>", "never allow (repeatable); wins over --allow-tool", collect)
     .option("--allow-all-tools", "allow everything without asking")
-    .option("--add-dir <path>", "a further folder whose files may be read (repeatable)", collect, [])
+    .option("--add-dir <path>", "a further folder whose files may be read (repeatable)", collect)
     .addOption(new Option("--resume <id>", "go on with a session, by the beginning of its id").conflicts("continue"))
     .option("--continue", "go on with the last session of this folder")
     .option("--agent <name>", "let this agent of yours answer")
-    .addOption(new Option("--mode <mode>", "plan: only plan; autopilot: go on until the task is done").choices(["interactive", "plan", "autopilot"]))
+    .addOption(
+      new Option("--mode <mode>", "plan: only plan; autopilot: go on until the task is done").choices([
+        "interactive",
+        "plan",
+        "autopilot",
+      ]),
+    )
     .option("--reasoning-effort <level>", "how hard the model thinks, for models that can be told")
-    .addOption(new Option("--output-format <format>", "json prints one event per line").choices(["text", "json"]).default("text"))
+    .addOption(
+      new Option("--output-format <format>", "json prints one event per line")
+        .choices(["text", "json"])
+        .default("text"),
+    )
     .option("--no-stream", "print only the last message, when it is complete")
     .option("--quiet", "print no progress")
     .option("--home <folder>", "where sessions are kept (default: RETINUE_HOME, or ~/.retinue)");
@@ -138,10 +161,12 @@ function addSessionCommands(program: Command, context: CliContext): void {
 }
 
 function common(command: Command): Command {
-  return command.option("--home <folder>", "where sessions are kept (default: RETINUE_HOME, or ~/.retinue)").option("--json", "print JSON");
+  return command
+    .option("--home <folder>", "where sessions are kept (default: RETINUE_HOME, or ~/.retinue)")
+    .option("--json", "print JSON");
 }
 
-const collect = (value: string, all: string[]): string[] => [...all, value];
+const collect = (value: string, all: string[] = []): string[] => [...all, value];
 
 function unknownCommand(program: Command, word: string): UsageError {
   const names = program.commands.map((command) => command.name());
@@ -151,7 +176,10 @@ function unknownCommand(program: Command, word: string): UsageError {
 }
 
 function errorLine(text: string): string {
-  return text.trim().replace(/^error: /, "retinue: ").replaceAll(/\s*\n\s*/g, " ");
+  return text
+    .trim()
+    .replace(/^error: /, "retinue: ")
+    .replaceAll(/\s*\n\s*/g, " ");
 }
 
 function noteOldNode(terminal: Terminal): void {

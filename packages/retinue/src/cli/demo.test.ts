@@ -12,7 +12,9 @@ test("the demo explores the folder with three sub-agents, one in the background 
   expect(stdout).toContain("3 sub-agents looked into it");
   expect(stderr).toMatch(/▸ to-dos \(explore\) starts in the background/);
   expect(stderr).toContain("write_agent to-dos");
-  expect(stderr).toMatch(/○ main .*\n├─ ✓ layout \(explore\) .*turns.*\n├─ ✓ readme \(explore\) .*\n└─ ✓ to-dos \(explore\) & .*\n/);
+  expect(stderr).toMatch(
+    /○ main .*\n├─ ✓ layout \(explore\) .*turns.*\n├─ ✓ readme \(explore\) .*\n└─ ✓ to-dos \(explore\) & .*\n/,
+  );
   expect(code).toBe(0);
   expect(world.leftovers()).toEqual([]);
   expect(() => readFileSync(join(world.home, "retinue.db"))).toThrow("ENOENT");

@@ -13,7 +13,10 @@ import { runPrompt } from "./prompt.ts";
 
 const PROMPT = "Explore this project with three sub-agents.";
 
-export async function runDemo(flags: { home?: string; provider?: string; model?: string }, context: CliContext): Promise<number> {
+export async function runDemo(
+  flags: { home?: string; provider?: string; model?: string },
+  context: CliContext,
+): Promise<number> {
   const { terminal, cwd } = context;
   const { provider = "offline", model } = flags;
   const home = flags.home ?? throwAwayHome();
@@ -36,11 +39,15 @@ export async function runDemo(flags: { home?: string; provider?: string; model?:
       outputFormat: "text",
       showsTree: true,
       isThrownAway: flags.home === undefined,
-      ...(isPaced ? { catalog: (env) => pacedCatalog({ env, home, provider }, { beforeAnswerMs: 500, betweenPartsMs: 5 }) } : {}),
+      ...(isPaced
+        ? { catalog: (env) => pacedCatalog({ env, home, provider }, { beforeAnswerMs: 500, betweenPartsMs: 5 }) }
+        : {}),
     },
     context,
   );
-  terminal.note('\nNext: retinue -p "…" asks what you want to know; retinue doctor says how to configure a real model.');
+  terminal.note(
+    '\nNext: retinue -p "…" asks what you want to know; retinue doctor says how to configure a real model.',
+  );
   return code;
 }
 

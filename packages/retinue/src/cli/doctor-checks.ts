@@ -28,7 +28,8 @@ export function checkNode(version: string): Check {
   const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
   const isSupported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
   if (!isSupported) return problem("node", `${version} is not supported`, "Install Node 22.12 or newer.");
-  if (major === 20) return warning("node", `${version} works, but Node 20 is past its end of life`, "Install Node 22.12 or newer.");
+  if (major === 20)
+    return warning("node", `${version} works, but Node 20 is past its end of life`, "Install Node 22.12 or newer.");
   return ok("node", version);
 }
 
@@ -39,7 +40,11 @@ export function checkHome(home: string): Check {
     rmSync(mkdtempSync(join(home, ".doctor-")), { recursive: true });
     return ok("home", `${home} can be written`);
   } catch (error) {
-    return problem("home", `${home} cannot be used: ${messageOf(error)}`, "Set RETINUE_HOME to a folder that can be written.");
+    return problem(
+      "home",
+      `${home} cannot be used: ${messageOf(error)}`,
+      "Set RETINUE_HOME to a folder that can be written.",
+    );
   }
 }
 
@@ -50,10 +55,17 @@ export function checkStore(home: string): Check {
     const store = openSqlite({ path });
     const count = store.sessions().length;
     store.close();
-    const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+    const bytes = [path, `${path}-wal`].reduce(
+      (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
     return ok("store", `${path}, ${sizeWords(bytes)}, ${count} ${count === 1 ? "session" : "sessions"}`);
   } catch (error) {
-    return problem("store", `${path} cannot be opened: ${messageOf(error)}`, "Move the file away to start afresh, or set RETINUE_HOME to another folder.");
+    return problem(
+      "store",
+      `${path} cannot be opened: ${messageOf(error)}`,
+      "Move the file away to start afresh, or set RETINUE_HOME to another folder.",
+    );
   }
 }
 
@@ -75,14 +87,27 @@ export async function checkRipgrep(): Promise<Check> {
     const { stdout } = await promisify(execFile)(rgPath, ["--version"], { timeout: 5000 });
     return ok("ripgrep", stdout.split("\n")[0] ?? "runs");
   } catch (error) {
-    return problem("ripgrep", `does not run: ${messageOf(error)}`, "Install the packages again (npm ci): the program comes with @vscode/ripgrep.");
+    return problem(
+      "ripgrep",
+      `does not run: ${messageOf(error)}`,
+      "Install the packages again (npm ci): the program comes with @vscode/ripgrep.",
+    );
   }
 }
 
-const CONFIGURE = "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL, or name a provider in config.json.";
+const CONFIGURE =
+  "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL, or name a provider in config.json.";
 const PATIENCE_MS = 5000;
 
-export async function checkProvider({ env, home, provider }: { env: Env; home?: string; provider?: string }): Promise<Check> {
+export async function checkProvider({
+  env,
+  home,
+  provider,
+}: {
+  env: Env;
+  home?: string;
+  provider?: string;
+}): Promise<Check> {
   try {
     const config = home === undefined ? { providers: [] } : readModelsConfig(home);
     const all = sources({ env, config, provider });
@@ -99,17 +124,32 @@ async function ask(source: Source): Promise<Check> {
   const where = `${endpoint.id} at ${endpoint.baseUrl}`;
   const model = defaultModel ?? models[0]?.id;
   const which = model ? `, default model ${model}` : "";
-  if (endpoint.type === "azure") return ok("provider", `${where}${which}; not asked, since Azure does not list deployments`);
+  if (endpoint.type === "azure")
+    return ok("provider", `${where}${which}; not asked, since Azure does not list deployments`);
   const from = performance.now();
   try {
-    const answer = await send({ method: "GET", url: urlFor(endpoint, "/models", ""), headers: await headersFor(endpoint), signal: AbortSignal.timeout(PATIENCE_MS) });
+    const answer = await send({
+      method: "GET",
+      url: urlFor(endpoint, "/models", ""),
+      headers: await headersFor(endpoint),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
     const count = countModels(await readText(answer.chunks));
     const ms = Math.round(performance.now() - from);
-    const listed = count === undefined ? "a list of models that cannot be read" : `${count} ${count === 1 ? "model" : "models"}`;
-    if (!model) return warning("provider", `${where} answers in ${ms} ms with ${listed}, and no model is chosen`, "Set RETINUE_MODEL, or give --model.");
+    const listed =
+      count === undefined ? "a list of models that cannot be read" : `${count} ${count === 1 ? "model" : "models"}`;
+    if (!model)
+      return warning(
+        "provider",
+        `${where} answers in ${ms} ms with ${listed}, and no model is chosen`,
+        "Set RETINUE_MODEL, or give --model.",
+      );
     return ok("provider", `${where} answers in ${ms} ms with ${listed}${which}`);
   } catch (error) {
-    const why = error instanceof DOMException && error.name === "TimeoutError" ? `no answer within ${PATIENCE_MS / 1000} s` : messageOf(error);
+    const why =
+      error instanceof DOMException && error.name === "TimeoutError"
+        ? `no answer within ${PATIENCE_MS / 1000} s`
+        : messageOf(error);
     return problem("provider", `${where}: ${why}`, "Check the address and the key, and that the service runs.");
   }
 }

@@ -6,7 +6,10 @@ import type { Check } from "./doctor-checks.ts";
 import { checkNode } from "./doctor-checks.ts";
 import { type CliWorld, cliWorld } from "./test-world.ts";
 
-async function examine(world: CliWorld, env: Record<string, string> = {}): Promise<{ code: number | null; by: (name: string) => Check | undefined }> {
+async function examine(
+  world: CliWorld,
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; by: (name: string) => Check | undefined }> {
   const { code, stdout } = await world.run(["doctor", "--json"], { env });
   const checks: Check[] = JSON.parse(stdout);
   return { code, by: (name) => checks.find((check) => check.name === name) };
@@ -16,7 +19,14 @@ describe("retinue doctor", () => {
   test("finds a fresh place in order, and says how to configure a model", async () => {
     await using world = cliWorld();
     const { code, stdout } = await world.run(["doctor"]);
-    for (const words of ["ok       home", "ok       store", "ok       ripgrep   ripgrep ", "warning  provider", "→ Set OPENAI_API_KEY"]) expect(stdout).toContain(words);
+    for (const words of [
+      "ok       home",
+      "ok       store",
+      "ok       ripgrep   ripgrep ",
+      "warning  provider",
+      "→ Set OPENAI_API_KEY",
+    ])
+      expect(stdout).toContain(words);
     expect(stdout).toContain("RETINUE_SUBAGENT_MAX_DEPTH is not set: 4");
     expect(code).toBe(0);
   });
@@ -25,7 +35,10 @@ describe("retinue doctor", () => {
     await using model = await loopback(json({ data: [{ id: "small" }, { id: "large" }] }));
     await using world = cliWorld({ RETINUE_PROVIDER_URL: `${model.url}/v1`, RETINUE_MODEL: "small" });
     const { code, by } = await examine(world);
-    expect(by("provider")).toMatchObject({ status: "ok", text: expect.stringMatching(/answers in \d+ ms with 2 models, default model small/) });
+    expect(by("provider")).toMatchObject({
+      status: "ok",
+      text: expect.stringMatching(/answers in \d+ ms with 2 models, default model small/),
+    });
     expect(code).toBe(0);
   });
 
@@ -44,7 +57,10 @@ describe("retinue doctor", () => {
     await using world = cliWorld();
     const file = join(world.root, "file");
     writeFileSync(file, "");
-    expect((await examine(world, { RETINUE_HOME: file })).by("home")).toMatchObject({ status: "problem", advice: expect.stringContaining("RETINUE_HOME") });
+    expect((await examine(world, { RETINUE_HOME: file })).by("home")).toMatchObject({
+      status: "problem",
+      advice: expect.stringContaining("RETINUE_HOME"),
+    });
     await world.run(["doctor"]);
     writeFileSync(join(world.home, "retinue.db"), "this is no database, whatever its name says");
     writeFileSync(join(world.home, "config.json"), "{ providers: }");

@@ -1,13 +1,29 @@
 /** `retinue doctor`: whether everything that a run needs is in place, and what to do where it is not. */
 import { runtimeConfig } from "../server/config.ts";
 import type { CliContext } from "./cli-context.ts";
-import { type Check, checkConfig, checkHome, checkLimits, checkNode, checkProvider, checkRipgrep, checkStore } from "./doctor-checks.ts";
+import {
+  type Check,
+  checkConfig,
+  checkHome,
+  checkLimits,
+  checkNode,
+  checkProvider,
+  checkRipgrep,
+  checkStore,
+} from "./doctor-checks.ts";
 import type { CommonFlags } from "./flags.ts";
 
-const SIGNS = { ok: { sign: "✓", ansi: 32 }, warning: { sign: "!", ansi: 33 }, problem: { sign: "✗", ansi: 31 } } as const;
+const SIGNS = {
+  ok: { sign: "✓", ansi: 32 },
+  warning: { sign: "!", ansi: 33 },
+  problem: { sign: "✗", ansi: 31 },
+} as const;
 
 /** Resolves with the exit code: 1 when there is a problem. */
-export async function runDoctor(flags: CommonFlags & { provider?: string }, { terminal, env }: CliContext): Promise<number> {
+export async function runDoctor(
+  flags: CommonFlags & { provider?: string },
+  { terminal, env }: CliContext,
+): Promise<number> {
   const given = flags.home === undefined ? env : { ...env, RETINUE_HOME: flags.home };
   const { home } = runtimeConfig(given);
   const place = checkHome(home);

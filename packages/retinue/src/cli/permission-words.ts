@@ -38,8 +38,16 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
     }
     case "mcp": {
       const { serverName, toolName } = request;
-      const always = { words: `${toolName}, whatever its arguments`, approval: { kind: request.kind, serverName, toolName } };
-      return { what: `call ${toolName} of the MCP server ${serverName}`, details: jsonLines(request.args), flag: allow(toolName), always };
+      const always = {
+        words: `${toolName}, whatever its arguments`,
+        approval: { kind: request.kind, serverName, toolName },
+      };
+      return {
+        what: `call ${toolName} of the MCP server ${serverName}`,
+        details: jsonLines(request.args),
+        flag: allow(toolName),
+        always,
+      };
     }
     case "custom-tool": {
       const { toolName } = request;

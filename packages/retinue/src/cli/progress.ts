@@ -2,26 +2,34 @@
  * What a run shows of its work on standard error: calls as lines, and sub-agents as a tree that moves on a screen and as
  * lines where there is none.
  */
-import { type AgentTree, emptyTree, foldTree, mainNode, renderTree, type SessionEvent, totalUsage, walk } from "@retinue/sdk";
-import { callWords, oneLine } from "./call-words.ts";
+import {
+  type AgentTree,
+  emptyTree,
+  foldTree,
+  mainNode,
+  renderTree,
+  type SessionEvent,
+  totalUsage,
+  walk,
+} from "@retinue/sdk";
+import { ProgressWords } from "./progress-words.ts";
 import type { Terminal } from "./terminal.ts";
 
 const REDRAW_MS = 100;
 
 export class Progress {
   readonly #terminal: Terminal;
-  readonly #calls = new Map<string, string>();
+  readonly #words = new ProgressWords((id) => this.agentPath(id));
+  readonly #isQuiet: boolean;
   readonly #startedAt = Date.now();
   #tree: AgentTree = emptyTree();
   #isSpeaking = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(terminal: Terminal) {
+  /** A quiet one only keeps track. */
+  constructor(terminal: Terminal, { isQuiet }: { isQuiet: boolean }) {
     this.#terminal = terminal;
-  }
-
-  get tree(): AgentTree {
-    return this.#tree;
+    this.#isQuiet = isQuiet;
   }
 
   /** The names from the main agent down to the one in a child session. */
@@ -32,7 +40,10 @@ export class Progress {
 
   hear(event: SessionEvent): void {
     this.#tree = foldTree(this.#tree, event);
-    this.#tell(event);
+    if (this.#isQuiet) return;
+    const words = this.#words.of(event);
+    if (words !== undefined && !this.#isShownByTree(event)) this.#terminal.note(this.#toned(words));
+    if (event.agentId === undefined) this.#followSpeech(event);
     if (this.#hasAgents && this.#terminal.isScreen) this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
   }
 
@@ -41,90 +52,35 @@ export class Progress {
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#terminal.status([]);
-    if (this.#hasAgents && showsTree) this.#terminal.note(`\n${this.render()}\n`);
+    if (this.#isQuiet) return;
+    if (this.#hasAgents && showsTree) this.#terminal.note(`\n${this.#render()}\n`);
     const session = sessionId === undefined ? "" : ` · session ${sessionId.slice(0, 8)}`;
-    this.#terminal.note(this.#dim(`${this.#summary()}${session}`));
-  }
-
-  render(): string {
-    const { color, columns } = this.#terminal;
-    return renderTree(this.#tree, { color, width: columns - 1 });
+    this.#terminal.note(this.#toned(`· ${this.#summary()}${session}`));
   }
 
   get #hasAgents(): boolean {
     return mainNode(this.#tree).children.length > 0;
   }
 
-  #draw(): void {
-    const isOver = this.#isSpeaking && this.#terminal.isOutScreen;
-    this.#terminal.status(isOver ? [] : this.render().split("\n"));
-  }
-
-  #tell(event: SessionEvent): void {
-    switch (event.type) {
-      case "assistant.message_start":
-        if (event.agentId === undefined) this.#speaks(true);
-        return;
-      case "assistant.message":
-        if (event.agentId === undefined) this.#speaks(false);
-        return;
-      case "tool.execution_start":
-        return this.#onCall(event);
-      case "tool.execution_complete":
-        return this.#onCallEnd(event);
-      case "subagent.started":
-      case "subagent.completed":
-      case "subagent.failed":
-        return this.#onAgent(event);
-      case "model.call_failure":
-        return this.#terminal.note(`! the model call failed: ${oneLine(event.data.errorMessage ?? "no reason given", 300)}`);
-      case "session.warning":
-        return this.#terminal.note(`! ${event.data.message}`);
-      case "session.compaction_start":
-        return this.#terminal.note(this.#dim("· the conversation is long: making a summary of it"));
-      default:
-        return;
-    }
-  }
-
-  #speaks(isSpeaking: boolean): void {
-    this.#isSpeaking = isSpeaking;
-    if (this.#timer) this.#draw();
-  }
-
   /** On a screen the tree shows what sub-agents do. */
-  #isShownByTree(agentId: string | undefined): boolean {
+  #isShownByTree({ agentId }: SessionEvent): boolean {
     return agentId !== undefined && this.#terminal.isScreen;
   }
 
-  #onCall({ agentId, data }: Extract<SessionEvent, { type: "tool.execution_start" }>): void {
-    const words = callWords(data.toolName, data.arguments, (id) => this.agentPath(id));
-    this.#calls.set(data.toolCallId, words);
-    if (this.#isShownByTree(agentId)) return;
-    this.#terminal.note(this.#dim(`· ${this.#prefix(agentId)}${words}`));
+  /** While the main agent speaks on the same screen, the tree is in the way. */
+  #followSpeech({ type }: SessionEvent): void {
+    if (type !== "assistant.message_start" && type !== "assistant.message") return;
+    this.#isSpeaking = type === "assistant.message_start" && this.#terminal.isOutScreen;
+    if (this.#timer) this.#draw();
   }
 
-  #onCallEnd({ agentId, data }: Extract<SessionEvent, { type: "tool.execution_complete" }>): void {
-    const words = this.#calls.get(data.toolCallId) ?? "a call";
-    this.#calls.delete(data.toolCallId);
-    if (data.success || this.#isShownByTree(agentId)) return;
-    this.#terminal.note(`✗ ${this.#prefix(agentId)}${words}: ${oneLine(data.error?.message ?? "failed", 300)}`);
+  #draw(): void {
+    this.#terminal.status(this.#isSpeaking ? [] : this.#render().split("\n"));
   }
 
-  #onAgent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): void {
-    if (this.#terminal.isScreen || event.agentId === undefined) return;
-    const path = this.agentPath(event.agentId) ?? event.data.agentDisplayName;
-    if (event.type === "subagent.started") {
-      const how = event.data.executionMode === "background" ? " in the background" : "";
-      return this.#terminal.note(`▸ ${path} (${event.data.agentName}) starts${how}`);
-    }
-    const seconds = ((event.data.durationMs ?? 0) / 1000).toFixed(1);
-    if (event.type === "subagent.failed") return this.#terminal.note(`✗ ${path} failed after ${seconds}s: ${event.data.error}`);
-    this.#terminal.note(event.data.cancelled ? `⊘ ${path} was cancelled` : `✓ ${path} is done after ${seconds}s`);
-  }
-
-  #prefix(agentId: string | undefined): string {
-    return agentId === undefined ? "" : `${this.agentPath(agentId) ?? "sub-agent"}: `;
+  #render(): string {
+    const { color, columns } = this.#terminal;
+    return renderTree(this.#tree, { color, width: columns - 1 });
   }
 
   #summary(): string {
@@ -141,7 +97,8 @@ export class Progress {
     return facts.join(" · ");
   }
 
-  #dim(text: string): string {
-    return this.#terminal.color ? `\u001b[2m${text}\u001b[0m` : text;
+  /** What is only for the curious stays in the background. */
+  #toned(line: string): string {
+    return this.#terminal.color && line.startsWith("· ") ? `\u001b[2m${line}\u001b[0m` : line;
   }
 }

@@ -9,7 +9,10 @@ const bash = (command: string) => call("bash", { command, description: "try it" 
 
 describe("an answer", () => {
   test("goes to standard output, and progress to standard error", async () => {
-    await using world = await modelWorld([{ text: "I look first.", ...call("view", { path: "a.txt" }) }, say("It says hello.")]);
+    await using world = await modelWorld([
+      { text: "I look first.", ...call("view", { path: "a.txt" }) },
+      say("It says hello."),
+    ]);
     world.put("a.txt", "hello");
     const { code, stdout, stderr } = await world.run(["-p", "what does a.txt say?"]);
     expect(stdout).toBe("I look first.\n\nIt says hello.\n");
@@ -30,14 +33,20 @@ describe("an answer", () => {
   });
 
   test("is only the last message with --no-stream", async () => {
-    await using world = await modelWorld([{ text: "First I look.", ...call("glob", { pattern: "*" }) }, say("Nothing here.")]);
+    await using world = await modelWorld([
+      { text: "First I look.", ...call("glob", { pattern: "*" }) },
+      say("Nothing here."),
+    ]);
     expect((await world.run(["-p", "look", "--no-stream"])).stdout).toBe("Nothing here.\n");
   });
 
   test("comes as one event per line with --output-format json", async () => {
     await using world = await modelWorld([call("glob", { pattern: "*" }), say("Nothing here.")]);
     const { code, stdout, stderr } = await world.run(["-p", "look", "--output-format", "json"]);
-    const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const events = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     expect(events[0].type).toBe("session.start");
     expect(events.map(({ type }) => type)).toContain("session.idle");
     expect(events.at(-1).type).toBe("session.shutdown");
@@ -79,7 +88,11 @@ describe("an answer", () => {
 
 describe("permissions", () => {
   test("files of the working folder are read without a question, others are refused with the flag that would help", async () => {
-    await using world = await modelWorld([call("view", { path: "in.txt" }), call("view", { path: "../out/out.txt" }), say("done")]);
+    await using world = await modelWorld([
+      call("view", { path: "in.txt" }),
+      call("view", { path: "../out/out.txt" }),
+      say("done"),
+    ]);
     world.put("in.txt", "inside");
     const outside = world.put("../out/out.txt", "outside");
     const { code, stderr } = await world.run(["-p", "read both"]);
@@ -156,7 +169,10 @@ describe("sessions", () => {
 
   test("--agent lets an agent of the project answer", async () => {
     await using world = await modelWorld([say("aye")]);
-    world.put(".retinue/agents/pirate.agent.md", "---\nname: pirate\ndescription: talks like one\ntools: [view]\n---\nYou are a pirate.\n");
+    world.put(
+      ".retinue/agents/pirate.agent.md",
+      "---\nname: pirate\ndescription: talks like one\ntools: [view]\n---\nYou are a pirate.\n",
+    );
     expect((await world.run(["-p", "hello", "--agent", "pirate"])).stdout).toBe("aye\n");
     expect(world.model.requests[0]?.system).toContain("You are a pirate.");
     expect(world.model.requests[0]?.tools).not.toContain("bash");
@@ -192,7 +208,9 @@ describe("being stopped", () => {
 
   test("Ctrl-C ends sub-agents and their shells too", async () => {
     await using world = await modelWorld(({ prompt }) =>
-      prompt.includes("CHILD") ? bash("sleep 600") : call("task", { name: "c", agent_type: "task", description: "c", prompt: "CHILD" }),
+      prompt.includes("CHILD")
+        ? bash("sleep 600")
+        : call("task", { name: "c", agent_type: "task", description: "c", prompt: "CHILD" }),
     );
     const running = world.start(["-p", "delegate", "--allow-all-tools"]);
     await running.says("bash sleep 600");
@@ -273,9 +291,13 @@ describe("the rest", () => {
 
   test("--version and --help print to standard output", async () => {
     await using world = cliWorld();
-    expect(await world.run(["--version"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await world.run(["--version"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
     const { code, stdout } = await world.run(["--help"]);
-    for (const words of ["--allow-tool <rule>", "Examples:", "RETINUE_HOME", "Exit codes:", "sessions", "doctor"]) expect(stdout).toContain(words);
+    for (const words of ["--allow-tool <rule>", "Examples:", "RETINUE_HOME", "Exit codes:", "sessions", "doctor"])
+      expect(stdout).toContain(words);
     expect(code).toBe(0);
   });
 });

@@ -51,16 +51,20 @@ export interface PromptOptions {
 export async function runPrompt(prompt: string, options: PromptOptions, context: CliContext): Promise<number> {
   const { terminal, env, cwd } = context;
   const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
-  await using own = openOwnRuntime({ env, home: options.home, provider: options.provider, catalog: options.catalog?.(env) });
+  await using own = openOwnRuntime({
+    env,
+    home: options.home,
+    provider: options.provider,
+    catalog: options.catalog?.(env),
+  });
   using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   terminal.gone.addEventListener("abort", () => interrupts.stop());
-  const progress = new Progress(terminal);
+  const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
   const watch = new RunWatch();
-  const showsProgress = !options.quiet && options.outputFormat === "text";
   const hear = (event: SessionEvent) => {
     answer.hear(event);
-    if (showsProgress) progress.hear(event);
+    progress.hear(event);
     watch.hear(event);
   };
   let workingDirectory = cwd;
@@ -70,16 +74,24 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
     workingDirectory: () => workingDirectory,
     agentPath: (id) => progress.agentPath(id),
   });
-  const session = await openSession(own.client, options, { ...baseConfig(options), ...asking, onEvent: hear, workingDirectory: cwd });
+  const session = await openSession(own.client, options, {
+    ...baseConfig(options),
+    ...asking,
+    onEvent: hear,
+    workingDirectory: cwd,
+  });
   workingDirectory = (await own.client.getSessionMetadata(session.sessionId))?.context?.workingDirectory ?? cwd;
   await configure(session, options, folders);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
-  if (end.type !== "answered") answer.end("");
-  else answer.end(end.text);
-  if (showsProgress) progress.end(options.isThrownAway ? undefined : session.sessionId, options);
-  if (end.type === "failed") terminal.note(`retinue: ${end.message}`);
-  if (end.type === "stopped") terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
-  return end.type === "answered" ? 0 : end.type === "failed" ? 1 : interrupts.exitCode;
+  answer.end(end.type === "answered" ? end.text : "");
+  progress.end(options.isThrownAway ? undefined : session.sessionId, options);
+  if (end.type === "answered") return 0;
+  if (end.type === "failed") {
+    terminal.note(`retinue: ${end.message}`);
+    return 1;
+  }
+  terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
+  return interrupts.exitCode;
 }
 
 function existingFolder(path: string): string {
@@ -112,7 +124,11 @@ async function openSession(client: RetinueClient, options: PromptOptions, config
   }
   if (!options.continue) return await client.createSession(config);
   const [last] = await client.listSessions({ workingDirectory });
-  if (!last) throw new AppError("session_not_found", "There is no session of this folder yet: leave out --continue to start one.");
+  if (!last)
+    throw new AppError(
+      "session_not_found",
+      "There is no session of this folder yet: leave out --continue to start one.",
+    );
   return await client.resumeSession(last.sessionId, resumed);
 }
 

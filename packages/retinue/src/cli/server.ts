@@ -16,6 +16,8 @@ export async function runServer(args: readonly string[]): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  // Standard output carries frames, and libraries like to log there.
+  for (const method of ["log", "info", "debug"] as const) console[method] = console.error;
   try {
     const serving = await serve({
       transport: isStdio ? "stdio" : { port, host: value("--host") },

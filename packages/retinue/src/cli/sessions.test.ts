@@ -36,16 +36,30 @@ describe("retinue sessions", () => {
 
   test("says what to do when there is none", async () => {
     await using world = cliWorld();
-    expect(await world.run(["sessions", "list"])).toMatchObject({ code: 0, stdout: expect.stringContaining("no sessions yet") });
+    expect(await world.run(["sessions", "list"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("no sessions yet"),
+    });
   });
 
   test("shows a conversation for people, and its events as JSON", async () => {
     await using world = await twoSessions();
     const [last] = await listed(world);
     const { stdout } = await world.run(["sessions", "show", last?.sessionId.slice(0, 8) ?? ""]);
-    const told = ["delegate this", "> delegate this", "· task looker", "▸ looker (explore) starts: Looks around", "✓ looker is done", "answer to delegate this"];
-    expect(told.map((words) => stdout.indexOf(words)).every((at, index, all) => at >= (all[index - 1] ?? 0))).toBe(true);
-    const events = (await world.run(["sessions", "show", last?.sessionId ?? "", "--json"])).stdout.trimEnd().split("\n");
+    const told = [
+      "delegate this",
+      "> delegate this",
+      "· task looker",
+      "▸ looker (explore) starts: Looks around",
+      "✓ looker is done",
+      "answer to delegate this",
+    ];
+    expect(told.map((words) => stdout.indexOf(words)).every((at, index, all) => at >= (all[index - 1] ?? 0))).toBe(
+      true,
+    );
+    const events = (await world.run(["sessions", "show", last?.sessionId ?? "", "--json"])).stdout
+      .trimEnd()
+      .split("\n");
     expect(events.map((line) => JSON.parse(line).type).at(0)).toBe("session.start");
   });
 
@@ -53,7 +67,9 @@ describe("retinue sessions", () => {
     await using world = await twoSessions();
     const [last] = await listed(world);
     const { stdout } = await world.run(["sessions", "tree", last?.sessionId ?? ""]);
-    expect(stdout).toMatch(/^○ main {2}idle · \d+\.\ds · 4 turns · 2 calls · 400 in, 40 out\n└─ ✓ looker \(explore\) {2}completed · \d+\.\ds · 2 turns · 1 call · 200 in, 20 out\n$/);
+    expect(stdout).toMatch(
+      /^○ main {2}idle · \d+\.\ds · 4 turns · 2 calls · 400 in, 40 out\n└─ ✓ looker \(explore\) {2}completed · \d+\.\ds · 2 turns · 1 call · 200 in, 20 out\n$/,
+    );
     const nodes = JSON.parse((await world.run(["sessions", "tree", last?.sessionId ?? "", "--json"])).stdout);
     expect(nodes).toMatchObject([{ id: "main" }, { name: "explore", status: "completed" }]);
   });
@@ -62,7 +78,10 @@ describe("retinue sessions", () => {
     await using world = await twoSessions();
     const ids = (await listed(world)).map(({ sessionId }) => sessionId);
     const prefixes = ids.map((id) => id.slice(0, 8));
-    expect(await world.run(["sessions", "delete", ...prefixes])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
+    expect(await world.run(["sessions", "delete", ...prefixes])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--yes"),
+    });
     expect(await listed(world)).toHaveLength(2);
     const { code, stdout } = await world.run(["sessions", "delete", ...prefixes, "--yes"]);
     expect(stdout).toBe(ids.map((id) => `deleted ${id}\n`).join(""));

@@ -2,8 +2,8 @@
 import { homedir } from "node:os";
 import type { SessionMetadata } from "@retinue/sdk";
 import { renderTree, walk } from "@retinue/sdk";
-import type { CliContext } from "./cli-context.ts";
 import { oneLine } from "./call-words.ts";
+import type { CliContext } from "./cli-context.ts";
 import { conversationWords } from "./conversation-words.ts";
 import type { CommonFlags } from "./flags.ts";
 import { type OwnRuntime, openOwnRuntime, readLog } from "./own-runtime.ts";
@@ -11,13 +11,17 @@ import { sessionByPrefix } from "./session-id.ts";
 import { storedTree } from "./stored-tree.ts";
 import { UsageError } from "./usage-error.ts";
 
-export async function listSessions(flags: CommonFlags & { all: boolean; limit: number }, context: CliContext): Promise<void> {
+export async function listSessions(
+  flags: CommonFlags & { all: boolean; limit: number },
+  context: CliContext,
+): Promise<void> {
   const { terminal } = context;
   await using own = open(flags, context);
   const sessions = await own.client.listSessions();
   const shown = flags.all ? sessions : sessions.slice(0, flags.limit);
   if (flags.json) return terminal.out(`${JSON.stringify(shown, null, 2)}\n`);
-  if (shown.length === 0) return terminal.out('There are no sessions yet. Start one: retinue -p "What is in this folder?"\n');
+  if (shown.length === 0)
+    return terminal.out('There are no sessions yet. Start one: retinue -p "What is in this folder?"\n');
   terminal.out(`${table(shown, Date.now()).join("\n")}\n`);
   if (shown.length < sessions.length) terminal.note(`${sessions.length - shown.length} more: --all`);
 }
@@ -43,7 +47,11 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   terminal.out(`${renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) })}\n`);
 }
 
-export async function deleteSessions(ids: readonly string[], flags: CommonFlags & { yes: boolean }, context: CliContext): Promise<void> {
+export async function deleteSessions(
+  ids: readonly string[],
+  flags: CommonFlags & { yes: boolean },
+  context: CliContext,
+): Promise<void> {
   const { terminal } = context;
   await using own = open(flags, context);
   const all = await own.client.listSessions();
@@ -51,13 +59,17 @@ export async function deleteSessions(ids: readonly string[], flags: CommonFlags 
   if (!flags.yes && !(await isSure(chosen, context))) return terminal.note("Nothing was deleted.");
   for (const { sessionId } of chosen) await own.client.deleteSession(sessionId);
   const deleted = chosen.map(({ sessionId }) => sessionId);
-  terminal.out(flags.json ? `${JSON.stringify({ deleted })}\n` : deleted.map((sessionId) => `deleted ${sessionId}\n`).join(""));
+  terminal.out(
+    flags.json ? `${JSON.stringify({ deleted })}\n` : deleted.map((sessionId) => `deleted ${sessionId}\n`).join(""),
+  );
 }
 
 async function isSure(chosen: readonly SessionMetadata[], { terminal }: CliContext): Promise<boolean> {
   if (!terminal.canAsk) throw new UsageError("nobody is here to confirm: add --yes to delete without asking");
   for (const line of table(chosen, Date.now())) terminal.note(line);
-  const answer = await terminal.ask(`Delete ${chosen.length === 1 ? "this session" : `these ${chosen.length} sessions`} for good? [y/N] `);
+  const answer = await terminal.ask(
+    `Delete ${chosen.length === 1 ? "this session" : `these ${chosen.length} sessions`} for good? [y/N] `,
+  );
   return /^y(es)?$/i.test(answer?.trim() ?? "");
 }
 
@@ -79,7 +91,12 @@ function table(sessions: readonly SessionMetadata[], now: number): string[] {
   ]);
   const all = [["ID", "AGE", "FOLDER", "TITLE"], ...rows];
   const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd());
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 /** Long enough to tell these apart, so that what is shown can be typed. */

@@ -142,7 +142,8 @@ function askLine(
   });
 }
 
-const COLORS = /\u001b\[[0-9;]*m/g;
+const ESCAPE = "\u001b";
+const COLORS = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
 
 /** What models and tools say must not steer the terminal. */
 export function withoutControls(text: string, { keepColors = false } = {}): string {

@@ -119,5 +119,9 @@ function follow(child: ReturnType<typeof spawn>): Running {
 /** Without keys or settings of whoever runs the tests. */
 function cleanEnv(): Record<string, string> {
   const foreign = /^(COPILOT_|RETINUE_|GITHUB_|GH_|OPENAI_|ANTHROPIC_|AZURE_|NODE_OPTIONS|VITEST)/;
-  return Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (foreign.test(name) || value === undefined ? [] : [[name, value]])));
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      foreign.test(name) || value === undefined ? [] : [[name, value]],
+    ),
+  );
 }

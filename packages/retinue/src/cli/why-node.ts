@@ -28,20 +28,33 @@ export function nodeOf(agent: string, context: NodeContext): { node: NodeLimits;
     isMainAgent: true,
     ancestors: [],
     definition: selected,
-    denyRules: context.denied.filter(({ argument }) => argument === null).map(({ kind }) => ({ name: kind, pattern: kind })),
+    denyRules: context.denied
+      .filter(({ argument }) => argument === null)
+      .map(({ kind }) => ({ name: kind, pattern: kind })),
     planMode: state.mode === "plan",
   };
-  if (agent === "main") return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
+  if (agent === "main")
+    return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
   const tasks = store.list("task", `${record.id}/`).map(({ json }) => JSON.parse(json) as AgentRecord);
   const task = tasks.find(({ id }) => id === agent) ?? tasks.find(({ id }) => id.startsWith(agent));
-  if (task) return { node: nodeOfTask(task, { tasks, catalog, main }), title: `The sub-agent ${task.path.join(" › ")} (${task.agentType})` };
+  if (task)
+    return {
+      node: nodeOfTask(task, { tasks, catalog, main }),
+      title: `The sub-agent ${task.path.join(" › ")} (${task.agentType})`,
+    };
   const definition = catalog.find(agent);
   if (definition) return { node: below(main, definition), title: `The agent ${definition.name}` };
   const started = tasks.map(({ id, name }) => `${id.slice(0, 8)} (${name})`);
-  throw new AppError("agent_not_found", `There is no agent ${agent}. There are: main, ${[...catalog.names(), ...started].join(", ")}`);
+  throw new AppError(
+    "agent_not_found",
+    `There is no agent ${agent}. There are: main, ${[...catalog.names(), ...started].join(", ")}`,
+  );
 }
 
-function nodeOfTask(task: AgentRecord, tree: { tasks: readonly AgentRecord[]; catalog: AgentCatalog; main: NodeLimits }): NodeLimits {
+function nodeOfTask(
+  task: AgentRecord,
+  tree: { tasks: readonly AgentRecord[]; catalog: AgentCatalog; main: NodeLimits },
+): NodeLimits {
   const owner = tree.tasks.find(({ id }) => id === task.ownerId);
   return below(owner ? nodeOfTask(owner, tree) : tree.main, definitionNamed(tree.catalog, task.agentType));
 }
@@ -53,7 +66,10 @@ function below(parent: NodeLimits, definition: AgentDefinition): NodeLimits {
 function definitionNamed(catalog: AgentCatalog, name: string): AgentDefinition {
   const definition = catalog.find(name);
   if (definition) return definition;
-  throw new AppError("agent_not_found", `The agent ${name} of this session is not defined any more, so what it may do cannot be told.`);
+  throw new AppError(
+    "agent_not_found",
+    `The agent ${name} of this session is not defined any more, so what it may do cannot be told.`,
+  );
 }
 
 function catalogOf({ record, limits, home }: NodeContext): AgentCatalog {

@@ -7,7 +7,16 @@ import type { StoredEvent } from "../store/store.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { shellPermission } from "../tools/shell-command.ts";
 
-const LEADING = ["task", "read_agent", "write_agent", "list_agents", "skill", "task_complete", "exit_plan_mode", "session_search"];
+const LEADING = [
+  "task",
+  "read_agent",
+  "write_agent",
+  "list_agents",
+  "skill",
+  "task_complete",
+  "exit_plan_mode",
+  "session_search",
+];
 
 /** Host tools are those of the session's clients; an MCP tool is known once it was called, else by `server-tool`. */
 export function toolNamed(name: string, { hostTools = [] }: SessionLimits, events: readonly StoredEvent[]): ToolRef {
@@ -27,12 +36,24 @@ function mcpOf(json: string, name: string): { server: string; tool: string }[] {
 }
 
 /** Undefined when calls of the tool need no permission. `input` is the telling argument, or all arguments as JSON. */
-export function requestFor(tool: ToolRef, input: string | undefined, workingDirectory: string): PermissionRequest | undefined {
+export function requestFor(
+  tool: ToolRef,
+  input: string | undefined,
+  workingDirectory: string,
+): PermissionRequest | undefined {
   const args = argumentsOf(input);
   const given = (name: string) => (args ? String(args[name] ?? "") : (input ?? ""));
   const at = (path: string) => (isAbsolute(path) ? path : resolve(workingDirectory, path));
   if (tool.source === "host") return { kind: "custom-tool", toolName: tool.name, toolDescription: "", args };
-  if (tool.mcp) return { kind: "mcp", serverName: tool.mcp.server, toolName: tool.name, toolTitle: tool.name, args, readOnly: false };
+  if (tool.mcp)
+    return {
+      kind: "mcp",
+      serverName: tool.mcp.server,
+      toolName: tool.name,
+      toolTitle: tool.name,
+      args,
+      readOnly: false,
+    };
   switch (tool.name) {
     case "bash":
       return shellPermission(given("command"), { intention: "", toolCallId: "" });
@@ -43,7 +64,13 @@ export function requestFor(tool: ToolRef, input: string | undefined, workingDire
       return { kind: "read", path: at(args ? String(args.paths ?? args.path ?? ".") : (input ?? ".")), intention: "" };
     case "create":
     case "edit":
-      return { kind: "write", fileName: at(given("path") || "a-file"), diff: "", intention: "", canOfferSessionApproval: true };
+      return {
+        kind: "write",
+        fileName: at(given("path") || "a-file"),
+        diff: "",
+        intention: "",
+        canOfferSessionApproval: true,
+      };
     case "web_fetch":
       return { kind: "url", url: given("url"), intention: "" };
     default:

@@ -7,7 +7,9 @@ const LEAD = "---\nname: lead\ndescription: leads\ntools: [task, view]\nceiling:
 async function world(...flags: string[]): Promise<{ world: ModelWorld; id: string; child: string }> {
   const made = await modelWorld(({ prompt, results }) => {
     if (prompt.includes("CHILD")) return say("seen");
-    return results.length === 0 ? call("task", { name: "looker", agent_type: "explore", description: "d", prompt: "CHILD" }) : say("done");
+    return results.length === 0
+      ? call("task", { name: "looker", agent_type: "explore", description: "d", prompt: "CHILD" })
+      : say("done");
   });
   made.put(".retinue/agents/lead.agent.md", LEAD);
   await made.run(["-p", "delegate", "--quiet", ...flags]);
@@ -18,14 +20,29 @@ async function world(...flags: string[]): Promise<{ world: ModelWorld; id: strin
 
 describe("retinue why", () => {
   test("names the rule for a call, as it was when the session was used", async () => {
-    const { world: made, id } = await world("--deny-tool", "web_fetch", "--allow-tool", "shell(git:*)", "--deny-tool", "shell(git push)");
+    const { world: made, id } = await world(
+      "--deny-tool",
+      "web_fetch",
+      "--allow-tool",
+      "shell(git:*)",
+      "--deny-tool",
+      "shell(git push)",
+    );
     await using _ = made;
     const why = async (...args: string[]) => await made.run(["why", id.slice(0, 8), ...args]);
-    expect(await why("main", "web_fetch")).toMatchObject({ code: 1, stdout: "The main agent may not call web_fetch: the rule web_fetch denies it (rule: deny-rule).\n" });
+    expect(await why("main", "web_fetch")).toMatchObject({
+      code: 1,
+      stdout: "The main agent may not call web_fetch: the rule web_fetch denies it (rule: deny-rule).\n",
+    });
     expect((await why("main", "bash", "git status")).stdout).toContain("runs without asking: allow rule shell(git:*)");
-    expect(await why("main", "bash", "git push")).toMatchObject({ code: 1, stdout: expect.stringContaining("is refused: deny rule shell(git push)") });
+    expect(await why("main", "bash", "git push")).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("is refused: deny rule shell(git push)"),
+    });
     expect((await why("main", "bash", "rm -r x")).stdout).toContain("somebody is asked: no rule allows or denies it");
-    expect((await why("main", "view", "notes.txt")).stdout).toContain("runs without asking: reads in the allowed folders");
+    expect((await why("main", "view", "notes.txt")).stdout).toContain(
+      "runs without asking: reads in the allowed folders",
+    );
     expect((await why("main", "view", "/etc/passwd")).stdout).toContain("somebody is asked");
     expect((await why("main", "view", "/etc/passwd", "--add-dir", "/etc")).stdout).toContain("runs without asking");
     expect((await why("main", "task")).stdout).toContain("It needs no permission.");
@@ -35,7 +52,11 @@ describe("retinue why", () => {
     const { world: made, id, child } = await world();
     await using _ = made;
     const byId = await made.run(["why", id, child.slice(0, 8), "create"]);
-    expect(byId).toMatchObject({ code: 1, stdout: "The sub-agent looker (explore) may not call create: the tools of the agent explore do not have it (rule: agent-tools).\n" });
+    expect(byId).toMatchObject({
+      code: 1,
+      stdout:
+        "The sub-agent looker (explore) may not call create: the tools of the agent explore do not have it (rule: agent-tools).\n",
+    });
     const byName = JSON.parse((await made.run(["why", id, "explore", "create", "--json"])).stdout);
     expect(byName.decision).toMatchObject({ allowed: false, rule: "agent-tools" });
     const { code, stderr } = await made.run(["why", id, "nobody", "view"]);
@@ -47,7 +68,11 @@ describe("retinue why", () => {
   test("the ceiling of the agent above is the rule for what is below it", async () => {
     const { world: made, id } = await world("--agent", "lead");
     await using _ = made;
-    expect((await made.run(["why", id, "main", "bash"])).stdout).toContain("the tools of the agent lead do not have it");
-    expect((await made.run(["why", id, "explore", "grep"])).stdout).toContain("the ceiling of lead, which is above this agent, does not have it (rule: ancestor-ceiling)");
+    expect((await made.run(["why", id, "main", "bash"])).stdout).toContain(
+      "the tools of the agent lead do not have it",
+    );
+    expect((await made.run(["why", id, "explore", "grep"])).stdout).toContain(
+      "the ceiling of lead, which is above this agent, does not have it (rule: ancestor-ceiling)",
+    );
   });
 });

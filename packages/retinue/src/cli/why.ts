@@ -4,8 +4,8 @@
  */
 import type { PermissionRequest } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
-import { Rules } from "../permissions/rules.ts";
 import { parseRule, type Verdict } from "../permissions/policy.ts";
+import { Rules } from "../permissions/rules.ts";
 import { readLimits, type SessionLimits } from "../server/session-limits.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -40,11 +40,20 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
   const limits = readLimits(store, sessionId);
   const rules = rulesOf(store, record, limits, flags);
   const tool = toolNamed(question.tool, limits, store.events(sessionId));
-  const { node, title } = nodeOf(question.agent, { store, record, limits, denied: rules.denied, home: own.runtime.config.home });
+  const { node, title } = nodeOf(question.agent, {
+    store,
+    record,
+    limits,
+    denied: rules.denied,
+    home: own.runtime.config.home,
+  });
   const decision = decideTool(tool, node);
   const request = requestFor(tool, question.input, record.cwd);
   const verdict = request && rules.decide(request);
-  if (flags.json) terminal.out(`${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`);
+  if (flags.json)
+    terminal.out(
+      `${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`,
+    );
   else terminal.out(words({ title, question, decision, request, verdict, rules }));
   return decision.allowed && verdict?.type !== "deny" ? 0 : 1;
 }
@@ -81,12 +90,16 @@ function words({ title, question: { tool, input }, decision, request, verdict, r
     deny: `${call} is refused: ${verdict.rule}.`,
     ask: `${call} needs permission (${request.kind}), and somebody is asked: ${verdict.rule === "no rule" ? "no rule allows or denies it" : verdict.rule}.`,
   }[verdict.type];
-  const more = input === undefined ? `${general(rules)}Name a command, path or address as a fourth argument to ask about one call.\n` : "";
+  const more =
+    input === undefined
+      ? `${general(rules)}Name a command, path or address as a fourth argument to ask about one call.\n`
+      : "";
   return `${may}${told}\n${more}`;
 }
 
 function general({ configured }: Rules): string {
-  const list = (rules: typeof configured.approved) => rules.map(({ kind, argument }) => (argument === null ? kind : `${kind}(${argument})`)).join(", ");
+  const list = (rules: typeof configured.approved) =>
+    rules.map(({ kind, argument }) => (argument === null ? kind : `${kind}(${argument})`)).join(", ");
   const lines = [
     ...(configured.approved.length > 0 ? [`Allow rules: ${list(configured.approved)}`] : []),
     ...(configured.denied.length > 0 ? [`Deny rules: ${list(configured.denied)}`] : []),

@@ -3,7 +3,6 @@
  */
 import { AppError } from "@retinue/protocol";
 import { connect, connectionStatus, disconnect } from "./connectors/connect.ts";
-import { runHook } from "./connectors/hook-command.ts";
 import { runDaemon } from "./daemon.ts";
 import type { Address } from "./daemon-client.ts";
 import { livingDaemon } from "./daemon-client.ts";
@@ -148,20 +147,6 @@ export function call({ home, env }: CommandContext, name: string, input: object)
   } finally {
     continuity.close();
   }
-}
-
-/** Payload on standard input, answer on standard output; whatever happens, it ends well and soon. */
-export async function runHarnessHook(
-  context: CommandContext,
-  { harness, input }: { harness: string; input: string },
-): Promise<void> {
-  const answer = await runHook({
-    ...context,
-    harness,
-    input,
-    onProblem: (problem) => process.stderr.write(`retinue: ${problem}\n`),
-  });
-  if (answer !== undefined) say(context, answer);
 }
 
 /** Serves MCP on this process's stdio until the client goes. */

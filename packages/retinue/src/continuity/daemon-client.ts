@@ -1,22 +1,25 @@
-/** Speaks to the daemon of a home folder, and finds out whether there is one. */
+/** Speaks to the daemon of a home folder, and finds out whether there is one. On the way of every hook, so it loads little. */
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { AppError } from "@retinue/protocol";
-import * as z from "zod";
-import { tokenFile } from "./tokens.ts";
+import { fields } from "./readers/reader.ts";
+import { tokenFile } from "./token-file.ts";
 
-const Address = z.object({ pid: z.number(), port: z.number() });
-export type Address = z.output<typeof Address>;
+export interface Address {
+  pid: number;
+  port: number;
+}
 
 export const addressFile = (home: string) => join(home, "daemon.json");
 
 /** Where the daemon said that it is. It may be gone by now. */
 export function daemonAddress(home: string): Address | undefined {
   try {
-    return Address.parse(JSON.parse(readFileSync(addressFile(home), "utf8")));
+    const { pid, port } = fields(JSON.parse(readFileSync(addressFile(home), "utf8")));
+    return typeof pid === "number" && typeof port === "number" ? { pid, port } : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined; // It is being written at this moment.
+    if (error instanceof SyntaxError) return undefined; // It is being written at this moment.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
@@ -53,7 +56,7 @@ export async function livingDaemon(home: string, timeoutMs = 1_000): Promise<Add
   if (!address) return undefined;
   try {
     const { text } = await exchange({ port: address.port, method: "GET", path: "/health", timeoutMs });
-    return z.object({ pid: z.literal(address.pid) }).safeParse(JSON.parse(text)).success ? address : undefined;
+    return fields(JSON.parse(text)).pid === address.pid ? address : undefined;
   } catch (error) {
     if (error instanceof AppError || error instanceof SyntaxError) return undefined; // Nobody there, or somebody else.
     throw error;

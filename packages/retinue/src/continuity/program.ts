@@ -8,7 +8,8 @@ import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { AppError, messageOf } from "@retinue/protocol";
-import * as cli from "./cli.ts";
+import type * as Cli from "./cli.ts";
+import { runHook } from "./connectors/hook-command.ts";
 
 export const CONTINUITY_COMMANDS = [
   "daemon",
@@ -47,7 +48,7 @@ const parse = (args: readonly string[]) => parseArgs({ args: [...args], options:
 export interface ProgramContext {
   program: readonly string[];
   env: NodeJS.ProcessEnv;
-  out: cli.Output;
+  out: Cli.Output;
 }
 
 export async function runContinuity(argv: readonly string[], { program, env, out }: ProgramContext): Promise<number> {
@@ -68,7 +69,7 @@ export async function runContinuity(argv: readonly string[], { program, env, out
 }
 
 interface Run {
-  context: cli.CommandContext;
+  context: Cli.CommandContext;
   values: Values;
   signal: AbortSignal;
 }
@@ -77,9 +78,12 @@ const number = (value: string | undefined) => (value === undefined ? undefined :
 
 async function run([command, ...words]: readonly string[], { context, values, signal }: Run): Promise<unknown> {
   const [first = ""] = words;
+  // A harness waits for a hook; the other commands may take the time to load.
+  if (command === "hook") return hook(first, context);
+  const cli = await import("./cli.ts");
   switch (command) {
     case "daemon":
-      return runDaemonWord(first, { context, values, signal });
+      return runDaemonWord(cli, first, { context, values, signal });
     case "connect":
       if (values.status || first === "") return cli.connectStatus(context, first || undefined);
       return cli.connectHarness(context, { harness: first, confirm: confirmer(context, values.yes) });
@@ -111,8 +115,6 @@ async function run([command, ...words]: readonly string[], { context, values, si
         after: number(values.after),
         limit: number(values.limit),
       });
-    case "hook":
-      return cli.runHarnessHook(context, { harness: first, input: await text(process.stdin) });
     case "mcp":
       return cli.runMcp(context, { signal });
     case "op":
@@ -125,7 +127,14 @@ async function run([command, ...words]: readonly string[], { context, values, si
   }
 }
 
-async function runDaemonWord(word: string, { context, values, signal }: Run): Promise<unknown> {
+/** Payload on standard input, answer on standard output; whatever happens, it ends well and soon. */
+async function hook(harness: string, context: Cli.CommandContext): Promise<void> {
+  const onProblem = (problem: string) => process.stderr.write(`retinue: ${problem}\n`);
+  const answer = await runHook({ ...context, harness, input: await text(process.stdin), onProblem });
+  if (answer !== undefined) context.out.write(`${answer}\n`);
+}
+
+async function runDaemonWord(cli: typeof Cli, word: string, { context, values, signal }: Run): Promise<unknown> {
   const port = number(values.port);
   switch (word) {
     case "start":
@@ -143,7 +152,7 @@ async function runDaemonWord(word: string, { context, values, signal }: Run): Pr
   }
 }
 
-function confirmer({ out }: cli.CommandContext, isYes: boolean | undefined): (changes: string) => Promise<boolean> {
+function confirmer({ out }: Cli.CommandContext, isYes: boolean | undefined): (changes: string) => Promise<boolean> {
   return async (changes) => {
     out.write(`${changes}\n\n`);
     if (isYes) return true;

@@ -1,16 +1,14 @@
 /** Tokens: the owner's in a file that only the owner reads, scoped ones in the store, by their hash. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { AppError } from "@retinue/protocol";
 import type { Database } from "../store/sqlite-door.ts";
 import { type Caller, OWNER } from "./scope.ts";
+import { tokenFile } from "./token-file.ts";
 import { sql } from "./transaction.ts";
 
 const newToken = () => `rtn_${randomBytes(24).toString("base64url")}`;
 const hash = (token: string) => createHash("sha256").update(token).digest("hex");
-
-export const tokenFile = (home: string) => join(home, "daemon.token");
 
 /** The owner's token; made when there is none. */
 export function ownerToken(home: string): string {

@@ -98,6 +98,7 @@ export class Children implements AgentHost {
       session.append("skill.invoked", { name: skill.name, path: skill.path, content: skill.content, description: skill.description, source: skill.source, trigger: "context-load" });
       parts.push(skillContext(skill));
     }
+    session.log.flush(); // What the parent said in this very turn is in the store before it is handed on.
     const inherited = tree.inheritBlock(record);
     if (inherited) parts.push(inherited);
     return [...parts, record.prompt].join("\n\n");

@@ -11,6 +11,7 @@ import type { Client } from "./client.ts";
 import type { RuntimeConfig } from "./config.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
+import { memoryOf, transcribed } from "./memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "./sessions.ts";
 
 export interface RuntimeOptions {
@@ -39,6 +40,7 @@ export class Runtime {
       world,
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
       onLifecycle: (change) => this.#tell(change),
+      extend: memoryOf(this.#store, config, world),
     });
   }
 
@@ -86,5 +88,5 @@ function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")
   } catch (error) {
     throw new AppError("store_unavailable", `Cannot use the home folder ${home}: ${messageOf(error)}. Set RETINUE_HOME to a folder that can be written.`, { cause: error });
   }
-  return openSqlite({ path: storePath });
+  return openSqlite({ path: storePath, ...transcribed });
 }

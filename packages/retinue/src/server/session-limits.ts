@@ -9,7 +9,15 @@ import type { Tree } from "./tree.ts";
 
 export const SESSION_LIMITS = "session-limits";
 
-const FIELDS = ["availableTools", "excludedTools", "toolFilterPrecedence", "defaultAgent", "excludedBuiltinAgents", "pluginDirectories", "enableConfigDiscovery"] as const;
+const FIELDS = [
+  "availableTools",
+  "excludedTools",
+  "toolFilterPrecedence",
+  "defaultAgent",
+  "excludedBuiltinAgents",
+  "pluginDirectories",
+  "enableConfigDiscovery",
+] as const;
 
 export interface SessionLimits extends Pick<SessionConfig, (typeof FIELDS)[number]> {
   /** Without their prompts. */
@@ -21,7 +29,15 @@ export interface SessionLimits extends Pick<SessionConfig, (typeof FIELDS)[numbe
 export function keepLimits({ config, rules, participants, root, store }: Tree): void {
   const limits: SessionLimits = {
     ...Object.fromEntries(FIELDS.map((field) => [field, config[field]])),
-    customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer }) => ({ name, displayName, description, tools, ceiling, infer, prompt: "" })),
+    customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer }) => ({
+      name,
+      displayName,
+      description,
+      tools,
+      ceiling,
+      infer,
+      prompt: "",
+    })),
     hostTools: participants.tools.map(({ name }) => name),
     policy: rules.configured,
   };

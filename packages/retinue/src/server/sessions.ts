@@ -34,7 +34,8 @@ export interface SessionsOptions {
   catalog: Catalog;
   world: World;
   onLifecycle(change: Lifecycle): void;
-  extend?: (store: Store) => Pick<TreeOptions, "extraTools" | "inherit">;
+  /** What other parts add to every session tree. */
+  extend?: Pick<TreeOptions, "extraTools" | "inherit">;
 }
 
 export interface Lifecycle {
@@ -232,7 +233,7 @@ export class Sessions {
       config,
       context,
       customInstructions: readInstructions(config, cwd, context.gitRoot),
-      ...this.#options.extend?.(this.store),
+      ...this.#options.extend,
       onClosed: () => {
         this.#open.delete(id);
         this.store.release(id);

@@ -41,6 +41,8 @@ export interface SqliteStoreOptions {
   isAlive?: (holder: { pid: number; startedAt: number }) => boolean;
   /** Called inside the transaction of each append: what is derived from events is never behind them. */
   onCommit?: (db: Database, batch: Batch) => void;
+  /** Called inside the transaction that deletes a session, for it and each of its child sessions. */
+  onDelete?: (db: Database, sessionId: string) => void;
   /** Tables of other parts, in the same file. */
   migrate?: (db: Database) => void;
 }
@@ -49,7 +51,7 @@ export interface SqliteStore extends Store {
   readonly db: Database;
 }
 
-export function openSqlite({ path, isAlive = isProcessAlive, onCommit, migrate }: SqliteStoreOptions): SqliteStore {
+export function openSqlite({ path, isAlive = isProcessAlive, onCommit, onDelete, migrate }: SqliteStoreOptions): SqliteStore {
   const db = prepareDatabase(path, migrate);
   const statement = statements(db);
   const transaction = <T>(work: () => T): T => inTransaction(db, work);
@@ -145,6 +147,7 @@ export function openSqlite({ path, isAlive = isProcessAlive, onCommit, migrate }
         statement.deleteEvents.run(id);
         for (const each of tree) {
           statement.deleteInbox.run(each);
+          onDelete?.(db, each);
           statement.deleteTasks.run(`${each}/`, `${each}0`);
         }
         statement.release.run(id);

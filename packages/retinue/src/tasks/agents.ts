@@ -225,6 +225,7 @@ export class AgentTasks {
       [...this.#tasks.values()].map(async (task) => {
         clearTimeout(task.timer);
         task.halt = "park";
+        this.#wake(task);
         await this.#opened(task);
         await task.child?.runner.stop(new Stop("shutdown", "session closed"));
         await task.run;
@@ -249,9 +250,9 @@ export class AgentTasks {
   /** Resolves when no task runs. */
   async settled(): Promise<void> {
     for (;;) {
-      const running = [...this.#tasks.values()].filter(({ record }) => record.status === "running").map(({ run }) => run);
+      const running = [...this.#tasks.values()].filter(({ record, halt }) => record.status === "running" && !halt);
       if (running.length === 0) return;
-      await Promise.all(running);
+      await Promise.all(running.map((task) => this.#change(task)));
     }
   }
 
@@ -318,13 +319,18 @@ export class AgentTasks {
     const { runner, session } = this.#childOf(task);
     // Nothing was left to do: an earlier process came to the end and could not tell of it.
     let end: RunEnd | undefined = (await runner.ended()) ?? leftEnd(session);
-    while (end?.type === "completed") {
-      const own = this.records.filter(({ ownerId, status }) => ownerId === task.record.id && status === "running");
+    while (end?.type === "completed" && !task.halt) {
+      const own = [...this.#tasks.values()].filter(({ record }) => record.ownerId === task.record.id && record.status === "running");
       if (own.length === 0 && !runner.isRunning) return end;
-      await Promise.all(own.map(({ id }) => this.#tasks.get(id)?.run));
+      await Promise.all(own.map((each) => this.#change(each)));
       end = (await runner.ended()) ?? end;
     }
     return end;
+  }
+
+  /** Resolves when the run of a task has settled, or something else has happened to it. */
+  async #change(task: Task): Promise<void> {
+    await (task.run ?? new Promise<void>((resolve) => task.waiters.add(resolve)));
   }
 
   #childOf({ child, record }: Task): Child {

@@ -6,11 +6,8 @@
 import { messageOf } from "@retinue/protocol";
 import { askDaemon } from "../daemon-client.ts";
 import { launchDaemon } from "../daemon-process.ts";
-import { openContinuity } from "../home.ts";
 import type { HookAnswer } from "../hook-input.ts";
-import { hookOperations } from "../hook-operations.ts";
 import { fields, text } from "../readers/reader.ts";
-import { OWNER } from "../scope.ts";
 import { claudeHook } from "./claude-code.ts";
 import { codexHook } from "./codex.ts";
 
@@ -82,9 +79,29 @@ async function deliver({
     if (!(error instanceof Error && "code" in error && error.code === "connection_closed")) throw error;
   }
   launchDaemon({ home, program, env });
+  return toAnswer(await onTheStore({ home, path, body: call.body, env }));
+}
+
+/** Loaded only when it is needed: most hooks find a daemon, and should cost little more than the process. */
+async function onTheStore({
+  home,
+  path,
+  body,
+  env,
+}: {
+  home: string;
+  path: string;
+  body: object;
+  env: NodeJS.ProcessEnv;
+}): Promise<unknown> {
+  const [{ openContinuity }, { hookOperations }, { OWNER }] = await Promise.all([
+    import("../home.ts"),
+    import("../hook-operations.ts"),
+    import("../scope.ts"),
+  ]);
   const continuity = openContinuity({ home, env });
   try {
-    return toAnswer(hookOperations.find((each) => each.path === path)?.call(continuity, OWNER, call.body));
+    return hookOperations.find((each) => each.path === path)?.call(continuity, OWNER, body);
   } finally {
     continuity.close();
   }

@@ -19,6 +19,7 @@ export const Retinue = async ({ client, directory }) => {
   async function parentOf(sessionID) {
     if (!parents.has(sessionID)) {
       const found = await client.session.get({ path: { id: sessionID } }).catch(() => undefined);
+      await catchUp(sessionID);
       begin(sessionID, found?.data?.parentID, found?.data?.title);
     }
     return parents.get(sessionID);
@@ -39,6 +40,15 @@ export const Retinue = async ({ client, directory }) => {
     );
   }
 
+  /** A session that went on from an earlier run: all that it has; what is known already is not stored again. */
+  async function catchUp(sessionID) {
+    const found = await client.session.messages?.({ path: { id: sessionID } }).catch(() => undefined);
+    for (const { info, parts } of found?.data ?? []) {
+      roles.set(info.id, info.role);
+      for (const part of parts) onPart(part, info.time?.created);
+    }
+  }
+
   const timers = new Map();
   function soon(sessionID) {
     if (timers.has(sessionID)) return;
@@ -57,7 +67,7 @@ export const Retinue = async ({ client, directory }) => {
     }
     if (part.type !== "tool") return;
     const { status, input, output, error } = part.state;
-    if (status === "running") tell(part.sessionID, { id: part.id + ":call", role: "assistant", tool: part.tool, callId: part.callID, text: JSON.stringify(input ?? {}), at });
+    if (status !== "pending") tell(part.sessionID, { id: part.id + ":call", role: "assistant", tool: part.tool, callId: part.callID, text: JSON.stringify(input ?? {}), at });
     if (status === "completed" || status === "error") {
       tell(part.sessionID, { id: part.id + ":result", role: "tool", callId: part.callID, text: output || error || "(nothing)", at });
       soon(part.sessionID);

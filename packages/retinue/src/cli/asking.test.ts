@@ -1,0 +1,131 @@
+import type { PermissionRequest } from "@retinue/protocol";
+import { describe, expect, test } from "vitest";
+import { shellPermission } from "../tools/shell-command.ts";
+import { askingAt } from "./asking.ts";
+import type { Terminal } from "./terminal.ts";
+
+const invocation = { sessionId: "s" };
+const shell = (command: string) => shellPermission(command, { intention: "", toolCallId: "c" });
+const write: PermissionRequest = {
+  kind: "write",
+  fileName: "/work/a.txt",
+  diff: "+new",
+  intention: "",
+  canOfferSessionApproval: true,
+};
+
+/** A terminal at which somebody types these lines. */
+function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
+  const screen: string[] = [];
+  const nothing = () => undefined;
+  const terminal: Terminal = {
+    canAsk: answers.length > 0,
+    isScreen: true,
+    isOutScreen: true,
+    color: false,
+    columns: 80,
+    gone: new AbortController().signal,
+    out: (text) => screen.push(text),
+    note: (line) => screen.push(line),
+    status: nothing,
+    flush: async () => undefined,
+    async ask(question) {
+      screen.push(question);
+      return answers.shift();
+    },
+  };
+  return { terminal, screen };
+}
+
+function asking(terminal: Terminal) {
+  const agentPath = (id: string) => (id === "child" ? "lead › helper" : undefined);
+  return askingAt({ terminal, signal: new AbortController().signal, workingDirectory: () => "/work", agentPath });
+}
+
+describe("a permission that is asked at the terminal", () => {
+  test.each([
+    ["y", { kind: "approve-once", approvedInteractively: true }],
+    ["YES", { kind: "approve-once", approvedInteractively: true }],
+    ["n", { kind: "reject", feedback: expect.stringContaining("said no") }],
+    ["a", { kind: "approve-for-session", approval: { kind: "commands", commandIdentifiers: ["git push"] } }],
+  ])("is decided by %s", async (answer, decision) => {
+    const { terminal, screen } = typed(answer);
+    expect(await asking(terminal).onPermissionRequest?.(shell("git push"), invocation)).toEqual(decision);
+    expect(screen.join("\n")).toContain("The agent wants to run git push");
+  });
+
+  test("is asked again after an answer that says nothing", async () => {
+    const { terminal, screen } = typed("perhaps", "y");
+    expect(await asking(terminal).onPermissionRequest?.(shell("ls"), invocation)).toMatchObject({
+      kind: "approve-once",
+    });
+    expect(screen).toContain("Please answer y, n or a.");
+  });
+
+  test("shows the change to a file and says which sub-agent wants it", async () => {
+    const { terminal, screen } = typed("a");
+    const decision = await asking(terminal).onPermissionRequest?.(write, { ...invocation, childSessionId: "child" });
+    expect(decision).toEqual({ kind: "approve-for-session", approval: { kind: "write" } });
+    expect(screen.join("\n")).toContain("The sub-agent lead › helper wants to write a.txt\n    +new");
+  });
+
+  test("cannot be allowed for always outside the working folder", async () => {
+    const { terminal, screen } = typed("a", "n");
+    await asking(terminal).onPermissionRequest?.({ ...write, fileName: "/etc/hosts" }, invocation);
+    expect(screen.join("\n")).not.toContain("always");
+  });
+
+  test("is refused when the input ends, and when nobody is there", async () => {
+    const ends = typed("");
+    ends.terminal.ask = async () => undefined;
+    expect(await asking(ends.terminal).onPermissionRequest?.(shell("ls"), invocation)).toEqual({
+      kind: "user-not-available",
+    });
+    const nobody = typed();
+    expect(await asking(nobody.terminal).onPermissionRequest?.(shell("git push && make"), invocation)).toEqual({
+      kind: "user-not-available",
+    });
+    expect(nobody.screen.join("\n")).toContain("--allow-tool 'shell(git push && make)'");
+  });
+
+  test("waits until the question before it is answered", async () => {
+    const { terminal, screen } = typed("y", "n");
+    const { onPermissionRequest } = asking(terminal);
+    const both = await Promise.all([
+      onPermissionRequest?.(shell("one"), invocation),
+      onPermissionRequest?.(shell("two"), invocation),
+    ]);
+    expect(both.map((decision) => decision?.kind)).toEqual(["approve-once", "reject"]);
+    expect(screen.findIndex((line) => line.includes("run two"))).toBeGreaterThan(
+      screen.findIndex((line) => line.startsWith("Allow?")),
+    );
+  });
+});
+
+describe("a question", () => {
+  test("is answered by the number of a choice, or in one's own words", async () => {
+    const { terminal } = typed("2", "neither");
+    const { onUserInputRequest } = asking(terminal);
+    const question = { question: "Which?", choices: ["left", "right"] };
+    expect(await onUserInputRequest?.(question, invocation)).toEqual({ answer: "right", wasFreeform: false });
+    expect(await onUserInputRequest?.(question, invocation)).toEqual({ answer: "neither", wasFreeform: true });
+  });
+
+  test("is not offered to the model where nobody can answer", () => {
+    expect(Object.keys(asking(typed().terminal))).toEqual(["onPermissionRequest"]);
+  });
+
+  test("in a form is read field by field, and a missing field declines the form", async () => {
+    const requestedSchema = {
+      type: "object" as const,
+      properties: { name: { type: "string" }, age: { type: "integer" }, ok: { type: "boolean" } },
+      required: ["name"],
+    };
+    const form = { sessionId: "s", message: "Who?", requestedSchema };
+    expect(await asking(typed("Ada", "36", "y").terminal).onElicitationRequest?.(form)).toEqual({
+      action: "accept",
+      content: { name: "Ada", age: 36, ok: true },
+    });
+    expect(await asking(typed("", "36", "n").terminal).onElicitationRequest?.(form)).toEqual({ action: "decline" });
+  });
+});

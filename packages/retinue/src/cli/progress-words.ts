@@ -1,0 +1,65 @@
+/** What happens in a run, each in a line. Which lines are shown, and where, is up to progress.ts. */
+import type { SessionEvent } from "@retinue/sdk";
+import { callWords, oneLine } from "./call-words.ts";
+
+const MAX_REASON = 300;
+
+export class ProgressWords {
+  readonly #agentPath: (id: string) => string | undefined;
+  readonly #calls = new Map<string, string>();
+
+  constructor(agentPath: (id: string) => string | undefined) {
+    this.#agentPath = agentPath;
+  }
+
+  /** Undefined when there is nothing to say. */
+  of(event: SessionEvent): string | undefined {
+    switch (event.type) {
+      case "tool.execution_start":
+        return this.#call(event);
+      case "tool.execution_complete":
+        return this.#callEnd(event);
+      case "subagent.started":
+        return `▸ ${this.#agent(event)} (${event.data.agentName}) starts${event.data.executionMode === "background" ? " in the background" : ""}`;
+      case "subagent.completed":
+        return event.data.cancelled
+          ? `⊘ ${this.#agent(event)} was cancelled`
+          : `✓ ${this.#agent(event)} is done after ${seconds(event.data)}`;
+      case "subagent.failed":
+        return `✗ ${this.#agent(event)} failed after ${seconds(event.data)}: ${oneLine(event.data.error, MAX_REASON)}`;
+      case "model.call_failure":
+        return `! the model call failed: ${oneLine(event.data.errorMessage ?? "no reason given", MAX_REASON)}`;
+      case "session.warning":
+        return `! ${event.data.message}`;
+      case "session.compaction_start":
+        return "· the conversation is long: making a summary of it";
+      default:
+        return undefined;
+    }
+  }
+
+  #call({ agentId, data }: Extract<SessionEvent, { type: "tool.execution_start" }>): string {
+    const words = callWords(data.toolName, data.arguments, this.#agentPath);
+    this.#calls.set(data.toolCallId, words);
+    return `· ${this.#prefix(agentId)}${words}`;
+  }
+
+  #callEnd({ agentId, data }: Extract<SessionEvent, { type: "tool.execution_complete" }>): string | undefined {
+    const words = this.#calls.get(data.toolCallId) ?? "a call";
+    this.#calls.delete(data.toolCallId);
+    if (data.success) return undefined;
+    return `✗ ${this.#prefix(agentId)}${words}: ${oneLine(data.error?.message ?? "failed", MAX_REASON)}`;
+  }
+
+  #agent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): string {
+    return (event.agentId && this.#agentPath(event.agentId)) || event.data.agentDisplayName;
+  }
+
+  #prefix(agentId: string | undefined): string {
+    return agentId === undefined ? "" : `${this.#agentPath(agentId) ?? "sub-agent"}: `;
+  }
+}
+
+function seconds({ durationMs = 0 }: { durationMs?: number | undefined }): string {
+  return `${(durationMs / 1000).toFixed(1)}s`;
+}

@@ -1,0 +1,110 @@
+import { spawn, spawnSync } from "node:child_process";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { call, say } from "@retinue/sdk/testing";
+import { describe, expect, test } from "vitest";
+import { openTerminal, type TerminalStreams, withoutControls } from "./terminal.ts";
+import { modelWorld } from "./test-world.ts";
+
+/** One screen for both streams, as a terminal has it, with what was written in order. */
+function screen(): { streams: TerminalStreams; written: () => string; type: (text: string) => void } {
+  const all = new PassThrough();
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  let text = "";
+  all.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+  });
+  const out = Object.assign(all, { isTTY: true, columns: 40, rows: 10 });
+  // The streams of a process have more than is used here.
+  const streams = { stdin, stdout: out, stderr: out, env: { TERM: "xterm" } } as unknown as TerminalStreams;
+  return { streams, written: () => text, type: (typed) => void stdin.write(typed) };
+}
+
+const ERASE_ONE = "\u001b[1A\u001b[0J";
+
+describe("a terminal", () => {
+  test("takes moving lines away before it prints anything else, and puts them back below", async () => {
+    const { streams, written } = screen();
+    const terminal = openTerminal(streams);
+    terminal.status(["tree"]);
+    terminal.note("line");
+    terminal.out("an answer\n");
+    terminal.status([]);
+    await terminal.flush();
+    expect(written()).toBe(`tree\n${ERASE_ONE}line\ntree\n${ERASE_ONE}an answer\ntree\n${ERASE_ONE}`);
+  });
+
+  test("shows no moving lines in the middle of an answer", async () => {
+    const { streams, written } = screen();
+    const terminal = openTerminal(streams);
+    terminal.out("half ");
+    terminal.status(["tree"]);
+    terminal.out("done\n");
+    await terminal.flush();
+    expect(written()).toBe("half done\ntree\n");
+  });
+
+  test("keeps what comes while a question stands until it is answered", async () => {
+    const { streams, written, type } = screen();
+    const terminal = openTerminal(streams);
+    const answer = terminal.ask("Sure? ");
+    terminal.note("meanwhile");
+    type("yes\n");
+    expect(await answer).toBe("yes");
+    await terminal.flush();
+    expect(written()).toBe("Sure? meanwhile\n");
+  });
+
+  test("gives up a question when it is told to", async () => {
+    const { streams } = screen();
+    const stop = new AbortController();
+    const answer = openTerminal(streams).ask("Sure? ", { signal: stop.signal });
+    stop.abort();
+    expect(await answer).toBeUndefined();
+  });
+
+  test("never shows more moving lines than it has rows", async () => {
+    const { streams, written } = screen();
+    const terminal = openTerminal(streams);
+    terminal.status(Array.from({ length: 50 }, (_, at) => `line ${at}`));
+    await terminal.flush();
+    expect(written().trimEnd().split("\n")).toHaveLength(8);
+    expect(written()).toContain("… 43 more");
+  });
+
+  test("is not steered by what a model says", () => {
+    expect(withoutControls("a\u001b[2Jb\u0007\tc\r\n")).toBe("a[2Jb\tc\n");
+    expect(withoutControls("\u001b[2mdim\u001b[0m\u001b]0;title\u0007", { keepColors: true })).toBe(
+      "\u001b[2mdim\u001b[0m]0;title",
+    );
+  });
+});
+
+const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+
+test.runIf(hasScript)("on a real terminal a permission is asked for, given, and the command runs", async () => {
+  await using world = await modelWorld([
+    call("bash", { command: "echo granted", description: "try" }),
+    say("All done."),
+  ]);
+  const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
+  const command = `'${process.execPath}' '${executable}' -p go`;
+  const env = {
+    ...process.env,
+    RETINUE_HOME: world.home,
+    RETINUE_PROVIDER_URL: world.model.provider.baseUrl,
+    RETINUE_MODEL: "scripted",
+    TERM: "xterm",
+  };
+  const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: world.folder, env, stdio: "pipe" });
+  let shown = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    shown += text;
+    if (shown.includes("Allow?") && !child.stdin.writableEnded) child.stdin.end("y\n");
+  });
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  expect(shown).toContain("The agent wants to run echo granted");
+  expect(shown).toContain("All done.");
+  expect(world.model.requests[1]?.results[0]).toContain("granted");
+  expect(code).toBe(0);
+});

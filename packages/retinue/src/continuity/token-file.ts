@@ -1,0 +1,4 @@
+/** Where the owner's token is. */
+import { join } from "node:path";
+
+export const tokenFile = (home: string) => join(home, "daemon.token");
