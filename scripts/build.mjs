@@ -30,6 +30,7 @@ const options = {
     "@vscode/ripgrep",
     "node:sqlite",
     "undici",
+    "pino",
     "@modelcontextprotocol/client",
     "@modelcontextprotocol/client/*",
     "@modelcontextprotocol/server",

@@ -3,10 +3,13 @@ import type { SessionEvent } from "@retinue/sdk";
 import { callWords, oneLine } from "./call-words.ts";
 
 const MAX_REASON = 300;
+const REFUSED = "denied-no-approval-rule-and-could-not-request-from-user";
 
 export class ProgressWords {
   readonly #agentPath: (id: string) => string | undefined;
   readonly #calls = new Map<string, string>();
+  /** Calls of which the person was told when nobody could allow them. */
+  readonly #refused = new Set<string>();
 
   constructor(agentPath: (id: string) => string | undefined) {
     this.#agentPath = agentPath;
@@ -17,6 +20,9 @@ export class ProgressWords {
     switch (event.type) {
       case "tool.execution_start":
         return this.#call(event);
+      case "permission.completed":
+        if (event.data.result.kind === REFUSED && event.data.toolCallId) this.#refused.add(event.data.toolCallId);
+        return undefined;
       case "tool.execution_complete":
         return this.#callEnd(event);
       case "subagent.started":
@@ -47,7 +53,7 @@ export class ProgressWords {
   #callEnd({ agentId, data }: Extract<SessionEvent, { type: "tool.execution_complete" }>): string | undefined {
     const words = this.#calls.get(data.toolCallId) ?? "a call";
     this.#calls.delete(data.toolCallId);
-    if (data.success) return undefined;
+    if (data.success || this.#refused.delete(data.toolCallId)) return undefined;
     return `✗ ${this.#prefix(agentId)}${words}: ${oneLine(data.error?.message ?? "failed", MAX_REASON)}`;
   }
 

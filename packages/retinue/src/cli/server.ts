@@ -24,6 +24,8 @@ export async function runServer(args: readonly string[]): Promise<void> {
       env: process.env,
       provider: value("--provider"),
       authTokenEnv: value("--auth-token-env"),
+      logLevel: value("--log-level"),
+      sessionIdleTimeout: Number(value("--session-idle-timeout") ?? 0) || undefined,
       onListening: (at) => process.stdout.write(`CLI server listening on port ${at}\n`),
     });
     let isEnding = false;

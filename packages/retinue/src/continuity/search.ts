@@ -45,7 +45,7 @@ export interface Hit {
   agentId: string;
 }
 
-const CANDIDATES = 3_000;
+const CANDIDATES = 2_000;
 /** As many sessions as are looked up by name in the index; beyond that each match is checked. */
 const NAMED_SESSIONS = 200;
 const RANKED = 100;

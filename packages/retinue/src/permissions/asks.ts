@@ -102,6 +102,15 @@ export class Asks {
     return true;
   }
 
+  /** Nobody will come back to what this session asked in an earlier process. */
+  forget(sessionId: string): void {
+    for (const [requestId, { ask }] of this.#expected) {
+      if (ask.sessionId !== sessionId) continue;
+      this.#expected.delete(requestId);
+      this.#keeper.drop(requestId);
+    }
+  }
+
   /** What follows from the answer is in the log now. */
   settled(requestId: string): void {
     this.#keeper.drop(requestId);

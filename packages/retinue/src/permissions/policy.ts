@@ -40,15 +40,15 @@ export type Verdict =
   | { type: "ask"; rule: string };
 
 export function decide(request: PermissionRequest, policy: Policy): Verdict {
-  const denying = policy.denied.filter((rule) => matches(rule, request));
+  const denying = policy.denied.filter((rule) => matches(rule, request, "some"));
   if (denying.length > 0) return { type: "deny", rule: `deny rule ${denying.map(ruleText).join(", ")}`, rules: denying };
   if (request.kind === "hook") return { type: "ask", rule: "a hook asked" };
   if (policy.approveAll) return { type: "allow", rule: "everything is approved" };
   if (policy.mode === "allow-all") return { type: "allow", rule: "permission mode allow-all" };
-  if (policy.approveReads && request.kind === "read" && isInside(request.path, policy)) {
+  if (policy.approveReads && request.kind === "read" && isAllInside(request, policy)) {
     return { type: "allow", rule: "reads in the allowed folders" };
   }
-  const allowing = policy.approved.find((rule) => matches(rule, request));
+  const allowing = policy.approved.find((rule) => matches(rule, request, "every"));
   if (allowing) return { type: "allow", rule: `allow rule ${ruleText(allowing)}` };
   const standing = policy.approvals.find(({ approval }) => covers(approval, request, policy));
   if (standing) return { type: "allow", rule: `approved for the ${standing.scope}: ${standing.approval.kind}` };
@@ -66,14 +66,15 @@ export function parseRule(text: string): PermissionRule {
   return { kind: kind.trim(), argument: argument === undefined || argument === "" ? null : argument };
 }
 
-function matches({ kind, argument }: PermissionRule, request: PermissionRequest): boolean {
+/** A file has two paths when a link leads to it: to be denied one is enough, to be allowed it takes both. */
+function matches({ kind, argument }: PermissionRule, request: PermissionRequest, how: "some" | "every"): boolean {
   switch (request.kind) {
     case "shell":
       return (kind === "shell" || kind === "bash") && (argument === null || everySegment(argument, request));
     case "write":
-      return (kind === "write" || kind === "create" || kind === "edit") && pathMatches(argument, request.fileName);
+      return (kind === "write" || kind === "create" || kind === "edit") && pathsOf(request)[how]((path) => pathMatches(argument, path));
     case "read":
-      return (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") && pathMatches(argument, request.path);
+      return (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") && pathsOf(request)[how]((path) => pathMatches(argument, path));
     case "url":
       return (kind === "url" || kind === "web_fetch") && (argument === null || hostOf(request.url) === argument || request.url.startsWith(argument));
     case "mcp":
@@ -108,9 +109,9 @@ function covers(approval: Approval, request: PermissionRequest, policy: Policy):
     case "commands":
       return request.kind === "shell" && request.commands.every(({ identifier }) => approval.commandIdentifiers.includes(identifier));
     case "read":
-      return request.kind === "read" && isInside(request.path, policy);
+      return request.kind === "read" && isAllInside(request, policy);
     case "write":
-      return request.kind === "write" && isInside(request.fileName, policy);
+      return request.kind === "write" && isAllInside(request, policy);
     case "mcp":
       return request.kind === "mcp" && approval.serverName === request.serverName && (approval.toolName === null || toolOf(request) === approval.toolName || request.toolName === approval.toolName);
     case "custom-tool":
@@ -124,6 +125,19 @@ function covers(approval: Approval, request: PermissionRequest, policy: Policy):
 
 function toolOf({ serverName, toolName }: { serverName: string; toolName: string }): string {
   return toolName.startsWith(`${serverName}-`) ? toolName.slice(serverName.length + 1) : toolName;
+}
+
+type FileRequest = Extract<PermissionRequest, { kind: "read" | "write" }>;
+
+/** The path as it was given, and where links lead from there. */
+function pathsOf(request: FileRequest): string[] {
+  const given = request.kind === "read" ? request.path : request.fileName;
+  return request.resolvedPath === undefined ? [given] : [given, request.resolvedPath];
+}
+
+/** A link inside a folder must not open what is outside of it. */
+function isAllInside(request: FileRequest, policy: Policy): boolean {
+  return pathsOf(request).every((path) => isInside(path, policy));
 }
 
 export function isInside(path: string, { directories, isPathUnrestricted }: Pick<Policy, "directories" | "isPathUnrestricted">): boolean {

@@ -3,6 +3,7 @@
  *
  * Owns their changes; answers for a folder are kept in the store. The decision itself is policy.ts.
  */
+import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
 import type { Store } from "../store/store.ts";
@@ -38,6 +39,7 @@ export class Rules {
   decide(request: PermissionRequest): Verdict {
     return decide(request, {
       ...this.#policy,
+      directories: withTargets(this.#policy.directories),
       approved: [...this.#policy.approved, ...this.#locationRules],
       approvals: [
         ...this.#session.map((approval) => ({ approval, scope: "session" as const })),
@@ -154,4 +156,12 @@ function readApprovals(store: Store, locationKey: string): Approval[] {
 function readRules(store: Store, locationKey: string): PermissionRule[] {
   const json = store.get(RULES_KIND, locationKey);
   return json === undefined ? [] : (JSON.parse(json) as PermissionRule[]);
+}
+
+/** A folder that is reached through a link is the same folder under both names. */
+function withTargets(directories: readonly string[]): string[] {
+  return directories.flatMap((directory) => {
+    const target = existsSync(directory) ? realpathSync(directory) : directory;
+    return target === directory ? [directory] : [directory, target];
+  });
 }

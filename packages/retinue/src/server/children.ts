@@ -53,6 +53,7 @@ export class Children implements AgentHost {
 
   /** Gives an end to what a child session that nobody continues left open. */
   settleLost(record: AgentRecord): void {
+    this.#tree.asks.forget(record.id);
     if (this.#tree.store.session(record.id)) settleInterrupted(this.#load(record, this.root));
   }
 

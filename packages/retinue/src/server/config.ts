@@ -1,6 +1,7 @@
 /** Where the runtime keeps things and what its limits are: environment first, then defaults. */
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { type LogLevel, logLevel } from "./diagnostics.ts";
 
 export interface RuntimeConfig {
   home: string;
@@ -12,8 +13,9 @@ export interface RuntimeConfig {
   maxConcurrent: number;
   /** What an ask does while nobody is attached: wait for somebody, or be denied with a reason. */
   unattended: "wait" | "deny";
-  /** Seconds without a client and without work after which a session closes; 0 means at once. */
+  /** Seconds without work after which an open session closes by itself; 0 means never. */
   idleTimeoutSeconds: number;
+  logLevel: LogLevel;
 }
 
 export const VERSION = "0.1.0";
@@ -29,6 +31,7 @@ export function runtimeConfig(env: Readonly<Record<string, string | undefined>>)
     maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
     unattended: env.RETINUE_UNATTENDED === "deny" ? "deny" : "wait",
     idleTimeoutSeconds: 0,
+    logLevel: logLevel(env.RETINUE_LOG_LEVEL),
   };
 }
 

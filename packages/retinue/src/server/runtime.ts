@@ -9,6 +9,7 @@ import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
 import { realWorld, type World } from "../world.ts";
 import type { Client } from "./client.ts";
 import type { RuntimeConfig } from "./config.ts";
+import { Diagnostics } from "./diagnostics.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
 import { memoryOf, transcribed } from "./memory.ts";
@@ -29,11 +30,13 @@ export class Runtime {
   readonly config: RuntimeConfig;
   readonly sessions: Sessions;
   readonly #store: SqliteStore;
+  readonly #diagnostics: Diagnostics;
   readonly #clients = new Set<Client>();
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
     this.config = config;
     this.#store = openStore(config, storePath);
+    this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
     this.sessions = new Sessions({
       store: this.#store,
       runtime: config,

@@ -6,6 +6,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { streamTransport } from "@retinue/protocol/stream";
 import { runtimeConfig } from "./config.ts";
+import { logLevel } from "./diagnostics.ts";
 import { serveConnection } from "./connection.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -15,6 +16,8 @@ export interface ServeOptions {
   provider?: string;
   /** The variable that holds the client's token. */
   authTokenEnv?: string;
+  logLevel?: string;
+  sessionIdleTimeout?: number;
   /** Told when a TCP server listens. */
   onListening?: (port: number) => void;
 }
@@ -26,7 +29,12 @@ export interface Serving {
 }
 
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const config = runtimeConfig(options.env);
+  const given = runtimeConfig(options.env);
+  const config = {
+    ...given,
+    idleTimeoutSeconds: options.sessionIdleTimeout ?? given.idleTimeoutSeconds,
+    logLevel: options.logLevel === undefined ? given.logLevel : logLevel(options.logLevel),
+  };
   const load = loader(async () => {
     const { Runtime } = await import("./runtime.ts");
     const clientToken = options.authTokenEnv ? options.env[options.authTokenEnv] : undefined;

@@ -65,6 +65,7 @@ export class Sessions {
   readonly #limiter: Limiter;
   readonly #open = new Map<string, HostedSession>();
   readonly #opening = new Map<string, Promise<HostedSession>>();
+  readonly #idle = new Map<string, NodeJS.Timeout>();
   /** What a loaded session was left with, until the first client that resumes it says what becomes of it. */
   readonly #left = new WeakMap<HostedSession, LeftBehind>();
 
@@ -235,12 +236,15 @@ export class Sessions {
       customInstructions: readInstructions(config, cwd, context.gitRoot),
       ...this.#options.extend,
       onClosed: () => {
+        clearTimeout(this.#idle.get(id));
+        this.#idle.delete(id);
         this.#open.delete(id);
         this.store.release(id);
       },
     });
     log.listen((events) => {
       if (events.some((event) => !event.ephemeral)) this.#touched(hosted, record);
+      this.#watchIdle(hosted);
     });
     this.#open.set(id, hosted);
     return hosted;
@@ -327,6 +331,20 @@ export class Sessions {
     }
     if (continuePendingWork) runner.continuePending();
     else if (session.inbox.notices.length > 0) runner.wake();
+  }
+
+  /** Where the server was told so, a session that nobody uses closes by itself; its clients may resume it. */
+  #watchIdle(hosted: HostedSession): void {
+    const seconds = this.runtime.idleTimeoutSeconds;
+    if (seconds <= 0 || hosted.isClosing) return;
+    clearTimeout(this.#idle.get(hosted.id));
+    const timer = setTimeout(() => {
+      this.#idle.delete(hosted.id);
+      if (hosted.runner.isRunning || hosted.runner.owesIdle) this.#watchIdle(hosted);
+      else void hosted.close();
+    }, seconds * 1000);
+    timer.unref();
+    this.#idle.set(hosted.id, timer);
   }
 
   #acquire(id: string): void {

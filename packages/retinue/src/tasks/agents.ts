@@ -117,7 +117,7 @@ export class AgentTasks {
   /** Goes on with a run that another process left, unless it goes on already; so do the background agents below it. */
   async continue(id: string): Promise<void> {
     const task = this.#task(id);
-    if (task.record.status !== "running" || task.run) return;
+    if (task.record.status !== "running" || task.run || task.halt === "cancel") return;
     task.halt = undefined;
     await this.#open(task);
     if (task.run) return; // Somebody else wanted the same.
@@ -385,6 +385,7 @@ export class AgentTasks {
   }
 
   async #closeCancelled(task: Task): Promise<void> {
+    if (!task.child) this.#host.settleLost(task.record); // Left by another process, and not opened again here.
     this.#endCancelled(task);
     await task.child?.close();
     task.child = undefined;

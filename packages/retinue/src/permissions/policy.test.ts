@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PermissionRequest } from "@retinue/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openSqlite } from "../store/sqlite.ts";
+import { linkTarget } from "../tools/file-path.ts";
+import { askForAll, decide, parseRule } from "./policy.ts";
+import { Rules } from "./rules.ts";
+
+let root = "";
+beforeAll(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "policy-")));
+  for (const name of ["work", "outside"]) mkdirSync(join(root, name));
+  writeFileSync(join(root, "outside/secret"), "s");
+  writeFileSync(join(root, "work/plain"), "p");
+  symlinkSync(join(root, "outside/secret"), join(root, "work/link"));
+  symlinkSync(join(root, "work"), join(root, "alias"));
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+const reading = (name: string): PermissionRequest => {
+  const path = join(root, name);
+  return { kind: "read", path, resolvedPath: linkTarget(path), intention: "" };
+};
+const writing = (name: string): PermissionRequest => {
+  const fileName = join(root, name);
+  return {
+    kind: "write",
+    fileName,
+    resolvedPath: linkTarget(fileName),
+    diff: "",
+    intention: "",
+    canOfferSessionApproval: true,
+  };
+};
+
+describe("a link", () => {
+  const policy = () => ({ ...askForAll, approveReads: true, directories: [join(root, "work")] });
+
+  test("inside an allowed folder does not open what is outside", () => {
+    expect(decide(reading("work/plain"), policy()).type).toBe("allow");
+    expect(decide(reading("work/link"), policy()).type).toBe("ask");
+    const approvals = [{ approval: { kind: "write" as const }, scope: "session" as const }];
+    expect(decide(writing("work/plain"), { ...policy(), approvals }).type).toBe("allow");
+    expect(decide(writing("work/link"), { ...policy(), approvals }).type).toBe("ask");
+  });
+
+  test("is allowed by a rule only when the rule covers both ends, and denied when it covers one", () => {
+    const within = (folder: string) => parseRule(`read(${join(root, folder)})`);
+    expect(decide(reading("work/link"), { ...askForAll, approved: [within("work")] }).type).toBe("ask");
+    expect(decide(reading("work/link"), { ...askForAll, approved: [within("")] }).type).toBe("allow");
+    expect(decide(reading("work/link"), { ...policy(), denied: [within("outside")] }).type).toBe("deny");
+  });
+
+  test("to the working folder itself is that folder", () => {
+    const store = openSqlite({ path: ":memory:" });
+    const rules = new Rules({ store, workingDirectory: join(root, "alias") });
+    rules.change({ approveReads: true, directories: [join(root, "alias")] });
+    expect(rules.decide(reading("alias/plain")).type).toBe("allow");
+    expect(rules.decide(reading("alias/link")).type).toBe("ask");
+    store.close();
+  });
+});

@@ -1,0 +1,46 @@
+/**
+ * The log of this process for people who look for a fault: one file per process under `logs/` of the home folder.
+ *
+ * Nothing is opened before there is something to write, so a healthy start pays nothing for it.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Logger } from "pino";
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+
+export class Diagnostics {
+  readonly #home: string;
+  readonly #level: LogLevel;
+  #logger: Promise<Logger | undefined> | undefined;
+
+  constructor({ home, level = "warn" }: { home: string; level?: LogLevel }) {
+    this.#home = home;
+    this.#level = level;
+  }
+
+  write(level: Exclude<LogLevel, "silent">, message: string, details: object = {}): void {
+    if (ORDER.indexOf(level) < ORDER.indexOf(this.#level)) return;
+    this.#logger ??= this.#open();
+    void this.#logger.then((logger) => logger?.[level](details, message));
+  }
+
+  async #open(): Promise<Logger | undefined> {
+    try {
+      const folder = join(this.#home, "logs");
+      mkdirSync(folder, { recursive: true });
+      const { pino } = await import("pino");
+      return pino({ level: this.#level }, pino.destination({ dest: join(folder, `process-${Date.now()}-${process.pid}.log`), sync: true }));
+    } catch {
+      return undefined; // A home that cannot be written is reported to whoever needs it, not here.
+    }
+  }
+}
+
+/** What the flag of clients says: their `none`, `warning` and `all` have other names here. */
+export function logLevel(text: string | undefined): LogLevel {
+  const names: Record<string, LogLevel> = { none: "silent", warning: "warn", all: "debug", default: "warn" };
+  return ORDER.find((level) => level === text) ?? names[text ?? ""] ?? "warn";
+}
