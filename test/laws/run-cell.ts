@@ -16,7 +16,6 @@ export async function runCell(cell: Cell): Promise<string[]> {
   await run.fault();
   await run.rest();
   const events = await run.log();
-  if (process.env.CELL) console.log(events.filter((e) => !e.type.startsWith('hook')).map((e) => `${e.type} ${e.agentId?.slice(0, 4) ?? ''} ${JSON.stringify(e.data).replace(/PLAN[^"]*/g, 'PLAN').slice(0, 230)}`).join('\n'));
   const broken = [...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }), ...leftBehind(world.runtime), ...wrongDeliveries(cell, events)];
   if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
   await run.close();

@@ -129,3 +129,11 @@ describe("a question", () => {
     expect(await asking(typed("", "36", "n").terminal).onElicitationRequest?.(form)).toEqual({ action: "decline" });
   });
 });
+
+test("a link is shown with where it leads, and the flag opens that place", async () => {
+  const { terminal, screen } = typed();
+  const request: PermissionRequest = { kind: "read", path: "/work/link", resolvedPath: "/etc/passwd", intention: "" };
+  await asking(terminal).onPermissionRequest?.(request, invocation);
+  expect(screen.join("\n")).toContain("wanted to read link, which is /etc/passwd");
+  expect(screen.join("\n")).toContain("--add-dir /etc");
+});

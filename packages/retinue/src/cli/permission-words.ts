@@ -24,13 +24,11 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
       return shellWords(request);
     case "write":
       return writeWords(request, workingDirectory);
-    case "read":
-      return {
-        what: `read ${shown(request.path, workingDirectory)}`,
-        details: [],
-        flag: `--add-dir ${quoted(dirname(request.path))}`,
-        always: undefined,
-      };
+    case "read": {
+      const { path, resolvedPath } = request;
+      const what = `read ${shown(path, workingDirectory)}${leadsTo(resolvedPath)}`;
+      return { what, details: [], flag: `--add-dir ${quoted(dirname(resolvedPath ?? path))}`, always: undefined };
+    }
     case "url": {
       const host = URL.canParse(request.url) ? new URL(request.url).hostname : request.url;
       const always = { words: `every page of ${host}`, domain: host };
@@ -80,13 +78,19 @@ function shellWords(request: Extract<PermissionRequest, { kind: "shell" }>): Per
 }
 
 function writeWords(request: Extract<PermissionRequest, { kind: "write" }>, workingDirectory: string): PermissionWords {
-  const isInside = isWithin(workingDirectory, request.fileName);
+  const file = request.resolvedPath ?? request.fileName;
+  const isInside = isWithin(workingDirectory, file);
   return {
-    what: `write ${shown(request.fileName, workingDirectory)}`,
+    what: `write ${shown(request.fileName, workingDirectory)}${leadsTo(request.resolvedPath)}`,
     details: bounded(request.diff.split("\n")),
-    flag: allow(isInside ? "write" : `write(${request.fileName})`),
+    flag: allow(isInside ? "write" : `write(${file})`),
     always: isInside ? { words: "every file in the working folder", approval: { kind: "write" } } : undefined,
   };
+}
+
+/** A link is no secret: what is really read or written is what the person must know. */
+function leadsTo(target: string | undefined): string {
+  return target === undefined ? "" : `, which is ${target}`;
 }
 
 function shown(path: string, workingDirectory: string): string {

@@ -5,6 +5,7 @@ import type { ToolRef } from "../agents/tool-patterns.ts";
 import type { SessionLimits } from "../server/session-limits.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { builtinTools } from "../tools/catalog.ts";
+import { linkTarget } from "../tools/file-path.ts";
 import { shellPermission } from "../tools/shell-command.ts";
 
 const LEADING = [
@@ -58,24 +59,27 @@ export function requestFor(
     case "bash":
       return shellPermission(given("command"), { intention: "", toolCallId: "" });
     case "view":
-      return { kind: "read", path: at(given("path")), intention: "" };
+      return reading(at(given("path")));
     case "grep":
     case "glob":
-      return { kind: "read", path: at(args ? String(args.paths ?? args.path ?? ".") : (input ?? ".")), intention: "" };
+      return reading(at(args ? String(args.paths ?? args.path ?? ".") : (input ?? ".")));
     case "create":
     case "edit":
-      return {
-        kind: "write",
-        fileName: at(given("path") || "a-file"),
-        diff: "",
-        intention: "",
-        canOfferSessionApproval: true,
-      };
+      return writing(at(given("path") || "a-file"));
     case "web_fetch":
       return { kind: "url", url: given("url"), intention: "" };
     default:
       return undefined;
   }
+}
+
+function reading(path: string): PermissionRequest {
+  return { kind: "read", path, resolvedPath: linkTarget(path), intention: "" };
+}
+
+function writing(fileName: string): PermissionRequest {
+  const resolvedPath = linkTarget(fileName);
+  return { kind: "write", fileName, resolvedPath, diff: "", intention: "", canOfferSessionApproval: true };
 }
 
 function argumentsOf(input: string | undefined): Record<string, unknown> | undefined {

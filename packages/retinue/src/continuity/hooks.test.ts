@@ -216,6 +216,14 @@ describe("lineage and the inherit block", () => {
     expect(onSessionStart(home, OWNER, hook({ sessionKey: "x", harnessAgentId: "a" })).inject).toBeUndefined();
   });
 
+  test("a session that is resumed counts as running again", () => {
+    prompt("p1", { userMessage: "plan one" });
+    onSessionEnd(home, OWNER, hook({ sessionKey: "p1", reason: "other" }));
+    prompt("p2", { userMessage: "plan two" });
+    onSessionStart(home, OWNER, hook({ sessionKey: "p1" }));
+    expect(onSessionStart(home, OWNER, hook({ sessionKey: "x", harnessAgentId: "a" })).inject).toBeUndefined();
+  });
+
   test("a parent that has ended is still the parent when it is named", () => {
     prompt("p", { userMessage: "the plan" });
     onSessionEnd(home, OWNER, hook({ sessionKey: "p", reason: "other" }));

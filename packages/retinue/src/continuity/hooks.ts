@@ -13,7 +13,7 @@ import { answerChild, settleParent } from "./parentage.ts";
 import { receive } from "./receive.ts";
 import type { Caller } from "./scope.ts";
 import { inTransaction } from "./transaction.ts";
-import { endSession } from "./transcripts.ts";
+import { endSession, reopenSession } from "./transcripts.ts";
 import { indexWhenDue } from "./turn-index.ts";
 
 export function onSessionStart(continuity: Continuity, caller: Caller, input: HookInput): HookAnswer {
@@ -23,6 +23,7 @@ export function onSessionStart(continuity: Continuity, caller: Caller, input: Ho
     const opened = open(continuity, caller, input, isChildOfKnown ? childKey(input) : input.sessionKey);
     const isChild =
       input.parentSessionKey !== undefined || input.harnessAgentId !== undefined || /:subagent:/.test(input.sessionKey);
+    reopenSession(continuity.db, opened.id);
     receive(continuity, caller, opened, input);
     return {
       session: opened,

@@ -94,6 +94,7 @@ describe("the HTTP API", () => {
     expect((await ask("DELETE", "/api/sessions/p")).json).toEqual({ deleted: 2 });
     const found = await ask("POST", "/api/sessions/search", { query: "zebra" });
     expect(found.json.hits.map((hit: { sessionKey: string }) => hit.sessionKey)).toEqual(["q"]);
+    expect((await ask("GET", "/api/sessions")).json.sessions).toMatchObject([{ sessionKey: "q" }]);
     await hook("user-prompt-submit", { sessionKey: "q", userMessage: "a lion came" });
     expect((await ask("POST", "/api/sessions/search", { query: "lion" })).json.hits).toHaveLength(1);
   });

@@ -1,13 +1,13 @@
 /** A child session's parent, from what its harness said, and what the child is told of it. */
 import { spawningSession } from "./calls.ts";
-import { type Inherit, tailCharsOf } from "./config.ts";
+import { tailCharsOf } from "./config.ts";
 import type { Continuity } from "./continuity.ts";
 import { find } from "./conversation.ts";
 import type { HookAnswer, HookInput } from "./hook-input.ts";
 import { inheritBlock, maxCharsFor } from "./inherit.ts";
 import { linkParent, onlyCandidate, type Parentage, recordNoParent } from "./lineage.ts";
 import { readOn } from "./reading.ts";
-import { type Caller, findSession, OWNER, parentOf } from "./scope.ts";
+import { type Caller, parentOf } from "./scope.ts";
 import type { TranscriptSession } from "./transcripts.ts";
 
 /** Finds the parent of a new child and records it, or records why there is none. */
@@ -60,17 +60,4 @@ export function answerChild(
     parentSessionKey: parent.sessionKey,
     ...(inject ? { inject } : { reason: "the parent has said nothing yet" }),
   };
-}
-
-/** The block for a child of one of our own sessions. What the parent said must be committed by then. */
-export function ownInheritBlock(
-  { db, config }: Continuity,
-  parentSessionId: string,
-  inherit: Inherit = "brief",
-): string | undefined {
-  const parent = findSession(db, OWNER, { key: parentSessionId });
-  const tailChars = tailCharsOf(inherit, config);
-  return parent && tailChars !== undefined
-    ? inheritBlock(db, parent, { tailChars, maxChars: maxCharsFor(parent.harness) })
-    : undefined;
 }

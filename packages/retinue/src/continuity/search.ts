@@ -7,6 +7,7 @@
 import type { Database } from "../store/sqlite-door.ts";
 import { rootOf, subtree } from "./lineage.ts";
 import { parseQuery, type Term } from "./query.ts";
+import { redact } from "./redact.ts";
 import { type Caller, readable } from "./scope.ts";
 import { snippet } from "./snippet.ts";
 import { sql } from "./transaction.ts";
@@ -219,7 +220,7 @@ function toHit(db: Database, { id, relevance }: Candidate, terms: readonly Term[
     tool: turn.tool,
     harness: session.harness,
     project: session.project,
-    title: session.title,
+    title: session.title && redact(session.title),
     agentId: session.agentId,
   };
 }

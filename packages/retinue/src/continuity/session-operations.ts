@@ -124,7 +124,8 @@ export const sessionOperations = [
     }),
     run({ db }, caller, { project, harness, agentId, running, limit, offset }) {
       const { where, values } = readable(db, caller, actingAgent(caller, agentId));
-      const more = `${project ? " AND s.project = ?" : ""}${harness ? " AND s.harness = ?" : ""}${running ? " AND s.ended_at IS NULL" : ""}`;
+      // What is left of a deleted session is only where its reader stands.
+      const more = ` AND NOT (s.turn_count = 0 AND s.next_seq > 1)${project ? " AND s.project = ?" : ""}${harness ? " AND s.harness = ?" : ""}${running ? " AND s.ended_at IS NULL" : ""}`;
       const found = db
         .prepare(
           `SELECT * FROM transcript_sessions s WHERE ${where}${more} ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?`,

@@ -173,6 +173,14 @@ export function endSession(db: Database, sessionId: number, { at, reason }: { at
   );
 }
 
+/** A session that had ended goes on. */
+export function reopenSession(db: Database, sessionId: number): void {
+  sql(
+    db,
+    "UPDATE transcript_sessions SET ended_at = NULL, end_reason = NULL WHERE id = ? AND ended_at IS NOT NULL",
+  ).run(sessionId);
+}
+
 /** One line of a transcript: who, then what. The view `session_transcripts` writes the same. */
 export function speaker({ role, tool }: Pick<Turn, "role" | "tool">): string {
   if (role === "assistant" && tool) return `Call ${tool}`;

@@ -39,7 +39,7 @@ export class Rules {
   decide(request: PermissionRequest): Verdict {
     return decide(request, {
       ...this.#policy,
-      directories: withTargets(this.#policy.directories),
+      ...(request.kind === "read" || request.kind === "write" ? { directories: withTargets(this.#policy.directories) } : {}),
       approved: [...this.#policy.approved, ...this.#locationRules],
       approvals: [
         ...this.#session.map((approval) => ({ approval, scope: "session" as const })),

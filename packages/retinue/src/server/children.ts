@@ -11,7 +11,7 @@ import { SessionState } from "../session/state.ts";
 import { skillContext } from "../skills/skill.ts";
 import type { AgentHost, Child } from "../tasks/agents.ts";
 import type { AgentRecord } from "../tasks/record.ts";
-import { createShells } from "../tools/shells.ts";
+import { isNews, shellNotice } from "./shell-notice.ts";
 import type { Tree } from "./tree.ts";
 import { WorkingAgent } from "./working-agent.ts";
 
@@ -64,10 +64,16 @@ export class Children implements AgentHost {
     const isKnown = tree.store.session(record.id) !== undefined;
     const session = isKnown ? this.#load(record, parent.session) : this.#create(record, parent.session);
     const isNew = session.state.model === undefined; // The model is part of the announcement, and all of that is one commit.
-    const shells = createShells({ sessionId: session.id, logFolder: tree.settings.outputFolder });
+    const shells = tree.newShells(session.id);
     const mcp = await tree.useServers(definition.mcpServers);
     const agent = new WorkingAgent({ tree, session, shells, definition, parent, path: record.path, budget: record.budget, mcp });
     const runner = new Runner(agent);
+    shells.onEnded((shell, { awaited }) => {
+      // An agent that has answered is not woken for its own shells: what it had to say is said.
+      if (!isNews(shell, awaited) || tree.tasks.get(session.id)?.status !== "running") return;
+      session.inbox.add(shellNotice(shell, session.world));
+      runner.wake();
+    });
     this.#open.set(session.id, { agent, runner });
     tree.usage.set(session.id, session.state.usage);
     if (isNew) this.#announce(session, record, agent);

@@ -7,11 +7,10 @@ import { AppError, type SessionConfig } from "@retinue/protocol";
 import { Runner } from "../loop/runner.ts";
 import { Stop } from "../loop/stop.ts";
 import { isEnded } from "../tasks/state.ts";
-import { notification } from "../session/wording.ts";
-import { createShells } from "../tools/shells.ts";
 import type { Shell, ShellService } from "../tools/tool.ts";
 import type { Client } from "./client.ts";
 import { keepLimits } from "./session-limits.ts";
+import { isNews, shellNotice } from "./shell-notice.ts";
 import { Tree, type TreeOptions } from "./tree.ts";
 import { usageMetrics } from "./usage.ts";
 import { WorkingAgent } from "./working-agent.ts";
@@ -30,8 +29,8 @@ export class HostedSession {
     this.#onClosed = options.onClosed;
     this.tree = new Tree(options);
     const { root } = this.tree;
-    this.shells = createShells({ sessionId: root.id, logFolder: this.tree.settings.outputFolder });
-    this.userShells = createShells({ sessionId: root.id, logFolder: this.tree.settings.outputFolder });
+    this.shells = this.tree.newShells(root.id);
+    this.userShells = this.tree.newShells(root.id);
     this.shells.onEnded((shell, { awaited }) => this.#onShellEnded(shell, awaited));
     this.shells.onBackground(() => this.tree.tasksChanged());
     const main = new WorkingAgent({ tree: this.tree, session: root, shells: this.shells, budget: options.config.budget });
@@ -143,14 +142,8 @@ export class HostedSession {
   #onShellEnded(shell: Shell, isAwaited: boolean): void {
     if (this.isClosing) return;
     const { root } = this.tree;
-    if (shell.background && !isAwaited && shell.status === "completed") {
-      const exit = shell.exitCode ?? 0;
-      root.inbox.add({
-        kind: "notice",
-        id: root.world.newId(),
-        content: notification(`The shell ${shell.id} ("${shell.description}") has ended with exit code ${exit}. Read its output with read_bash.`),
-        cause: { type: "shell_completed", shellId: shell.id, exitCode: exit, description: shell.description },
-      });
+    if (isNews(shell, isAwaited)) {
+      root.inbox.add(shellNotice(shell, root.world));
       this.runner.wake();
     }
     this.tree.tasksChanged();

@@ -13,6 +13,7 @@ import { Diagnostics } from "./diagnostics.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
 import { memoryOf, transcribed } from "./memory.ts";
+import { ShellLedger } from "./shell-ledger.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "./sessions.ts";
 
 export interface RuntimeOptions {
@@ -37,6 +38,8 @@ export class Runtime {
     this.config = config;
     this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
+    const reaped = new ShellLedger(this.#store).reap();
+    if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
     this.sessions = new Sessions({
       store: this.#store,
       runtime: config,

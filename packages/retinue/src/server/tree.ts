@@ -29,14 +29,16 @@ import type { Spawner } from "../tasks/task-service.ts";
 import { taskTool } from "../tools/builtin/task.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
+import { createShells } from "../tools/shells.ts";
 import { createFetchPage } from "../tools/web-fetch-guard.ts";
-import type { CallServices, Tool } from "../tools/tool.ts";
+import type { CallServices, ShellService, Tool } from "../tools/tool.ts";
 import { Activity } from "./activity.ts";
 import { elicit } from "./asking.ts";
 import { Children } from "./children.ts";
 import { ClientTasks } from "./client-tasks.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { Participants } from "./participants.ts";
+import { ShellLedger } from "./shell-ledger.ts";
 import { createSpawner } from "./spawner.ts";
 import { Transcript } from "./transcript.ts";
 import type { WorkingAgent } from "./working-agent.ts";
@@ -72,6 +74,7 @@ export class Tree {
   readonly #extraTools: (agent: WorkingAgent) => readonly Tool[];
   readonly #transcript: Transcript;
   readonly #inherit: TreeOptions["inherit"];
+  readonly #ledger: ShellLedger;
   context: SessionContext;
   config: SessionConfig;
   agents: AgentCatalog;
@@ -109,6 +112,7 @@ export class Tree {
     this.customInstructions = options.customInstructions;
     this.#extraTools = options.extraTools ?? (() => []);
     this.#inherit = options.inherit;
+    this.#ledger = new ShellLedger(store);
     this.participants = new Participants(root.id, (requestId, answer, kind) => this.asks.answer(requestId, answer, kind));
     this.asks = new Asks(this.participants, answerKeeper(root.log));
     this.hooks = new Hooks({ hosts: () => this.participants.hookHosts(), limitMs: runtime.hookLimitMs });
@@ -244,6 +248,11 @@ export class Tree {
     const tool = taskTool(this.agents.offered().map(({ name, description, source }) => ({ name, description, isCustom: source !== "builtin" })));
     this.#taskTool = { version: this.version, tool };
     return tool;
+  }
+
+  /** Shells of one agent; they end with it, also when this process is killed. */
+  newShells(sessionId: string): ShellService {
+    return this.#ledger.watch(createShells({ sessionId, logFolder: this.settings.outputFolder }));
   }
 
   hasClientWork(): boolean {

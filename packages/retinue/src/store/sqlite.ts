@@ -325,7 +325,7 @@ export function isProcessAlive({ pid, startedAt }: { pid: number; startedAt: num
 }
 
 /** When the kernel started the process, in ticks since boot; 0 where there is no /proc. */
-function startTick(pid: number): number {
+export function startTick(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import path from "node:path";
+import { DETACHED_VARIABLE, SESSION_VARIABLE } from "./orphans.ts";
 import { ShellProcess } from "./shell.ts";
 import type { Shell, ShellService, ShellStart } from "./tool.ts";
 
@@ -41,7 +42,7 @@ export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: Shell
       ...options,
       id: options.shellId ?? freshId(),
       logFile: path.join(logFolder, `shell-${randomUUID()}.log`),
-      environment: { ...process.env, ...QUIET, RETINUE_SESSION_ID: sessionId, ...options.env },
+      environment: { ...process.env, ...QUIET, [SESSION_VARIABLE]: sessionId, ...(options.detached ? { [DETACHED_VARIABLE]: "1" } : {}), ...options.env },
       graceMs,
       onBackground: (promoted) => events.emit("background", promoted),
     });

@@ -68,12 +68,16 @@ function interrupts(messages: readonly Message[], at: number): boolean {
 /** Everything that the runtime puts around a prompt is in tags whose names hold an underscore or a hyphen. */
 const ADDED = /<([a-z]+(?:[_-][a-z]+)+)\b[^>]*>[\s\S]*?<\/\1>/g;
 
+/** What a sub-agent is told of its parent stands before its own prompt, which is the last paragraph. */
+const INHERITED = /^## Inherited from Parent Session\n[\s\S]*\n\n(?=\S)/;
+
 function wordsOf(text: string): string {
   return text
     .replace(/<\/?system_notification>/g, "")
     .replace(ADDED, "")
     .replace(/^\s*\[\[PLAN\]\]/, "")
-    .trim();
+    .trim()
+    .replace(INHERITED, "");
 }
 
 function doneCalls(messages: readonly Message[]): DoneCall[] {

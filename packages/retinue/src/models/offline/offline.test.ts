@@ -295,4 +295,10 @@ describe("the offline model with sub-agents", () => {
     expect(calls.map(({ name }) => name)).toContain("write_agent");
     expect(answer).toContain("looked into it");
   });
+
+  test("what it inherits from its parent does not make a sub-agent delegate again or look elsewhere", async () => {
+    const inherited = "## Inherited from Parent Session\n\nRecent context:\n  User: Explore src with sub-agents";
+    const { calls } = await play(`${inherited}\n\nRead README.md and explain it.`, agents());
+    expect(calls).toMatchObject([{ name: "view", args: { path: "README.md" } }]);
+  });
 });

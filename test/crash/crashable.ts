@@ -1,0 +1,114 @@
+/**
+ * The built executable on a TCP port, made to be killed: the home folder, the working folder and the model outlive each process.
+ *
+ * The model is a server of its own that follows plans (test/laws/plan.ts). Disposing ends every process and removes every folder.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { streamTransport } from "@retinue/protocol";
+import { Gates } from "../laws/gates.ts";
+import { LawClient, type LawClientOptions } from "../laws/law-client.ts";
+import { nextMove, type Said } from "../laws/plan.ts";
+import { type Answer, calls, say, status } from "../support/model-answers.ts";
+import { type ChatMessage, type Endpoint, type ModelRequest, type ModelServer, startModelServer, textOf } from "../support/model-server.ts";
+import { cleanEnv, type Folders, freshFolders, runtimePath } from "../support/runtime.ts";
+
+export class Crashable {
+  readonly folders: Folders;
+  readonly gates = new Gates();
+  readonly #model: ModelServer;
+  readonly #endpoint: Endpoint;
+  readonly #env: Record<string, string>;
+  readonly #clients: LawClient[] = [];
+  #process: ChildProcess | undefined;
+  #sockets: Socket[] = [];
+  #port = 0;
+
+  private constructor(folders: Folders, model: ModelServer, env: Record<string, string>) {
+    this.folders = folders;
+    this.#model = model;
+    this.#env = env;
+    this.#endpoint = model.endpoint().reply((request) => this.#answer(request));
+  }
+
+  static async start({ env = {} }: { env?: Record<string, string> } = {}): Promise<Crashable> {
+    const crashable = new Crashable(await freshFolders(), await startModelServer({ record: false }), env);
+    await crashable.launch();
+    return crashable;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  get session(): Record<string, unknown> {
+    return { workingDirectory: this.folders.folder, model: "plans", provider: { type: "openai", baseUrl: this.#endpoint.url, apiKey: "k" } };
+  }
+
+  async launch(): Promise<void> {
+    const { home, folder, temporary } = this.folders;
+    this.#process = spawn(process.execPath, [runtimePath, "--headless", "--no-auto-update", "--log-level", "error", "--no-auto-login"], {
+      cwd: folder,
+      env: cleanEnv({ COPILOT_HOME: home, TMPDIR: temporary, ...this.#env }),
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    this.#port = await listeningPort(this.#process);
+  }
+
+  async connect(options: LawClientOptions): Promise<LawClient> {
+    const socket = connect({ port: this.#port, host: "127.0.0.1" });
+    await once(socket, "connect");
+    socket.on("error", () => undefined); // A killed process breaks its connections.
+    this.#sockets.push(socket);
+    const client = new LawClient(streamTransport(socket, socket), options);
+    this.#clients.push(client);
+    await client.call("connect", {});
+    return client;
+  }
+
+  /** As a crash: at once, with nothing written that was not written. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    for (const socket of this.#sockets.splice(0)) socket.destroy();
+    for (const client of this.#clients.splice(0)) client.vanish();
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.launch();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await this.#model[Symbol.asyncDispose]();
+    await this.folders[Symbol.asyncDispose]();
+  }
+
+  async #answer(request: ModelRequest): Promise<Answer> {
+    const { gate, fails, text, calls: wanted } = nextMove(request.messages.map(said));
+    if (gate !== undefined) await this.gates.pass(gate);
+    if (fails !== undefined) return status(400, { message: fails });
+    return wanted.length === 0 ? say(text) : calls(wanted.map(({ name, arguments: args, id }) => ({ name, args, ...(id ? { id } : {}) })));
+  }
+}
+
+function said(message: ChatMessage): Said {
+  const role = message.role === "assistant" || message.role === "tool" ? message.role : "user";
+  return { role, text: message.role === "system" ? "" : textOf(message) };
+}
+
+function listeningPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      const port = /listening on port (\d+)/i.exec(text)?.[1];
+      if (port) resolve(Number(port));
+    });
+    child.once("exit", (code) => reject(new Error(`the runtime ended with ${code} before it listened: ${text}`)));
+  });
+}

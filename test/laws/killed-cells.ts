@@ -1,0 +1,66 @@
+/**
+ * The cells of the matrix in which the process is killed: all of them at once in one process, which is then killed for all.
+ *
+ * Each cell is a session of its own, brought to the point where the fault happens. After the restart each is resumed by a client of the
+ * same kind, and must come to the same end as if nothing had happened.
+ */
+import { Crashable } from "../crash/crashable.ts";
+import { CUSTOM_AGENTS, type Cell, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
+import { brokenLaws, processesWith } from "./checker.ts";
+import type { LawClient } from "./law-client.ts";
+import type { LawEvent } from "./law-event.ts";
+import { wrongDeliveries } from "./run-cell.ts";
+
+interface Killed {
+  cell: Cell;
+  sessionId: string;
+  clients: LawClient[];
+}
+
+export async function runKilled(cells: readonly Cell[]): Promise<Map<string, string[]>> {
+  // Cells that wait in the model hold their places at the same time.
+  await using crashable = await Crashable.start({ env: { RETINUE_SUBAGENT_MAX_CONCURRENT: "256" } });
+  const killed: Killed[] = await Promise.all(cells.map((cell) => toFault(crashable, cell)));
+  await crashable.kill();
+  for (const { cell } of killed) crashable.gates.open(holdMark(cell));
+  await crashable.launch();
+  const outcomes = killed.map(async (each) => [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const);
+  return new Map(await Promise.all(outcomes));
+}
+
+async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
+  const client = await crashable.connect({ attached: cell.attached, holds: isHeld(cell) });
+  const config = { ...crashable.session, ...client.abilities, customAgents: CUSTOM_AGENTS };
+  const { sessionId } = await client.call<{ sessionId: string }>("session.create", config);
+  await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
+  if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
+  else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);
+  if (cell.path === "multi-turn" && cell.depth < MAX_DEPTH) {
+    await client.until("tool.execution_complete", ({ data }) => data.result?.content?.includes("Message delivered") === true);
+  }
+  if (cell.path === "promoted") {
+    const tasks = await client.tasks(sessionId);
+    const deepest = tasks.toSorted((a, b) => (b.path?.length ?? 0) - (a.path?.length ?? 0))[0];
+    await client.call("session.tasks.promoteToBackground", { sessionId, id: deepest?.id });
+  }
+  return { cell, sessionId, clients: [client] };
+}
+
+async function settle(crashable: Crashable, { cell, sessionId, clients }: Killed): Promise<string[]> {
+  const client = await crashable.connect({ attached: cell.attached });
+  clients.push(client);
+  const config = { ...crashable.session, ...client.abilities, customAgents: CUSTOM_AGENTS };
+  await client.call("session.resume", { sessionId, continuePendingWork: true, ...config });
+  await client.answerOpen(sessionId);
+  await client.until("session.idle");
+  const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
+  const running = (await client.tasks(sessionId)).filter(({ status }) => status === "running");
+  await client.call("session.destroy", { sessionId });
+  const processes = processesWith(processMark(cell));
+  return [
+    ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
+    ...wrongDeliveries(cell, events),
+    ...running.map(({ path }) => `law 4: still running: ${path?.join("/")}`),
+    ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),
+  ];
+}
