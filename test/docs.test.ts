@@ -33,8 +33,8 @@ describe("names", () => {
 
   test("every RETINUE_ variable that the source reads is in a page", () => {
     const documented = variablesIn(pages);
-    const read_ = variablesIn(sources.filter((file) => file.startsWith("packages/") && !isTest(file)));
-    expect([...read_].filter((name) => !documented.has(name)).sort()).toEqual([]);
+    const used = variablesIn(sources.filter((file) => file.startsWith("packages/") && !isTest(file)));
+    expect([...used].filter((name) => !documented.has(name)).sort()).toEqual([]);
   });
 
   test("no page names a RETINUE_ variable that nothing reads", () => {

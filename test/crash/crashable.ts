@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { streamTransport } from "@retinue/protocol";
 import { Gates } from "../laws/gates.ts";
@@ -84,8 +85,21 @@ export class Crashable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
+    this.#endProcesses();
     await this.#model[Symbol.asyncDispose]();
     await this.folders[Symbol.asyncDispose]();
+  }
+
+  /** What a killed runtime left behind when a test failed half-way: everything that has our temporary folder. */
+  #endProcesses(): void {
+    for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
+      try {
+        const isOurs = readFileSync(`/proc/${name}/environ`, "utf8").split("\0").includes(`TMPDIR=${this.folders.temporary}`);
+        if (isOurs) process.kill(Number(name), "SIGKILL");
+      } catch {
+        // Ended while we looked, or not ours to look at.
+      }
+    }
   }
 
   async #answer(request: ModelRequest): Promise<Answer> {

@@ -30,9 +30,10 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
     const callId = data.toolCallId ?? "";
     const runs = clients.reduce((sum, client) => sum + (client.hostRuns.get(callId) ?? 0), 0);
     if (runs > 1) broken.push(`law 1: the host ran ${callId} of ${place(data.agentPath)} ${runs} times`);
+    if (clients.filter((client) => client.acknowledged.has(data.requestId ?? "")).length > 1) broken.push(`law 1: two answers to ${callId} were taken`);
     const wasTaken = clients.some((client) => client.acknowledged.has(data.requestId ?? ""));
     const end = endOf(events, callId);
-    if (wasTaken && end && !end.data.success && codeOf(end) !== "interrupted") broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
+    if (wasTaken && end && !end.data.success) broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
   }
   for (const event of of(events, "tool.execution_complete")) {
     if (codeOf(event) !== "denied" && codeOf(event) !== "rejected") continue;

@@ -9,13 +9,16 @@ import type { LawEvent, LawTask } from "./law-event.ts";
 /** `sdk` answers everything and has host tools and hooks; `terminal` answers permissions and questions; `nobody` only watches. */
 export type Attached = "sdk" | "terminal" | "nobody";
 
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 20_000;
 
 export interface LawClientOptions {
   attached: Attached;
   /** Asks that are not answered until `release`. */
   holds?: (event: LawEvent) => boolean;
   onHook?: (call: { hookType: string; input: Record<string, unknown> }) => unknown;
+  onEvent?: (event: LawEvent) => void;
+  /** Requests that the host has worked on before, here or through an earlier connection: it answers them again without new work. */
+  workedOn?: Set<string>;
 }
 
 export class LawClient {
@@ -30,15 +33,18 @@ export class LawClient {
   readonly #peer: Peer;
   readonly #holds: (event: LawEvent) => boolean;
   readonly #onHook: NonNullable<LawClientOptions["onHook"]>;
+  readonly #onEventSeen: NonNullable<LawClientOptions["onEvent"]>;
+  readonly #workedOn: Set<string>;
   readonly #held: LawEvent[] = [];
   readonly #waiters = new Set<() => void>();
   #isReleased = false;
-  #isGone = false;
 
-  constructor(transport: Transport, { attached, holds = () => false, onHook = () => undefined }: LawClientOptions) {
+  constructor(transport: Transport, { attached, holds = () => false, onHook = () => undefined, onEvent = () => undefined, workedOn = new Set() }: LawClientOptions) {
     this.attached = attached;
     this.#holds = holds;
     this.#onHook = onHook;
+    this.#onEventSeen = onEvent;
+    this.#workedOn = workedOn;
     this.#peer = new Peer(transport, {
       request: (method, params) => this.#onRequest(method, params as Record<string, unknown>),
       notification: (method, params) => {
@@ -113,7 +119,6 @@ export class LawClient {
 
   /** The connection breaks. */
   vanish(): void {
-    this.#isGone = true;
     this.#peer.close();
   }
 
@@ -123,6 +128,7 @@ export class LawClient {
 
   #onEvent({ sessionId, event }: { sessionId: string; event: LawEvent }): void {
     this.events.push(event);
+    this.#onEventSeen(event);
     const isAsk = event.type === "permission.requested" || event.type === "external_tool.requested";
     if (isAsk && this.attached !== "nobody") {
       if (!this.#isReleased && this.#holds(event)) this.#held.push(event);
@@ -135,7 +141,8 @@ export class LawClient {
     const { requestId = "", toolCallId = "" } = data;
     if (type === "external_tool.requested") {
       if (this.attached !== "sdk") return;
-      this.hostRuns.set(toolCallId, (this.hostRuns.get(toolCallId) ?? 0) + 1);
+      if (!this.#workedOn.has(requestId)) this.hostRuns.set(toolCallId, (this.hostRuns.get(toolCallId) ?? 0) + 1);
+      this.#workedOn.add(requestId);
       void this.#send("session.tools.handlePendingToolCall", { sessionId, requestId, result: `host did ${data.arguments?.what ?? "it"}` });
     } else if (this.attached !== "nobody") {
       void this.#send("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result: { kind: "approve-once" } });
@@ -147,7 +154,7 @@ export class LawClient {
       const { success } = await this.call<{ success: boolean }>(method, params);
       if (success) this.acknowledged.add(params.requestId);
     } catch (error) {
-      if (!this.#isGone) throw error;
+      if (!this.#peer.closed) throw error; // Nobody is told of a runtime that was killed.
     }
   }
 

@@ -1,6 +1,16 @@
 /** Starts, stops and watches the daemon as a process of its own. */
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@retinue/protocol";
@@ -23,30 +33,49 @@ export interface StartOptions {
 export async function startDaemon(options: StartOptions): Promise<Address & { isNew: boolean }> {
   const running = await livingDaemon(options.home);
   if (running) return { ...running, isNew: false };
-  launchDaemon(options);
-  const started = await eventually(() => livingDaemon(options.home), START_MS);
+  const started = await eventually(() => {
+    launchDaemon(options);
+    return livingDaemon(options.home);
+  }, START_MS);
   if (!started) throw new AppError("connection_closed", `The daemon did not start; see ${logFile(options.home)}`);
   return { ...started, isNew: true };
 }
 
-/** Starts one and does not wait. Of two that start at once, one finds the lock taken and ends. */
-export function launchDaemon({ home, program, port, env = process.env }: StartOptions): void {
+/** For a hook that found none. Does not wait. */
+export function launchOnDemand(options: StartOptions): void {
+  if (options.env?.RETINUE_DAEMON !== "off") launchDaemon(options);
+}
+
+/** There while a daemon starts; it takes it away when it serves. */
+export const startingFile = (home: string) => join(home, "daemon.starting");
+const LAUNCH_MS = 5_000;
+
+/** Starts a process, unless somebody has just done so: a second one could take over long after the first was stopped. */
+function launchDaemon({ home, program, port, env = process.env }: StartOptions): void {
   const [command, ...args] = program;
   if (command === undefined) throw new AppError("invalid_params", "No program to start the daemon with");
   mkdirSync(home, { recursive: true, mode: 0o700 });
+  if (!claimLaunch(startingFile(home))) return;
   if (existsSync(logFile(home)) && statSync(logFile(home)).size > MAX_LOG)
     renameSync(logFile(home), `${logFile(home)}.1`);
   const log = openSync(logFile(home), "a", 0o600);
-  const more = port === undefined ? [] : ["--port", String(port)];
-  const child = spawn(command, [...args, "daemon", "run", "--home", home, ...more], {
-    detached: true,
-    stdio: ["ignore", log, log],
-    env,
-    cwd: home,
-  });
+  const words = [...args, "daemon", "run", "--home", home, ...(port === undefined ? [] : ["--port", String(port)])];
+  const child = spawn(command, words, { detached: true, stdio: ["ignore", log, log], env, cwd: home });
   child.on("error", () => {}); // A program that is not there shows as a daemon that does not start.
   child.unref();
   closeSync(log);
+}
+
+/** False while somebody else's launch is fresh. */
+function claimLaunch(marker: string): boolean {
+  if (existsSync(marker) && Date.now() - statSync(marker).mtimeMs > LAUNCH_MS) rmSync(marker, { force: true });
+  try {
+    writeFileSync(marker, "", { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
 }
 
 /** False when none ran. */

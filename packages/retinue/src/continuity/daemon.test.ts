@@ -40,9 +40,11 @@ const find = async (query: string) => {
 };
 const node = process.execPath;
 
-function runHook(payload: object, harness = "claude-code"): Promise<string> {
+function runHook(payload: object, harness = "claude-code", more: NodeJS.ProcessEnv = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [built.program[1] ?? "", "hook", harness, "--home", home], { env: env() });
+    const child = spawn(node, [built.program[1] ?? "", "hook", harness, "--home", home], {
+      env: { ...env(), ...more },
+    });
     let out = "";
     child.stdout.on("data", (chunk) => {
       out += chunk;
@@ -117,6 +119,21 @@ describe("a hook", () => {
     expect(answer.hookSpecificOutput.additionalContext).toContain("User: the pelican plan");
   });
 
+  test("tells a turn once, though several processes read the same file at once", async () => {
+    const transcriptPath = join(home, "user/.claude/projects/x/s.jsonl");
+    mkdirSync(join(home, "user/.claude/projects/x"), { recursive: true });
+    const line = (n: number) =>
+      `${JSON.stringify({ type: "user", uuid: `u${n}`, message: { role: "user", content: `turn ${n}` } })}\n`;
+    writeFileSync(transcriptPath, Array.from({ length: 300 }, (_, n) => line(n)).join(""));
+    const payload = { hook_event_name: "Stop", session_id: "s", transcript_path: transcriptPath, cwd: "/work/shop" };
+    await Promise.all(Array.from({ length: 4 }, () => runHook(payload, "claude-code", { RETINUE_DAEMON: "off" })));
+    await start();
+    const answer = await askDaemon({ home, method: "GET", path: "/api/sessions/s/transcript?limit=1000" });
+    expect((answer as { turns: { text: string }[] }).turns.map(({ text }) => text)).toEqual(
+      Array.from({ length: 300 }, (_, n) => `turn ${n}`),
+    );
+  });
+
   test("ends well whatever it is given", async () => {
     await start();
     expect(await runHook({})).toBe("");
@@ -142,9 +159,13 @@ describe("a hook", () => {
       JSON.stringify({ pid: 1, port: typeof address === "object" ? address?.port : 0 }),
     );
     writeFileSync(join(home, "daemon.token"), "rtn_test");
-    expect(await runHook({ hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/x", prompt: "hello" })).toBe(
-      "",
-    );
+    expect(
+      await runHook(
+        { hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/x", prompt: "hello" },
+        "claude-code",
+        { RETINUE_DAEMON: "off" },
+      ),
+    ).toBe("");
     await new Promise((resolve) => deaf.close(resolve));
   });
 });

@@ -61,25 +61,27 @@ export function readOn(
   { path, now }: { path?: string; now: number },
 ): number {
   const readLine = LINE_READERS[session.harness];
-  const reading = readingOf(db, session.id);
-  const file = path ?? reading.path;
+  const before = readingOf(db, session.id);
+  const file = path ?? before.path;
   if (!readLine || file === undefined) return 0;
   try {
-    return readFile(db, session, { path: file, reading: onFile(reading, file), readLine, now });
+    const found = inodeOf(file);
+    if (before.path === file && before.inode === found.inode && before.position.offset === found.size) return 0;
+    // Another process may be reading the same file: where to go on is looked up under the lock.
+    return inTransaction(db, () => {
+      const reading = onFile(readingOf(db, session.id), { path: file, ...found });
+      return readFile(db, session, { path: file, reading, readLine, now });
+    });
   } catch (error) {
-    if (isMissing(error)) return rememberPath(db, session, { ...reading, path: file });
+    if (isMissing(error)) return before.path === file ? 0 : rememberPath(db, session, { ...before, path: file });
     if (error instanceof AppError) throw error;
-    throw new AppError(
-      "store_unavailable",
-      `Cannot read the transcript of ${session.sessionKey}: ${messageOf(error)}`,
-      { cause: error },
-    );
+    const message = `Cannot read the transcript of ${session.sessionKey}: ${messageOf(error)}`;
+    throw new AppError("store_unavailable", message, { cause: error });
   }
 }
 
 /** A moved file goes on where it was; another file in its place is read from its beginning. */
-function onFile(reading: Reading, path: string): Reading {
-  const { inode, size } = inodeOf(path);
+function onFile(reading: Reading, { path, inode, size }: { path: string; inode: number; size: number }): Reading {
   const isSame = reading.inode === undefined || (reading.inode === inode && size >= reading.position.offset);
   return { ...reading, path, inode, position: isSame ? reading.position : { offset: 0 } };
 }

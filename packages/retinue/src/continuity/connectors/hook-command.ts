@@ -5,7 +5,7 @@
  */
 import { messageOf } from "@retinue/protocol";
 import { askDaemon } from "../daemon-client.ts";
-import { launchDaemon } from "../daemon-process.ts";
+import { launchOnDemand } from "../daemon-process.ts";
 import type { HookAnswer } from "../hook-input.ts";
 import { fields, text } from "../readers/reader.ts";
 import { claudeHook } from "./claude-code.ts";
@@ -78,7 +78,7 @@ async function deliver({
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "connection_closed")) throw error;
   }
-  launchDaemon({ home, program, env });
+  launchOnDemand({ home, program, env });
   return toAnswer(await onTheStore({ home, path, body: call.body, env }));
 }
 
