@@ -45,17 +45,30 @@ const options = {
   logLevel: "warning",
 };
 
-const { outputFiles } = await esbuild.build({ ...options, write: false });
-const bundle = outputFiles.find((file) => file.path.endsWith(".cjs"));
-const map = outputFiles.find((file) => file.path.endsWith(".map"));
-const id = createHash("sha256").update(bundle.contents).digest("hex").slice(0, 32);
+if (process.argv.includes("--watch")) {
+  const write = { name: "write", setup: (build) => build.onEnd(({ outputFiles = [] }) => void finish(outputFiles)) };
+  const context = await esbuild.context({ ...options, write: false, plugins: [write] });
+  await context.watch();
+} else {
+  const { outputFiles } = await esbuild.build({ ...options, write: false });
+  finish(outputFiles);
+}
 
-mkdirSync(out, { recursive: true });
-writeWhole("main.cjs.map", map.contents);
-// The id ties the compiled code to this very text: V8 itself compares only the length.
-writeWhole("main.cjs", `/*${id}*/${bundle.text}`);
-const compiled = spawnSync(process.execPath, [path.join(root, "scripts/compile-ahead.cjs"), out], { stdio: ["ignore", "inherit", "inherit"] });
-if (compiled.status !== 0) console.error("retinue: the bundle works, but could not be compiled ahead");
+function finish(outputFiles) {
+  const bundle = outputFiles.find((file) => file.path.endsWith(".cjs"));
+  const map = outputFiles.find((file) => file.path.endsWith(".map"));
+  if (!bundle || !map) return; // The errors are printed already.
+  const id = createHash("sha256").update(bundle.contents).digest("hex").slice(0, 32);
+
+  mkdirSync(out, { recursive: true });
+  writeWhole("main.cjs.map", map.contents);
+  // The id ties the compiled code to this very text: V8 itself compares only the length.
+  writeWhole("main.cjs", `/*${id}*/${bundle.text}`);
+  const compiled = spawnSync(process.execPath, [path.join(root, "scripts/compile-ahead.cjs"), out], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (compiled.status !== 0) console.error("retinue: the bundle works, but could not be compiled ahead");
+}
 
 /** A runtime that starts at this moment sees the old file or the new one, never half of it. */
 function writeWhole(name, contents) {

@@ -14,7 +14,8 @@ const input = new PassThrough();
 const exit = process.exit.bind(process);
 const { script, run, id } = compile(path.join(folder, "main.cjs"));
 
-for (const name of Object.keys(process.env)) if (/^(RETINUE|COPILOT|OPENAI|ANTHROPIC)_/.test(name)) delete process.env[name];
+for (const name of Object.keys(process.env))
+  if (/^(RETINUE|COPILOT|OPENAI|ANTHROPIC)_/.test(name)) delete process.env[name];
 process.env.RETINUE_HOME = home;
 process.argv = [process.argv[0], "retinue", "--headless", "--stdio"];
 Object.defineProperty(process, "stdin", { value: input });

@@ -124,6 +124,7 @@ test("a run of eight agents that is killed at any event boundary ends as an undi
     for (const point of next) {
       await using crashable = await Crashable.start();
       const found = await run(crashable, `killed-at-${point}`, point).then(problemsOf, (error: unknown) => [String(error)]);
+      if (process.env.LAWS_DEBUG) console.log(point, found);
       if (found.length > 0) problems[point] = found;
     }
   };

@@ -84,10 +84,12 @@ export class LawClient {
         reject(new Error(`waited for ${what}; the last events were ${this.events.slice(-12).map(({ type, agentId }) => `${type}${agentId ? "@" : ""}`).join(" ")}`));
       }, PATIENCE_MS);
       const look = () => {
-        if (!isTrue()) return;
+        const isThere = isTrue();
+        if (!isThere && !this.#peer.closed) return;
         this.#waiters.delete(look);
         clearTimeout(timer);
-        resolve();
+        if (isThere) resolve();
+        else reject(new Error(`the connection ended before ${what}`));
       };
       this.#waiters.add(look);
       look();

@@ -50,6 +50,8 @@ export interface AgentNode {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly startedAt: number }[];
   readonly asks: readonly Ask[];
   readonly usage: NodeUsage;
+  /** The next message's usage was told already. */
+  readonly isUsageTold: boolean;
   /** What it said or intended last. */
   readonly latest: string | undefined;
   /** Whether its last message asked for calls. */
@@ -102,6 +104,7 @@ export function newNode(id: string): AgentNode {
     endedAt: undefined,
     calls: [],
     asks: [],
+    isUsageTold: false,
     usage: NO_USAGE,
     latest: undefined,
     hasCalls: false,

@@ -40,9 +40,9 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
     case "assistant.intent":
       return event.data.intent ? change(tree, id, { latest: event.data.intent }) : tree;
     case "assistant.message":
-      return said(tree, id, event.data.content, (event.data.toolRequests?.length ?? 0) > 0);
+      return said(tree, id, event.data);
     case "assistant.usage":
-      return count(tree, id, usageOf(event.data));
+      return told(count(tree, id, usageOf(event.data)), id);
     case "assistant.turn_end":
       return settleFollowUp(tree, id, at);
     case "tool.execution_start":
@@ -106,7 +106,8 @@ export function treeOf(events: Iterable<SessionEvent>, tree: AgentTree = emptyTr
 type Started = Extract<SessionEvent, { type: "subagent.started" }>;
 type Ended = Extract<SessionEvent, { type: "subagent.completed" | "subagent.failed" }>;
 type PermissionData = Extract<SessionEvent, { type: "permission.requested" }>["data"];
-type UsageData = Extract<SessionEvent, { type: "assistant.usage" }>["data"];
+type MessageData = Extract<SessionEvent, { type: "assistant.message" }>["data"];
+type UsageData = Partial<Extract<SessionEvent, { type: "assistant.usage" }>["data"]>;
 type NotificationKind = Extract<SessionEvent, { type: "system.notification" }>["data"]["kind"];
 
 function start(tree: AgentTree, event: Started, at: number): AgentTree {
@@ -183,9 +184,22 @@ function begin(tree: AgentTree, id: string, at: number): AgentTree {
   });
 }
 
-function said(tree: AgentTree, id: string, text: string, hasCalls: boolean): AgentTree {
+/** A stored message has what its turn used; on a live stream `assistant.usage` has said the same just before. */
+function said(tree: AgentTree, id: string, { content, toolRequests = [], usage }: MessageData): AgentTree {
   const node = tree.nodes.get(id) ?? newNode(id);
-  return known(tree, { ...node, latest: text || node.latest, hasCalls });
+  const counted = usage && !node.isUsageTold ? addUsage(node.usage, usageOf(usage)) : node.usage;
+  return known(tree, {
+    ...node,
+    latest: content || node.latest,
+    hasCalls: toolRequests.length > 0,
+    usage: counted,
+    isUsageTold: false,
+  });
+}
+
+function told(tree: AgentTree, id: string): AgentTree {
+  const node = tree.nodes.get(id);
+  return node ? put(tree, { ...node, isUsageTold: true }) : tree;
 }
 
 /** `subagent.completed` is sent for the first run only: a later run is over when a turn ends without calls. */

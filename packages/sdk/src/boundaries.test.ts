@@ -31,28 +31,3 @@ test("only the spawn chunk imports Node, and the entry loads it lazily", async (
   expect(withNode.map(({ inputs }) => inputs)).toEqual([["src/spawn.ts", "src/launch.ts"]]);
   expect(chunks.find(({ isEntry }) => isEntry)?.lazy).toHaveLength(1);
 });
-
-test("the SDK exports these values and no others", async () => {
-  expect(Object.keys(await import("./index.ts")).sort()).toEqual([
-    "AppError",
-    "HostTask",
-    "MAIN",
-    "RemoteError",
-    "RetinueClient",
-    "RuntimeConnection",
-    "Session",
-    "SessionTasks",
-    "approveAll",
-    "childrenOf",
-    "defineTool",
-    "emptyTree",
-    "foldTree",
-    "mainNode",
-    "openAsks",
-    "renderTree",
-    "totalUsage",
-    "treeOf",
-    "waitReason",
-    "walk",
-  ]);
-});

@@ -70,6 +70,7 @@ function commands(terminal: Terminal, end: (code: number) => void): Command {
     .action(() => {
       throw new UsageError("serve must come first: retinue serve [options]");
     });
+  addMemoryCommands(program);
   addSessionCommands(program, context);
   common(program.command("doctor").description("check that everything is in place"))
     .option("--provider <name or URL>", "check this model provider")
@@ -102,6 +103,28 @@ function commands(terminal: Terminal, end: (code: number) => void): Command {
       end(await runDemo(DemoFlags.parse(given), context));
     });
   return program;
+}
+
+/** Named here for help and hints. They are dispatched in main.ts, before any of this is loaded, because harnesses wait for some. */
+function addMemoryCommands(program: Command): void {
+  const commands = {
+    search: "search everything that was said in any session",
+    transcript: "print what was said in a session",
+    checkpoint: "keep a summary of a session up to now",
+    connect: "join another agent program: claude-code, opencode, openclaw, codex",
+    disconnect: "take that back",
+    daemon: "start, stop, status or logs of the service that other programs talk to",
+    mcp: "serve session_search to other programs over MCP",
+  };
+  for (const [name, description] of Object.entries(commands)) {
+    program
+      .command(name)
+      .description(description)
+      .allowUnknownOption()
+      .action(() => {
+        throw new UsageError(`${name} must come first: retinue ${name} …`);
+      });
+  }
 }
 
 function addPromptOptions(program: Command): void {

@@ -1,14 +1,13 @@
 /** `retinue sessions`: what is stored, shown and deleted. */
 import { homedir } from "node:os";
 import type { SessionMetadata } from "@retinue/sdk";
-import { renderTree, walk } from "@retinue/sdk";
+import { renderTree, treeOf, walk } from "@retinue/sdk";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import { conversationWords } from "./conversation-words.ts";
 import type { CommonFlags } from "./flags.ts";
 import { type OwnRuntime, openOwnRuntime, readLog } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
-import { storedTree } from "./stored-tree.ts";
 import { UsageError } from "./usage-error.ts";
 
 export async function listSessions(
@@ -41,7 +40,7 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   const { terminal } = context;
   await using own = open(flags, context);
   const { sessionId } = await find(own, id);
-  const tree = storedTree(readLog(own.log(sessionId)));
+  const tree = treeOf(readLog(own.log(sessionId)));
   if (flags.json) return terminal.out(`${JSON.stringify(walk(tree), null, 2)}\n`);
   const color = terminal.color && terminal.isOutScreen;
   terminal.out(`${renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) })}\n`);

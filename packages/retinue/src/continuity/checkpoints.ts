@@ -1,6 +1,7 @@
 /** Checkpoints: a summary of a session up to a turn, with the entities that the work is about. */
 import type { Database } from "../store/sqlite-door.ts";
 import { sql } from "./transaction.ts";
+import { lastSeq } from "./transcripts.ts";
 
 export interface Checkpoint {
   id: number;
@@ -31,6 +32,11 @@ export function addCheckpoint(
     "INSERT INTO session_checkpoints (session_id, summary, entities, upto_seq, origin, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
   ).get(sessionId, summary, JSON.stringify(entities), uptoSeq, origin, at);
   return { id: Number(added.id), summary, entities, uptoSeq, origin, at };
+}
+
+/** The user began anew under the same key: what was said before is kept, and is nothing that a child should be told. */
+export function markReset(db: Database, sessionId: number, at: number): void {
+  addCheckpoint(db, { sessionId, summary: "", uptoSeq: lastSeq(db, sessionId), origin: "reset", at });
 }
 
 export function latestCheckpoint(db: Database, sessionId: number): Checkpoint | undefined {

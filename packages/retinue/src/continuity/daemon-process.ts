@@ -33,9 +33,10 @@ export interface StartOptions {
 export async function startDaemon(options: StartOptions): Promise<Address & { isNew: boolean }> {
   const running = await livingDaemon(options.home);
   if (running) return { ...running, isNew: false };
-  const started = await eventually(() => {
-    launchDaemon(options);
-    return livingDaemon(options.home);
+  const started = await eventually(async () => {
+    const living = await livingDaemon(options.home);
+    if (!living) launchDaemon(options);
+    return living;
   }, START_MS);
   if (!started) throw new AppError("connection_closed", `The daemon did not start; see ${logFile(options.home)}`);
   return { ...started, isNew: true };
@@ -46,16 +47,15 @@ export function launchOnDemand(options: StartOptions): void {
   if (options.env?.RETINUE_DAEMON !== "off") launchDaemon(options);
 }
 
-/** There while a daemon starts; it takes it away when it serves. */
-export const startingFile = (home: string) => join(home, "daemon.starting");
-const LAUNCH_MS = 5_000;
+/** Names the process that was started last. */
+const launchFile = (home: string) => join(home, "daemon.launch");
 
 /** Starts a process, unless somebody has just done so: a second one could take over long after the first was stopped. */
 function launchDaemon({ home, program, port, env = process.env }: StartOptions): void {
   const [command, ...args] = program;
   if (command === undefined) throw new AppError("invalid_params", "No program to start the daemon with");
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  if (!claimLaunch(startingFile(home))) return;
+  if (!claimLaunch(launchFile(home))) return;
   if (existsSync(logFile(home)) && statSync(logFile(home)).size > MAX_LOG)
     renameSync(logFile(home), `${logFile(home)}.1`);
   const log = openSync(logFile(home), "a", 0o600);
@@ -64,11 +64,12 @@ function launchDaemon({ home, program, port, env = process.env }: StartOptions):
   child.on("error", () => {}); // A program that is not there shows as a daemon that does not start.
   child.unref();
   closeSync(log);
+  writeFileSync(launchFile(home), String(child.pid ?? ""));
 }
 
-/** False while somebody else's launch is fresh. */
+/** False while a process that was started a moment ago still lives: it serves soon. */
 function claimLaunch(marker: string): boolean {
-  if (existsSync(marker) && Date.now() - statSync(marker).mtimeMs > LAUNCH_MS) rmSync(marker, { force: true });
+  if (existsSync(marker) && !isUnderWay(marker)) rmSync(marker, { force: true });
   try {
     writeFileSync(marker, "", { flag: "wx" });
     return true;
@@ -78,12 +79,26 @@ function claimLaunch(marker: string): boolean {
   }
 }
 
+function isUnderWay(marker: string): boolean {
+  if (Date.now() - statSync(marker).mtimeMs > START_MS) return false;
+  const pid = Number(readFileSync(marker, "utf8"));
+  return pid === 0 || isAlive(pid); // Nothing in it yet: the process is being started at this moment.
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0); // Signal 0 only asks.
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
 /** False when none ran. */
 export async function stopDaemon(home: string): Promise<boolean> {
   const running = await livingDaemon(home);
   if (!running) return false;
   process.kill(running.pid, "SIGTERM");
-  const stopped = await eventually(async () => ((await livingDaemon(home, 200)) ? undefined : true), STOP_MS);
+  const stopped = await eventually(async () => (isAlive(running.pid) ? undefined : true), STOP_MS);
   if (!stopped) throw new AppError("connection_closed", `The daemon ${running.pid} does not stop`);
   return true;
 }

@@ -12,7 +12,6 @@ import { serve } from "@hono/node-server";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type Database, openDatabase } from "../store/sqlite-door.ts";
 import { addressFile, daemonAddress } from "./daemon-client.ts";
-import { startingFile } from "./daemon-process.ts";
 import { type OpenContinuity, openContinuity } from "./home.ts";
 import { continuityApp } from "./http.ts";
 import { readOn } from "./reading.ts";
@@ -42,7 +41,6 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
     const server = await listen(continuity, { home, port, log });
     const address = server.address() as AddressInfo;
     writeFileSync(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }), { mode: 0o600 });
-    rmSync(startingFile(home), { force: true });
     log(`serving on 127.0.0.1:${address.port}`);
     const stopped = new AbortController();
     const caughtUp = Promise.all([

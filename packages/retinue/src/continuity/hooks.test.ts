@@ -216,6 +216,30 @@ describe("lineage and the inherit block", () => {
     expect(onSessionStart(home, OWNER, hook({ sessionKey: "x", harnessAgentId: "a" })).inject).toBeUndefined();
   });
 
+  test("a compaction in one of two terminals is told to the children of that one only", () => {
+    for (const key of ["left", "right"]) prompt(key, { userMessage: `${key} plan` });
+    writeFileSync(
+      file("left.jsonl"),
+      `${JSON.stringify({ type: "user", uuid: "c", isCompactSummary: true, message: { role: "user", content: "left was summarised" } })}\n`,
+    );
+    onSessionStart(home, OWNER, hook({ sessionKey: "left", transcriptPath: file("left.jsonl") }));
+    expect(startChild({ sessionKey: "left", harnessAgentId: "a" }).inject).toContain("left was summarised");
+    const right = startChild({ sessionKey: "right", harnessAgentId: "a" }).inject;
+    expect(right).toContain("right plan");
+    expect(right).not.toContain("left");
+  });
+
+  test("a child is told nothing of what was said before the user began anew under the same key", () => {
+    prompt("agent:main:main", { userMessage: "old plan" });
+    onSessionEnd(home, OWNER, hook({ sessionKey: "agent:main:main", reason: "new" }));
+    onSessionStart(home, OWNER, hook({ sessionKey: "agent:main:main" }));
+    expect(startChild({ sessionKey: "c1", parentSessionKey: "agent:main:main" }).inject).toBeUndefined();
+    prompt("agent:main:main", { userMessage: "new plan" });
+    const block = startChild({ sessionKey: "c2", parentSessionKey: "agent:main:main" }).inject;
+    expect(block).toContain("new plan");
+    expect(block).not.toContain("old plan");
+  });
+
   test("a session that is resumed counts as running again", () => {
     prompt("p1", { userMessage: "plan one" });
     onSessionEnd(home, OWNER, hook({ sessionKey: "p1", reason: "other" }));

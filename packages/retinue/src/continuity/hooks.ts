@@ -5,6 +5,7 @@
  */
 import type * as z from "zod";
 import { closeCall, closeCalls, openCall } from "./calls.ts";
+import { markReset } from "./checkpoints.ts";
 import type { Continuity } from "./continuity.ts";
 import { childKey, conversationKey, find, open } from "./conversation.ts";
 import type { CallInput, HookAnswer, HookInput } from "./hook-input.ts";
@@ -57,7 +58,10 @@ export function onTurns(continuity: Continuity, caller: Caller, input: HookInput
 export function onSessionEnd(continuity: Continuity, caller: Caller, input: HookInput): HookAnswer {
   const answer = onTurns(continuity, caller, input);
   const session = find(continuity, caller, input, answer.sessionKey ?? input.sessionKey);
-  if (session) endSession(continuity.db, session.id, { at: continuity.world.now(), reason: input.reason });
+  if (!session) return answer;
+  const at = continuity.world.now();
+  endSession(continuity.db, session.id, { at, reason: input.reason });
+  if (/^(?:new|reset|clear)$/.test(input.reason ?? "")) markReset(continuity.db, session.id, at);
   return answer;
 }
 

@@ -29,7 +29,7 @@ export function inheritBlock(
 ): string | undefined {
   const checkpoint = latestCheckpoint(db, parent.id);
   const turns = turnsSince(db, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
-  if (!checkpoint && turns.length === 0) return undefined;
+  if (!checkpoint?.summary.trim() && turns.length === 0) return undefined;
 
   const focal = focalEntities(db, parent.agentId, { checkpoint, turns });
   const head = `${INHERIT_HEADING}\n\n[${oneLine(redact(parent.title ?? "active session"), 120)}]`;

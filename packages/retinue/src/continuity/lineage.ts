@@ -5,6 +5,7 @@
  * taken; when there are several, the reason is kept instead of a guess.
  */
 import type { Database } from "../store/sqlite-door.ts";
+import { redact } from "./redact.ts";
 import { sql } from "./transaction.ts";
 import { childrenOf, sessionById, type TranscriptSession, toSession } from "./transcripts.ts";
 
@@ -83,7 +84,7 @@ function node(db: Database, session: TranscriptSession, { depth, isVisible }: Wa
   return {
     sessionKey,
     harness,
-    title,
+    title: title && redact(title),
     lineage,
     endedAt,
     children: below.map((child) => node(db, child, { depth: depth + 1, isVisible })),

@@ -35,6 +35,8 @@ export interface Agent {
   transcriptPath(): string;
   /** Asks the hooks whether the agent may stop; the reason when one of them sends it on. */
   mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
+  /** A run begins. */
+  beginRun?(): void;
   /** Called before each model call: throws to stop the run (budgets), may return words for the model. */
   beforeTurn?(): Promise<string | undefined>;
   /** Counts what a turn or a call has used. */

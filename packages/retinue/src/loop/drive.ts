@@ -22,6 +22,7 @@ export type RunEnd =
 
 export async function drive(agent: Agent, { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean }): Promise<RunEnd> {
   const { session } = agent;
+  agent.beginRun?.();
   let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
   let vetoes = 0;
   let continuations = 0;

@@ -23,6 +23,8 @@ export async function permit(agent: Agent, { call, args, prepared, hook, signal 
   const own = prepared.permission;
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
+  const ownVerdict = own && agent.rules.decide({ ...own, toolCallId: call.id });
+  if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Also when a hook wants to have it asked.
   if (call.permission?.isApproved) return undefined; // Approved before a restart.
   const request: PermissionRequest | undefined =
     hook.decision === "ask"
@@ -97,7 +99,7 @@ function resultOf(agent: Agent, request: PermissionRequest, answer: PermissionAn
       agent.rules.approveForLocation(answer.approval, answer.locationKey);
       return { kind: "approved-for-location", approval: answer.approval, locationKey: answer.locationKey };
     case "approve-permanently":
-      agent.rules.allowDomain(answer.domain);
+      agent.rules.allowDomain(answer.domain, { isPermanent: true });
       return { kind: "approved" };
     case "reject":
       return { kind: "denied-interactively-by-user", ...(answer.feedback ? { feedback: answer.feedback } : {}) };

@@ -48,6 +48,8 @@ export interface Catalog {
   forSession(config: SessionModelConfig, options?: { askToken?: AskToken }): SessionModels;
   /** For `models.list`: what the default provider has, and what the configuration names. */
   list(options: { signal: AbortSignal }): Promise<ListedModel[]>;
+  /** What the configuration says about the models of sub-agents. */
+  subagents?(): NonNullable<ModelsConfig["subagents"]>;
 }
 
 export interface SessionModels {
@@ -84,6 +86,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
       };
     },
     list: async ({ signal }) => await listAll(sourcesFor(), signal),
+    subagents: () => sourcesFor().config.subagents ?? {},
   };
 }
 

@@ -50,6 +50,10 @@ const ModelsConfig = z.looseObject({
   /** `provider/model`, or a model of the first provider. */
   model: z.string().optional(),
   providers: z.array(ConfiguredProvider).default([]),
+  /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
+  subagents: z
+    .object({ costGuard: z.boolean().optional(), fastModel: z.string().optional(), otherFamily: z.boolean().optional() })
+    .optional(),
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;
 

@@ -62,3 +62,37 @@ describe("a link", () => {
     store.close();
   });
 });
+
+describe("rules for commands", () => {
+  const shell = (line: string, segments: string[]) =>
+    ({
+      kind: "shell",
+      fullCommandText: line,
+      intention: "",
+      commands: [],
+      commandSegments: segments.map((text) => ({ identifier: text.split(" ")[0] ?? "", fullCommandText: text })),
+      possiblePaths: [],
+      possibleUrls: [],
+      hasWriteFileRedirection: false,
+      canOfferSessionApproval: false,
+    }) satisfies PermissionRequest;
+  const rm = { kind: "shell", argument: "rm" };
+
+  test("a denied command is denied wherever it stands in a line", () => {
+    const verdict = decide(shell("ls && rm -r x", ["ls", "rm -r x"]), { ...askForAll, denied: [rm], approveAll: true });
+    expect(verdict.type).toBe("deny");
+  });
+
+  test("an allowed command does not allow what stands beside it", () => {
+    const verdict = decide(shell("rm x; curl y", ["rm x", "curl y"]), { ...askForAll, approved: [rm] });
+    expect(verdict.type).toBe("ask");
+  });
+});
+
+test("a relative path of a rule is under the working folder", () => {
+  const policy = { ...askForAll, directories: ["/project"], approved: [{ kind: "write", argument: "src" }] };
+  const write = (fileName: string) =>
+    ({ kind: "write", fileName, diff: "", intention: "", canOfferSessionApproval: true }) satisfies PermissionRequest;
+  expect(decide(write("/project/src/a.ts"), policy).type).toBe("allow");
+  expect(decide(write("/project/other/a.ts"), policy).type).toBe("ask");
+});

@@ -40,7 +40,8 @@ export type Verdict =
   | { type: "ask"; rule: string };
 
 export function decide(request: PermissionRequest, policy: Policy): Verdict {
-  const denying = policy.denied.filter((rule) => matches(rule, request, "some"));
+  const [base = "/"] = policy.directories;
+  const denying = policy.denied.filter((rule) => matches(rule, request, { how: "some", base }));
   if (denying.length > 0) return { type: "deny", rule: `deny rule ${denying.map(ruleText).join(", ")}`, rules: denying };
   if (request.kind === "hook") return { type: "ask", rule: "a hook asked" };
   if (policy.approveAll) return { type: "allow", rule: "everything is approved" };
@@ -48,7 +49,7 @@ export function decide(request: PermissionRequest, policy: Policy): Verdict {
   if (policy.approveReads && request.kind === "read" && isAllInside(request, policy)) {
     return { type: "allow", rule: "reads in the allowed folders" };
   }
-  const allowing = policy.approved.find((rule) => matches(rule, request, "every"));
+  const allowing = policy.approved.find((rule) => matches(rule, request, { how: "every", base }));
   if (allowing) return { type: "allow", rule: `allow rule ${ruleText(allowing)}` };
   const standing = policy.approvals.find(({ approval }) => covers(approval, request, policy));
   if (standing) return { type: "allow", rule: `approved for the ${standing.scope}: ${standing.approval.kind}` };
@@ -66,15 +67,21 @@ export function parseRule(text: string): PermissionRule {
   return { kind: kind.trim(), argument: argument === undefined || argument === "" ? null : argument };
 }
 
-/** A file has two paths when a link leads to it: to be denied one is enough, to be allowed it takes both. */
-function matches({ kind, argument }: PermissionRule, request: PermissionRequest, how: "some" | "every"): boolean {
+interface Match {
+  how: "some" | "every";
+  /** The working folder. */
+  base: string;
+}
+
+/** Of the parts of a command line and of the two paths of a linked file, one is enough to be denied; to be allowed it takes all. */
+function matches({ kind, argument }: PermissionRule, request: PermissionRequest, { how, base }: Match): boolean {
   switch (request.kind) {
     case "shell":
-      return (kind === "shell" || kind === "bash") && (argument === null || everySegment(argument, request));
+      return (kind === "shell" || kind === "bash") && (argument === null || segmentsMatch(argument, request, how));
     case "write":
-      return (kind === "write" || kind === "create" || kind === "edit") && pathsOf(request)[how]((path) => pathMatches(argument, path));
+      return (kind === "write" || kind === "create" || kind === "edit") && pathsOf(request)[how]((path) => pathMatches(argument, path, base));
     case "read":
-      return (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") && pathsOf(request)[how]((path) => pathMatches(argument, path));
+      return (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") && pathsOf(request)[how]((path) => pathMatches(argument, path, base));
     case "url":
       return (kind === "url" || kind === "web_fetch") && (argument === null || hostOf(request.url) === argument || request.url.startsWith(argument));
     case "mcp":
@@ -90,15 +97,15 @@ function matches({ kind, argument }: PermissionRule, request: PermissionRequest,
   }
 }
 
-/** A rule for `git` covers a command line only when every part of it is a `git` command. */
-function everySegment(argument: string, request: Extract<PermissionRequest, { kind: "shell" }>): boolean {
+/** Allowing `git` covers a command line only when every part of it is a `git` command; denying it covers any line that has one. */
+function segmentsMatch(argument: string, request: Extract<PermissionRequest, { kind: "shell" }>, how: "some" | "every"): boolean {
   if (argument === request.fullCommandText) return true;
   const prefix = argument.endsWith(":*") ? argument.slice(0, -2) : argument;
   const isPrefix = argument.endsWith(":*");
   const segments = request.commandSegments ?? [];
   return (
     segments.length > 0 &&
-    segments.every(({ identifier, fullCommandText }) =>
+    segments[how](({ identifier, fullCommandText }) =>
       isPrefix ? fullCommandText === prefix || fullCommandText.startsWith(`${prefix} `) : identifier === prefix || fullCommandText === prefix,
     )
   );
@@ -149,8 +156,9 @@ export function isWithin(directory: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-function pathMatches(argument: string | null, path: string): boolean {
-  return argument === null || path === argument || isWithin(argument, path);
+/** A rule's relative path is under the working folder. */
+function pathMatches(argument: string | null, path: string, base: string): boolean {
+  return argument === null || path === argument || isWithin(resolve(base, argument), resolve(base, path));
 }
 
 function isUrlAllowed(url: string, { isUrlUnrestricted, allowedDomains }: Policy): boolean {

@@ -10,6 +10,8 @@ import type { Store } from "../store/store.ts";
 import { askForAll, decide, isInside, isWithin, type Policy, ruleText, type Verdict } from "./policy.ts";
 
 const KIND = "approvals";
+/** Addresses that were approved for good, whatever the folder. No folder has this name. */
+const DOMAINS = "*domains";
 const RULES_KIND = "location-rules";
 
 export class Rules {
@@ -33,7 +35,7 @@ export class Rules {
     this.#locationKey = locationKey;
     this.#location = readApprovals(store, locationKey);
     this.#locationRules = readRules(store, locationKey);
-    this.#policy = { ...askForAll, directories: [workingDirectory, ...additionalDirectories, tmpdir()] };
+    this.#policy = { ...askForAll, directories: [workingDirectory, ...additionalDirectories, tmpdir()], allowedDomains: readDomains(store) };
   }
 
   decide(request: PermissionRequest): Verdict {
@@ -126,8 +128,9 @@ export class Rules {
     if (locationKey === this.#locationKey) this.#location = all;
   }
 
-  allowDomain(domain: string): void {
+  allowDomain(domain: string, { isPermanent = false }: { isPermanent?: boolean } = {}): void {
     this.change({ allowedDomains: [...this.#policy.allowedDomains, domain] });
+    if (isPermanent) this.#store.put(KIND, DOMAINS, JSON.stringify([...new Set([...readDomains(this.#store), domain])]));
   }
 
   resetApprovals({ includeLocation = false }: { includeLocation?: boolean } = {}): void {
@@ -164,4 +167,8 @@ function withTargets(directories: readonly string[]): string[] {
     const target = existsSync(directory) ? realpathSync(directory) : directory;
     return target === directory ? [directory] : [directory, target];
   });
+}
+
+function readDomains(store: Store): string[] {
+  return JSON.parse(store.get(KIND, DOMAINS) ?? "[]") as string[];
 }

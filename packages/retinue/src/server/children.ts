@@ -77,6 +77,7 @@ export class Children implements AgentHost {
     this.#open.set(session.id, { agent, runner });
     tree.usage.set(session.id, session.state.usage);
     if (isNew) this.#announce(session, record, agent);
+    else agent.meter.add(usedBefore(session)); // What it used before a restart is used.
     return {
       session,
       agent,
@@ -173,4 +174,10 @@ export class Children implements AgentHost {
     session.append("session.model_change", { newModel: record.model, source: "agent", reasoningEffort: record.reasoningEffort ?? null, contextTier: null });
     session.log.flush();
   }
+}
+
+function usedBefore({ state: { usage } }: Session): { turns: number; tokens: number; toolCalls: number } {
+  let turns = 0;
+  for (const { requests } of usage.models.values()) turns += requests;
+  return { turns, tokens: usage.tokens, toolCalls: usage.toolCalls };
 }

@@ -86,7 +86,7 @@ export class Tree {
   readonly usage = new Map<string, UsageTotals>();
   readonly activity = new Activity();
   maxDepth: number;
-  modelSettings: ModelSettings = {};
+  modelSettings: ModelSettings;
   /** The models that may be asked; undefined means all. */
   allowedModels: readonly string[] | undefined;
   /** When each MCP server that is down failed. */
@@ -107,6 +107,7 @@ export class Tree {
     this.maxDepth = runtime.maxDepth;
     this.usage.set(root.id, root.state.usage);
     this.#catalog = options.catalog;
+    this.modelSettings = options.catalog.subagents?.() ?? {};
     this.config = config;
     this.context = options.context;
     this.customInstructions = options.customInstructions;
@@ -245,7 +246,7 @@ export class Tree {
 
   taskTool(): Tool {
     if (this.#taskTool?.version === this.version) return this.#taskTool.tool;
-    const tool = taskTool(this.agents.offered().map(({ name, description, source }) => ({ name, description, isCustom: source !== "builtin" })));
+    const tool = taskTool(this.agents.offered().map(({ name, description, source, readOnly }) => ({ name, description, isCustom: source !== "builtin", isReadOnly: readOnly })));
     this.#taskTool = { version: this.version, tool };
     return tool;
   }

@@ -204,6 +204,11 @@ export class WorkingAgent implements Agent {
     return { agentName: name, agentType: name, response };
   }
 
+  /** The main agent's budget is for a run; a sub-agent's is for its life. */
+  beginRun(): void {
+    if (!this.parent) this.meter.reset();
+  }
+
   async beforeTurn(): Promise<string | undefined> {
     const words = this.meter.check();
     this.meter.add({ turns: 1 });

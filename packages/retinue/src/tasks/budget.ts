@@ -39,7 +39,14 @@ export class Meter {
 
   /** The last turn was the one to wrap up in: what came of it is a partial result. */
   get isSpent(): boolean {
-    return this.#isWrapping || this.#above?.isSpent === true;
+    return this.#isWrapping;
+  }
+
+  /** A new run begins, with the whole budget. */
+  reset(): void {
+    Object.assign(this.#used, { turns: 0, tokens: 0, toolCalls: 0, cost: 0 });
+    this.#isNudged = false;
+    this.#isWrapping = false;
   }
 
   add(used: Partial<Used>): void {
@@ -51,9 +58,8 @@ export class Meter {
     this.#above?.add({ ...used, turns: 0 });
   }
 
-  /** Before a turn: nothing, words for the model, or the end. */
+  /** Before a turn: nothing, words for the model, or the end. What is used up above ends this agent too, after a turn of its own to wrap up. */
   check(): string | undefined {
-    const above = this.#above?.check();
     const { what, share } = this.#fullest();
     if (share >= 1) {
       if (this.#isWrapping) throw new OverBudget(what);
@@ -64,7 +70,7 @@ export class Meter {
       this.#isNudged = true;
       return `Most of the budget is used (${what}). Come to an end soon.`;
     }
-    return above;
+    return undefined;
   }
 
   #fullest(): { what: string; share: number } {
@@ -75,7 +81,8 @@ export class Meter {
       share("tool calls", this.#used.toolCalls, maxToolCalls),
       share("cost", this.#used.cost, maxCost),
     ];
-    return shares.reduce((most, each) => (each.share > most.share ? each : most), { what: "", share: 0 });
+    const above = this.#above ? this.#above.#fullest() : { what: "", share: 0 };
+    return shares.reduce((most, each) => (each.share > most.share ? each : most), above);
   }
 }
 

@@ -14,6 +14,8 @@ export interface OfferedAgent {
   name: string;
   description: string;
   isCustom: boolean;
+  /** It changes nothing. */
+  isReadOnly: boolean;
 }
 
 const TaskInput = z.object({
@@ -57,7 +59,7 @@ export type ListInput = z.output<typeof ListInput>;
 /** The list of agents is made anew from the live catalog. */
 export function taskTool(agents: readonly OfferedAgent[]): Tool {
   const list = agents.map(
-    ({ name, description, isCustom }) => `- \`${name}\`${isCustom ? " (custom)" : ""}: ${description}`,
+    ({ name, description, isCustom, isReadOnly }) => `- \`${name}\`${isCustom ? " (custom)" : ""}${isReadOnly ? " (changes nothing)" : ""}: ${description}`,
   );
   const tool = serviceTool({
     name: "task",
