@@ -7,9 +7,9 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { startDaemon, stopDaemon } from "../packages/retinue/src/continuity/daemon-process.ts";
 import { migrateContinuity } from "../packages/retinue/src/continuity/schema.ts";
-import { bundleProgram } from "../packages/retinue/src/continuity/test-program.ts";
 import { inTransaction } from "../packages/retinue/src/continuity/transaction.ts";
 import { appendTurns, openSession } from "../packages/retinue/src/continuity/transcripts.ts";
 import { indexAll } from "../packages/retinue/src/continuity/turn-index.ts";
@@ -284,14 +284,11 @@ async function millionRow(program: readonly string[]): Promise<Row> {
   );
 }
 
+/** Of the executable as it is built. */
 export async function benchContinuity({ quick = false }: { quick?: boolean } = {}): Promise<Row[]> {
-  const built = await bundleProgram();
-  try {
-    const rows = [...(await ingestRows(built.program)), ...(await searchRows(built.program))];
-    return quick ? rows : [...rows, await millionRow(built.program)];
-  } finally {
-    built.remove();
-  }
+  const program = [process.execPath, fileURLToPath(new URL("../bin/retinue.js", import.meta.url))];
+  const rows = [...(await ingestRows(program)), ...(await searchRows(program))];
+  return quick ? rows : [...rows, await millionRow(program)];
 }
 
 export function showTable(rows: readonly Row[]): string {

@@ -7,8 +7,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { bundleProgram } from "../../packages/retinue/src/continuity/test-program.ts";
 import * as claudeCode from "./claude-code.ts";
 import * as codex from "./codex.ts";
 import { type Judgement, judge } from "./judge.ts";
@@ -21,7 +21,7 @@ const HARNESSES = { "claude-code": claudeCode, opencode, codex, openclaw };
 const { values, positionals } = parseArgs({ options: { packages: { type: "string" } }, allowPositionals: true });
 const packages = values.packages ?? mkdtempSync(join(tmpdir(), "retinue-packages-"));
 mkdirSync(packages, { recursive: true });
-const built = await bundleProgram();
+const program = [process.execPath, fileURLToPath(new URL("../../bin/retinue.js", import.meta.url))];
 const results: Judgement[] = [];
 try {
   for (const [name, harness] of Object.entries(HARNESSES)) {
@@ -30,7 +30,6 @@ try {
     results.push(await prove(name, harness));
   }
 } finally {
-  built.remove();
   if (values.packages === undefined) rmSync(packages, { recursive: true, force: true });
 }
 for (const { harness, checks } of results) {
@@ -41,7 +40,7 @@ for (const { harness, checks } of results) {
 process.exitCode = results.every(({ checks }) => checks.every(({ ok }) => ok)) ? 0 : 1;
 
 async function prove(name: string, harness: (typeof HARNESSES)[keyof typeof HARNESSES]): Promise<Judgement> {
-  const sandbox = openSandbox(built.program);
+  const sandbox = openSandbox(program);
   try {
     const { model, ran } = await harness.run(sandbox, packages);
     try {

@@ -11,7 +11,10 @@ export interface HookHost {
 }
 
 /** Input without what every hook is told. */
-export type HookDetails<T extends HookType> = Omit<HookInput<T>, "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath">;
+export type HookDetails<T extends HookType> = Omit<
+  HookInput<T>,
+  "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath"
+>;
 
 export interface HookCaller {
   session: Session;
@@ -52,7 +55,12 @@ export class Hooks {
 
   async #runOne<T extends HookType>(
     host: HookHost,
-    { hookType, details, caller, signal }: { hookType: T; details: HookDetails<T>; caller: HookCaller; signal: AbortSignal },
+    {
+      hookType,
+      details,
+      caller,
+      signal,
+    }: { hookType: T; details: HookDetails<T>; caller: HookCaller; signal: AbortSignal },
   ): Promise<HookOutput<T> | undefined> {
     const { session, agentName, agentPath, parentToolCallId } = caller;
     const hookInvocationId = session.world.newId();
@@ -68,7 +76,12 @@ export class Hooks {
     session.append("hook.start", { ...frame, input });
     const limit = new AbortController();
     try {
-      const answer = await within(this.#limitMs, limit, signal, host.invoke({ hookType, input }, { signal: limit.signal }));
+      const answer = await within(
+        this.#limitMs,
+        limit,
+        signal,
+        host.invoke({ hookType, input }, { signal: limit.signal }),
+      );
       const output = answer === undefined || answer === null ? undefined : parseHookOutput(hookType, answer);
       session.append("hook.end", { ...frame, success: true, ...(output === undefined ? {} : { output }) });
       return output;
@@ -102,7 +115,9 @@ async function within<T>(ms: number, limit: AbortController, signal: AbortSignal
 
 function merge<T extends object>(earlier: T | undefined, later: T): T {
   if (earlier === undefined) return later;
-  const contexts = [earlier, later].map((output) => ("additionalContext" in output ? output.additionalContext : undefined)).filter(Boolean);
+  const contexts = [earlier, later]
+    .map((output) => ("additionalContext" in output ? output.additionalContext : undefined))
+    .filter(Boolean);
   const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== undefined));
   if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") given.permissionDecision = "deny";
   return { ...earlier, ...given, ...(contexts.length > 0 ? { additionalContext: contexts.join("\n\n") } : {}) };

@@ -78,7 +78,8 @@ export function callContext(agent: Agent, callId: string, signal: AbortSignal): 
     tempFolder: agent.settings.outputFolder,
     signal,
     mode: session.root.state.mode,
-    partialOutput: (partialOutput) => session.announce("tool.execution_partial_result", { toolCallId: callId, partialOutput }),
+    partialOutput: (partialOutput) =>
+      session.announce("tool.execution_partial_result", { toolCallId: callId, partialOutput }),
     announce: (type, data) => session.log.append(type, data as never, { sessionId: session.id, ephemeral: true }),
     services: agent.services(callId, signal),
   };

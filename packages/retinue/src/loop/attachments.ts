@@ -18,7 +18,8 @@ export async function describeAttachments(attachments: readonly Attachment[]): P
   for (const attachment of attachments) {
     if (attachment.type === "selection") selections.push(describeSelection(attachment));
     else if (attachment.type === "file" || attachment.type === "directory") tagged.push(await describePath(attachment));
-    else if (attachment.type === "blob") tagged.push(`* ${attachment.displayName ?? "attachment"} (${attachment.mimeType})`);
+    else if (attachment.type === "blob")
+      tagged.push(`* ${attachment.displayName ?? "attachment"} (${attachment.mimeType})`);
   }
   return {
     before: selections.length > 0 ? selections.join("\n\n") : undefined,
@@ -36,11 +37,18 @@ async function readImage(attachment: Attachment): Promise<Attachment> {
   const bytes = await readFile(attachment.path).catch(() => undefined); // The text for the model says why it cannot be read.
   const mimeType = bytes && bytes.length <= MAX_IMAGE_BYTES ? imageType(bytes) : undefined;
   if (!bytes || !mimeType) return attachment;
-  return { type: "blob", mimeType, data: bytes.toString("base64"), displayName: attachment.displayName ?? attachment.path };
+  return {
+    type: "blob",
+    mimeType,
+    data: bytes.toString("base64"),
+    displayName: attachment.displayName ?? attachment.path,
+  };
 }
 
 function describeSelection(selection: Extract<Attachment, { type: "selection" }>): string {
-  const range = selection.selection ? ` lines ${selection.selection.start.line + 1}-${selection.selection.end.line + 1}` : "";
+  const range = selection.selection
+    ? ` lines ${selection.selection.start.line + 1}-${selection.selection.end.line + 1}`
+    : "";
   return `<ide_selection>\n${selection.filePath}${range}\n${selection.text ?? ""}\n</ide_selection>`;
 }
 

@@ -72,9 +72,14 @@ export function settleInterrupted(session: Session): void {
   for (const call of [...session.state.openCalls.values()]) {
     const { permission, external } = call;
     if (permission && !permission.isDecided) {
-      session.appendAsk("permission.completed", { requestId: permission.requestId, toolCallId: call.id, result: { kind: "cancelled", reason: "interrupted" } });
+      session.appendAsk("permission.completed", {
+        requestId: permission.requestId,
+        toolCallId: call.id,
+        result: { kind: "cancelled", reason: "interrupted" },
+      });
     }
-    if (external && !external.isCompleted) session.appendAsk("external_tool.completed", { requestId: external.requestId });
+    if (external && !external.isCompleted)
+      session.appendAsk("external_tool.completed", { requestId: external.requestId });
     session.append("tool.execution_complete", {
       toolCallId: call.id,
       turnId: call.turnId,
@@ -88,9 +93,15 @@ export function settleInterrupted(session: Session): void {
 }
 
 /** What became of a call; undefined when it was stopped. */
-async function outcomeOf(agent: Agent, call: OpenCall, tool: Tool | undefined, input: CallsInput): Promise<Outcome | undefined> {
+async function outcomeOf(
+  agent: Agent,
+  call: OpenCall,
+  tool: Tool | undefined,
+  input: CallsInput,
+): Promise<Outcome | undefined> {
   const problem = input.badArguments.get(call.id);
-  if (problem !== undefined) return failure(`The arguments of '${call.name}' are not valid JSON: ${problem}`, { error: problem });
+  if (problem !== undefined)
+    return failure(`The arguments of '${call.name}' are not valid JSON: ${problem}`, { error: problem });
   if (!tool) return unknownTool(call.name, input.toolset);
   try {
     const outcome = await attempt(agent, call, tool, input);
@@ -103,10 +114,16 @@ async function outcomeOf(agent: Agent, call: OpenCall, tool: Tool | undefined, i
   }
 }
 
-async function attempt(agent: Agent, call: OpenCall, tool: Tool, { signal, isResumed = false }: CallsInput): Promise<Outcome> {
+async function attempt(
+  agent: Agent,
+  call: OpenCall,
+  tool: Tool,
+  { signal, isResumed = false }: CallsInput,
+): Promise<Outcome> {
   const context = callContext(agent, call.id, signal);
   if (isResumed && call.permission?.isDecided && !call.permission.isApproved) return refusedBefore;
-  if (isResumed && call.isStarted && (await mayHaveRun(agent, call, tool, context))) return failure(wasInterrupted, { error: "interrupted" });
+  if (isResumed && call.isStarted && (await mayHaveRun(agent, call, tool, context)))
+    return failure(wasInterrupted, { error: "interrupted" });
   const before = await beforehand(agent, call, signal);
   if ("outcome" in before) return before.outcome;
   const prepared: Prepared = await tool.prepare(before.args, context);
@@ -131,9 +148,17 @@ interface Beforehand {
   reason?: string;
 }
 
-async function beforehand(agent: Agent, call: OpenCall, signal: AbortSignal): Promise<Beforehand | { outcome: Outcome }> {
+async function beforehand(
+  agent: Agent,
+  call: OpenCall,
+  signal: AbortSignal,
+): Promise<Beforehand | { outcome: Outcome }> {
   if (agent.hooks.isEmpty) return { args: call.arguments };
-  const output = await agent.hooks.run("preToolUse", { toolName: call.name, toolArgs: call.arguments }, { caller: callerOf(agent), signal });
+  const output = await agent.hooks.run(
+    "preToolUse",
+    { toolName: call.name, toolArgs: call.arguments },
+    { caller: callerOf(agent), signal },
+  );
   const reason = output?.permissionDecisionReason;
   if (output?.permissionDecision === "deny") {
     const text = reason ?? `The call of '${call.name}' was denied by a hook.`;
@@ -157,7 +182,13 @@ async function afterwards(agent: Agent, call: OpenCall, outcome: Outcome, signal
   const text = changed?.textResultForLlm ?? outcome.text;
   return {
     ...outcome,
-    ...(changed ? { resultType: changed.resultType ?? outcome.resultType, error: changed.error, detail: changed.sessionLog ?? text } : {}),
+    ...(changed
+      ? {
+          resultType: changed.resultType ?? outcome.resultType,
+          error: changed.error,
+          detail: changed.sessionLog ?? text,
+        }
+      : {}),
     text: output.additionalContext ? `${text}\n\n${output.additionalContext}` : text,
   };
 }
@@ -213,7 +244,11 @@ function recordFollowUp({ session }: Agent, text: string): void {
 }
 
 function bound({ settings }: Agent, outcome: Outcome, name: string): Outcome {
-  const { text } = boundOutput(outcome.text, { maxBytes: settings.maxOutputBytes, tempFolder: settings.outputFolder, name });
+  const { text } = boundOutput(outcome.text, {
+    maxBytes: settings.maxOutputBytes,
+    tempFolder: settings.outputFolder,
+    name,
+  });
   return text === outcome.text ? outcome : { ...outcome, text, detail: outcome.detail ?? text };
 }
 

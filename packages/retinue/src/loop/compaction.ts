@@ -4,9 +4,9 @@
  * Owns when it happens and the request for the summary. How a compacted history reads is session/state.ts.
  */
 import { AppError, messageOf } from "@retinue/protocol";
-import { addCheckpoint } from "../session/folder.ts";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
+import { addCheckpoint } from "../session/folder.ts";
 import type { Agent, Toolset } from "./agent.ts";
 import words from "./compaction.md";
 import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
@@ -89,7 +89,10 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
   }
 }
 
-async function summarise(agent: Agent, input: CompactionInput): Promise<{ summary: string; usage: Usage; durationMs: number }> {
+async function summarise(
+  agent: Agent,
+  input: CompactionInput,
+): Promise<{ summary: string; usage: Usage; durationMs: number }> {
   const { session } = agent;
   const choice = agent.model();
   const startedAt = session.world.now();

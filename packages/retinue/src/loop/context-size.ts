@@ -18,7 +18,16 @@ export function contextSize(agent: Agent, { system, toolset }: { system: string;
   const messages = agent.session.state.messages;
   const systemTokens = tokensOf(system);
   const conversationTokens = conversationSize(messages);
-  const toolDefinitionsTokens = toolset.tools.length === 0 ? 0 : remembered(toolset.tools, () => tokensOf(JSON.stringify(toolset.tools.map(({ name, description, parameters }) => ({ name, description, parameters })))));
+  const toolDefinitionsTokens =
+    toolset.tools.length === 0
+      ? 0
+      : remembered(toolset.tools, () =>
+          tokensOf(
+            JSON.stringify(
+              toolset.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+            ),
+          ),
+        );
   return {
     tokenLimit: agent.model().info.maxPromptTokens,
     currentTokens: systemTokens + conversationTokens + toolDefinitionsTokens,
@@ -38,9 +47,15 @@ export function conversationSize(messages: readonly Message[]): number {
 export function messageTokens(message: Message): number {
   switch (message.role) {
     case "user":
-      return typeof message.content === "string" ? tokensOf(message.content) : message.content.reduce((sum, part) => sum + (part.type === "text" ? tokensOf(part.text) : 1000), 0);
+      return typeof message.content === "string"
+        ? tokensOf(message.content)
+        : message.content.reduce((sum, part) => sum + (part.type === "text" ? tokensOf(part.text) : 1000), 0);
     case "assistant":
-      return tokensOf(message.text) + message.calls.reduce((sum, call) => sum + tokensOf(call.name) + tokensOf(call.arguments), 0) + tokensOf(message.reasoning?.text ?? "");
+      return (
+        tokensOf(message.text) +
+        message.calls.reduce((sum, call) => sum + tokensOf(call.name) + tokensOf(call.arguments), 0) +
+        tokensOf(message.reasoning?.text ?? "")
+      );
     case "tool":
       return tokensOf(message.text);
   }

@@ -7,8 +7,8 @@ import { messageOf } from "@retinue/protocol";
 import { ModelCallFailed } from "../models/call-failed.ts";
 import type { Prompt } from "../session/inbox.ts";
 import type { Agent } from "./agent.ts";
-import { callerOf } from "./calls.ts";
 import { continuation, MAX_CONTINUATIONS } from "./autopilot.ts";
+import { callerOf } from "./calls.ts";
 import { type InteractionEnd, interact, interactPending } from "./interact.ts";
 import { type Stop, stopOf } from "./stop.ts";
 
@@ -20,7 +20,10 @@ export type RunEnd =
   | { type: "failed"; text: string; error: string; statusCode?: number }
   | { type: "stopped"; text: string; stop: Stop };
 
-export async function drive(agent: Agent, { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean }): Promise<RunEnd> {
+export async function drive(
+  agent: Agent,
+  { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean },
+): Promise<RunEnd> {
   const { session } = agent;
   agent.beginRun?.();
   let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
@@ -32,7 +35,11 @@ export async function drive(agent: Agent, { signal, isPending = false }: { signa
     const entries = pending ? [] : session.inbox.takeForRun();
     if (!pending && entries.length === 0) break;
     if (entries.length > 0) session.announce("pending_messages.modified", {});
-    end = await one(agent, () => (pending ? interactPending(agent, { signal }) : interact(agent, entries, { signal, delivery })), signal);
+    end = await one(
+      agent,
+      () => (pending ? interactPending(agent, { signal }) : interact(agent, entries, { signal, delivery })),
+      signal,
+    );
     pending = false;
     delivery = "queued";
     if (end.type !== "completed") continue;
@@ -43,7 +50,12 @@ export async function drive(agent: Agent, { signal, isPending = false }: { signa
       continue;
     }
     vetoes = 0;
-    if (session.state.mode === "autopilot" && !session.parent && !session.state.isTaskComplete && session.inbox.isEmpty) {
+    if (
+      session.state.mode === "autopilot" &&
+      !session.parent &&
+      !session.state.isTaskComplete &&
+      session.inbox.isEmpty
+    ) {
       if (continuations++ < MAX_CONTINUATIONS) session.inbox.add(continuation(session.world), { at: 0 });
     }
   }
@@ -73,10 +85,22 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
     ...(statusCode === undefined ? {} : { statusCode }),
   });
   if (!agent.hooks.isEmpty) {
-    const described = error instanceof Error ? { name: error.name, message, stack: error.stack ?? "" } : { name: "Error", message, stack: "" };
-    await agent.hooks.run("errorOccurred", { error: described, errorContext: "model_call", recoverable: false }, { caller: callerOf(agent), signal });
+    const described =
+      error instanceof Error
+        ? { name: error.name, message, stack: error.stack ?? "" }
+        : { name: "Error", message, stack: "" };
+    await agent.hooks.run(
+      "errorOccurred",
+      { error: described, errorContext: "model_call", recoverable: false },
+      { caller: callerOf(agent), signal },
+    );
   }
-  return { type: "failed", text: session.state.lastAssistantText, error: message, ...(statusCode === undefined ? {} : { statusCode }) };
+  return {
+    type: "failed",
+    text: session.state.lastAssistantText,
+    error: message,
+    ...(statusCode === undefined ? {} : { statusCode }),
+  };
 }
 
 function nextPrompt({ session: { world } }: Agent, prompt: string): Prompt {

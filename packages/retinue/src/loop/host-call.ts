@@ -10,7 +10,12 @@ import { stopOf } from "./stop.ts";
 
 export type HostAnswer = { result: ToolResult | undefined } | { error: string };
 
-export async function callHost(agent: Agent, name: string, args: unknown, { callId, signal }: CallContext): Promise<Outcome> {
+export async function callHost(
+  agent: Agent,
+  name: string,
+  args: unknown,
+  { callId, signal }: CallContext,
+): Promise<Outcome> {
   const { session } = agent;
   const earlier = session.state.openCalls.get(callId)?.external; // Asked before a restart: the old id counts.
   const requestId = earlier?.requestId ?? session.world.newId();
@@ -21,7 +26,9 @@ export async function callHost(agent: Agent, name: string, args: unknown, { call
       sessionId: session.root.id,
       ...payload,
       workingDirectory: session.place.workingDirectory,
-      ...(session.parent ? { providerId: null, ownerNativeSessionId: session.id, agentId: session.id, agentPath: [...agent.path] } : {}),
+      ...(session.parent
+        ? { providerId: null, ownerNativeSessionId: session.id, agentId: session.id, agentPath: [...agent.path] }
+        : {}),
     });
     session.log.flush();
   }

@@ -26,7 +26,11 @@ export interface InteractionOptions {
   delivery: "idle" | "queued";
 }
 
-export async function interact(agent: Agent, entries: readonly InboxEntry[], options: InteractionOptions): Promise<InteractionEnd> {
+export async function interact(
+  agent: Agent,
+  entries: readonly InboxEntry[],
+  options: InteractionOptions,
+): Promise<InteractionEnd> {
   const { session } = agent;
   const [first] = entries;
   const toolset = await agent.tools();
@@ -36,7 +40,14 @@ export async function interact(agent: Agent, entries: readonly InboxEntry[], opt
   await startSession(agent, first, options.signal);
   const interactionId = session.state.interactionId ?? session.world.newId();
   const system = await settleSystemPrompt(agent, toolset, interactionId);
-  return turns(agent, { ...options, interactionId, system, toolset, prompt: first?.kind === "prompt" ? first : undefined, startsAs: startsAs(first) });
+  return turns(agent, {
+    ...options,
+    interactionId,
+    system,
+    toolset,
+    prompt: first?.kind === "prompt" ? first : undefined,
+    startsAs: startsAs(first),
+  });
 }
 
 /** Goes on with calls that a stopped process left open, then with the turns that follow. */
@@ -71,7 +82,14 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
     const words = await agent.beforeTurn?.();
     await compactIfNeeded(agent, { system, toolset, signal: input.signal });
     session.append("assistant.turn_start", { turnId, interactionId: input.interactionId });
-    if (words) session.append("user.message", { content: "", transformedContent: words, source: "system", interactionId: input.interactionId, turnId });
+    if (words)
+      session.append("user.message", {
+        content: "",
+        transformedContent: words,
+        source: "system",
+        interactionId: input.interactionId,
+        turnId,
+      });
     if (await steer(agent, turnId, input.interactionId)) initiator = "user";
     let answer: Answer;
     let endsHere = false;
@@ -103,8 +121,10 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
     if (endsHere) return { text: session.state.lastAssistantText, isNatural: false };
     if (answer.calls.length === 0) {
       const isCutOff = answer.finish === "length";
-      if (isCutOff && initiator !== "agent") session.append("user.message", { content: "", transformedContent: goOn, source: "system" });
-      else if (session.inbox.steering.length === 0 && session.inbox.notices.length === 0) return naturalEnd(session, answer);
+      if (isCutOff && initiator !== "agent")
+        session.append("user.message", { content: "", transformedContent: goOn, source: "system" });
+      else if (session.inbox.steering.length === 0 && session.inbox.notices.length === 0)
+        return naturalEnd(session, answer);
     }
     initiator = "agent";
     const changed = await agent.tools();
@@ -125,9 +145,17 @@ function naturalEnd({ state }: Agent["session"], answer: Answer): InteractionEnd
 const NO_RESPONSE = "No response was returned. Send your message again to retry.";
 
 /** The prompt goes through its hooks, gets its surroundings, and enters the log. */
-async function enter(agent: Agent, prompt: Prompt, toolset: Toolset, { signal, delivery }: InteractionOptions): Promise<void> {
+async function enter(
+  agent: Agent,
+  prompt: Prompt,
+  toolset: Toolset,
+  { signal, delivery }: InteractionOptions,
+): Promise<void> {
   const { session } = agent;
-  const { text, transformed } = prompt.transformed === undefined ? await transform(agent, prompt, toolset, signal) : { text: prompt.prompt, transformed: prompt.transformed };
+  const { text, transformed } =
+    prompt.transformed === undefined
+      ? await transform(agent, prompt, toolset, signal)
+      : { text: prompt.prompt, transformed: prompt.transformed };
   const isFirst = session.state.title === undefined;
   const attachments = await withImages(prompt.attachments ?? []);
   session.inbox.delivered(prompt);
@@ -137,7 +165,11 @@ async function enter(agent: Agent, prompt: Prompt, toolset: Toolset, { signal, d
     messageId: prompt.messageId,
     supportedNativeDocumentMimeTypes: [],
     ...(attachments.length > 0 ? { attachments } : {}),
-    ...(prompt.agentMode ? { agentMode: prompt.agentMode } : session.state.mode === "interactive" ? {} : { agentMode: session.state.mode }),
+    ...(prompt.agentMode
+      ? { agentMode: prompt.agentMode }
+      : session.state.mode === "interactive"
+        ? {}
+        : { agentMode: session.state.mode }),
     ...(prompt.source ? { source: prompt.source } : {}),
     ...(prompt.isAutopilotContinuation ? { isAutopilotContinuation: true } : {}),
     delivery,
@@ -145,10 +177,16 @@ async function enter(agent: Agent, prompt: Prompt, toolset: Toolset, { signal, d
     turnId: "0",
     parentAgentTaskId: session.world.newId(),
   });
-  if (isFirst && session.state.title && !session.parent) session.announce("session.title_changed", { title: session.state.title });
+  if (isFirst && session.state.title && !session.parent)
+    session.announce("session.title_changed", { title: session.state.title });
 }
 
-async function transform(agent: Agent, prompt: Prompt, toolset: Toolset, signal: AbortSignal): Promise<{ text: string; transformed: string }> {
+async function transform(
+  agent: Agent,
+  prompt: Prompt,
+  toolset: Toolset,
+  signal: AbortSignal,
+): Promise<{ text: string; transformed: string }> {
   const { session, hooks } = agent;
   const options = { caller: callerOf(agent), signal };
   const isHooked = !hooks.isEmpty && prompt.source !== "system";
@@ -198,7 +236,9 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
     session.inbox.delivered(entry);
     session.append("user.message", {
       content: entry.displayPrompt ?? entry.prompt,
-      ...(after || before || entry.displayPrompt ? { transformedContent: [before, entry.prompt, after].filter(Boolean).join("\n\n") } : {}),
+      ...(after || before || entry.displayPrompt
+        ? { transformedContent: [before, entry.prompt, after].filter(Boolean).join("\n\n") }
+        : {}),
       messageId: entry.messageId,
       ...(attachments.length > 0 ? { attachments } : {}),
       ...(entry.source ? { source: entry.source } : {}),
@@ -215,7 +255,11 @@ async function startSession(agent: Agent, first: InboxEntry | undefined, signal:
   const { session, hooks } = agent;
   if (session.parent || session.state.hasStarted || hooks.isEmpty) return;
   const initialPrompt = first?.kind === "prompt" ? first.prompt : undefined;
-  await hooks.run("sessionStart", { source: "new", ...(initialPrompt === undefined ? {} : { initialPrompt }) }, { caller: callerOf(agent), signal });
+  await hooks.run(
+    "sessionStart",
+    { source: "new", ...(initialPrompt === undefined ? {} : { initialPrompt }) },
+    { caller: callerOf(agent), signal },
+  );
 }
 
 /** Told at each run; recorded only when it changed. */

@@ -19,7 +19,10 @@ interface Permit {
 }
 
 /** Undefined when the call may run; else what the model reads instead. */
-export async function permit(agent: Agent, { call, args, prepared, hook, signal }: Permit): Promise<Outcome | undefined> {
+export async function permit(
+  agent: Agent,
+  { call, args, prepared, hook, signal }: Permit,
+): Promise<Outcome | undefined> {
   const own = prepared.permission;
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
@@ -28,7 +31,14 @@ export async function permit(agent: Agent, { call, args, prepared, hook, signal 
   if (call.permission?.isApproved) return undefined; // Approved before a restart.
   const request: PermissionRequest | undefined =
     hook.decision === "ask"
-      ? { kind: "hook", toolCallId: call.id, toolName: call.name, toolArgs: args, hookMessage: hook.reason, workingDirectory: agent.session.place.workingDirectory }
+      ? {
+          kind: "hook",
+          toolCallId: call.id,
+          toolName: call.name,
+          toolArgs: args,
+          hookMessage: hook.reason,
+          workingDirectory: agent.session.place.workingDirectory,
+        }
       : own && { ...own, toolCallId: call.id };
   if (!request) return undefined;
   const verdict = agent.rules.decide(request);
@@ -40,7 +50,10 @@ export async function permit(agent: Agent, { call, args, prepared, hook, signal 
   return settle(agent, { call, request, answer });
 }
 
-async function ask(agent: Agent, { call, request, signal }: { call: OpenCall; request: PermissionRequest; signal: AbortSignal }): Promise<Asked> {
+async function ask(
+  agent: Agent,
+  { call, request, signal }: { call: OpenCall; request: PermissionRequest; signal: AbortSignal },
+): Promise<Asked> {
   const { session } = agent;
   const again = call.permission && !call.permission.isDecided ? call.permission.requestId : undefined;
   const requestId = again ?? session.world.newId();
@@ -55,14 +68,24 @@ async function ask(agent: Agent, { call, request, signal }: { call: OpenCall; re
     session.log.flush();
   }
   try {
-    const open = { requestId, kind: "permission" as const, sessionId: session.id, callId: call.id, payload: { permissionRequest: request, promptRequest: promptRequest(request) } };
+    const open = {
+      requestId,
+      kind: "permission" as const,
+      sessionId: session.id,
+      callId: call.id,
+      payload: { permissionRequest: request, promptRequest: promptRequest(request) },
+    };
     const answer = await agent.slot.waiting(() => agent.asks.open(open, { signal }), signal);
     return { requestId, answer: answer as PermissionAnswer };
   } catch (error) {
     const stop = stopOf(signal);
     if (stop?.type !== "shutdown") {
       const reason = stop?.type === "suspend" ? "Session suspended" : (stop?.reason ?? "withdrawn");
-      session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result: { kind: "cancelled", reason } });
+      session.appendAsk("permission.completed", {
+        requestId,
+        toolCallId: call.id,
+        result: { kind: "cancelled", reason },
+      });
     }
     throw error;
   }
@@ -73,17 +96,28 @@ interface Asked {
   answer: PermissionAnswer;
 }
 
-function settle(agent: Agent, { call, request, answer: { requestId, answer } }: { call: OpenCall; request: PermissionRequest; answer: Asked }): Outcome | undefined {
+function settle(
+  agent: Agent,
+  { call, request, answer: { requestId, answer } }: { call: OpenCall; request: PermissionRequest; answer: Asked },
+): Outcome | undefined {
   const result = resultOf(agent, request, answer);
   agent.session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result });
   agent.asks.settled(requestId);
   agent.session.log.flush();
   if (result.kind.startsWith("approved")) return undefined;
   if (result.kind === "denied-interactively-by-user") {
-    if (result.feedback) return { resultType: "denied", text: `The user did not allow this call and said: ${result.feedback}`, error: result.feedback };
+    if (result.feedback)
+      return {
+        resultType: "denied",
+        text: `The user did not allow this call and said: ${result.feedback}`,
+        error: result.feedback,
+      };
     return { resultType: "rejected", text: "The user did not allow this call." };
   }
-  return { resultType: "denied", text: `Nobody could allow this call of '${call.name}'. Go on without it, or say what you need.` };
+  return {
+    resultType: "denied",
+    text: `Nobody could allow this call of '${call.name}'. Go on without it, or say what you need.`,
+  };
 }
 
 /** Applies a standing answer, and gives its form for the log. */
@@ -114,23 +148,42 @@ function resultOf(agent: Agent, request: PermissionRequest, answer: PermissionAn
   }
 }
 
-function denyByRule({ session }: Agent, call: OpenCall, verdict: { rule: string; rules: readonly { kind: string; argument: string | null }[] }): Outcome {
+function denyByRule(
+  { session }: Agent,
+  call: OpenCall,
+  verdict: { rule: string; rules: readonly { kind: string; argument: string | null }[] },
+): Outcome {
   const requestId = session.world.newId();
-  session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result: { kind: "denied-by-rules", rules: [...verdict.rules] } });
-  return { resultType: "denied", text: `The call of '${call.name}' is denied by the ${verdict.rule}. Do it another way, or ask the user.` };
+  session.appendAsk("permission.completed", {
+    requestId,
+    toolCallId: call.id,
+    result: { kind: "denied-by-rules", rules: [...verdict.rules] },
+  });
+  return {
+    resultType: "denied",
+    text: `The call of '${call.name}' is denied by the ${verdict.rule}. Do it another way, or ask the user.`,
+  };
 }
 
 /** Nobody is there who could be asked: what the policy decided is on record, and the model reads why. */
 function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Outcome {
   const result = { kind: "denied-no-approval-rule-and-could-not-request-from-user" as const };
-  session.appendAsk("permission.completed", { requestId: session.world.newId(), toolCallId: call.id, result, decisionSource: "unattended_fallback" });
+  session.appendAsk("permission.completed", {
+    requestId: session.world.newId(),
+    toolCallId: call.id,
+    result,
+    decisionSource: "unattended_fallback",
+  });
   return { resultType: "denied", text: reason };
 }
 
 function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcome | undefined {
   if (session.root.state.mode !== "plan" || request.kind !== "write") return undefined;
   if (isWithin(session.place.folder, request.fileName)) return undefined;
-  return { resultType: "denied", text: "Plan mode: files outside the session's own folder must not be changed. Write the plan, then leave plan mode." };
+  return {
+    resultType: "denied",
+    text: "Plan mode: files outside the session's own folder must not be changed. Write the plan, then leave plan mode.",
+  };
 }
 
 /** The form for a screen. */
@@ -149,7 +202,10 @@ export function promptRequest(request: PermissionRequest): PromptRequest {
     case "mcp": {
       const { readOnly: _, ...rest } = request;
       const prefix = `${request.serverName}-`;
-      return { ...rest, toolName: request.toolName.startsWith(prefix) ? request.toolName.slice(prefix.length) : request.toolName };
+      return {
+        ...rest,
+        toolName: request.toolName.startsWith(prefix) ? request.toolName.slice(prefix.length) : request.toolName,
+      };
     }
     case "custom-tool": {
       const { skipPermission: _, ...rest } = request;

@@ -71,7 +71,11 @@ function defaultSections(toolset: Toolset, surroundings: PromptSurroundings): Ma
   return new Map(sections.map(([id, content]) => [id, content.trim()]));
 }
 
-async function customize(sections: Map<string, string>, config: Extract<SystemMessageConfig, { mode: "customize" }>, transform: Transform | undefined): Promise<void> {
+async function customize(
+  sections: Map<string, string>,
+  config: Extract<SystemMessageConfig, { mode: "customize" }>,
+  transform: Transform | undefined,
+): Promise<void> {
   const wanted: Record<string, { content: string }> = {};
   for (const [id, change] of Object.entries(config.sections ?? {})) {
     const content = sections.get(id) ?? "";

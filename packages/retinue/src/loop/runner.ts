@@ -83,7 +83,8 @@ export class Runner {
     this.#run = run;
     run.ended = this.#work(run, isPending).finally(() => {
       this.#run = undefined;
-      if (!this.#agent.session.parent) this.#agent.session.announce("assistant.idle", this.#wasAborted ? { aborted: true } : {});
+      if (!this.#agent.session.parent)
+        this.#agent.session.announce("assistant.idle", this.#wasAborted ? { aborted: true } : {});
       this.#settleIdle();
     });
   }
@@ -109,7 +110,11 @@ export class Runner {
     if (end.type !== "stopped") {
       if (hooks.isEmpty) return;
       const reason = end.type === "failed" ? "error" : "complete";
-      await hooks.run("sessionEnd", { reason, ...(end.type === "failed" ? { error: end.error } : {}) }, { caller: callerOf(this.#agent), signal });
+      await hooks.run(
+        "sessionEnd",
+        { reason, ...(end.type === "failed" ? { error: end.error } : {}) },
+        { caller: callerOf(this.#agent), signal },
+      );
     } else if (end.stop.type === "interrupt") {
       session.append("abort", { reason: "user_abort" });
       session.announce("session.info", { infoType: "cancellation", message: "Operation cancelled by user" });
@@ -118,7 +123,8 @@ export class Runner {
 
   #settleIdle(): void {
     const { session } = this.#agent;
-    if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#agent.hasBackgroundWork()) return;
+    if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#agent.hasBackgroundWork())
+      return;
     this.#owesIdle = false;
     const { mode } = session.state;
     session.announce("session.idle", {

@@ -4,7 +4,17 @@
  * Owns the way from Parts to events. What the calls in the answer do is calls.ts; when there is a next turn, interact.ts.
  */
 import type { EventData } from "@retinue/protocol";
-import { type Message, type ModelCall, type ModelError, NO_USAGE, type Part, type Reasoning, type ToolSpec, type Usage, type UserPart } from "../models/provider.ts";
+import {
+  type Message,
+  type ModelCall,
+  type ModelError,
+  NO_USAGE,
+  type Part,
+  type Reasoning,
+  type ToolSpec,
+  type Usage,
+  type UserPart,
+} from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import type { Agent, Toolset } from "./agent.ts";
 import { contextSize } from "./context-size.ts";
@@ -152,7 +162,9 @@ class Reading {
       finish: this.finish,
       usage: this.usage,
       messageId: this.#messageId,
-      ...(reasoning || this.#blocks ? { reasoning: { ...(reasoning ? { text: reasoning } : {}), blocks: this.#blocks } } : {}),
+      ...(reasoning || this.#blocks
+        ? { reasoning: { ...(reasoning ? { text: reasoning } : {}), blocks: this.#blocks } }
+        : {}),
     };
   }
 
@@ -186,15 +198,22 @@ class Reading {
     this.#tell("assistant.streaming_delta", { totalResponseSizeBytes: this.#bytes });
   }
 
-  #tell<T extends "assistant.message_start" | "assistant.message_delta" | "assistant.reasoning_delta" | "assistant.tool_call_delta" | "assistant.streaming_delta">(
-    type: T,
-    data: EventData<T>,
-  ): void {
+  #tell<
+    T extends
+      | "assistant.message_start"
+      | "assistant.message_delta"
+      | "assistant.reasoning_delta"
+      | "assistant.tool_call_delta"
+      | "assistant.streaming_delta",
+  >(type: T, data: EventData<T>): void {
     if (this.#isTelling) this.#agent.session.announce(type, data);
   }
 }
 
-function report(agent: Agent, { answer, input, durationMs, reading }: { answer: Answer; input: TurnInput; durationMs: number; reading: Reading }): void {
+function report(
+  agent: Agent,
+  { answer, input, durationMs, reading }: { answer: Answer; input: TurnInput; durationMs: number; reading: Reading },
+): void {
   const { session } = agent;
   const choice = agent.model();
   const { usage } = answer;
@@ -279,7 +298,9 @@ function reportFailure(agent: Agent, error: ModelError, input: TurnInput, durati
 
 function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<string, string> {
   if (agent.session.parent) return { "x-initiator": "agent", "x-interaction-type": "conversation-subagent" };
-  return initiator === "user" ? { "x-initiator": "user", "x-interaction-type": "conversation-user" } : { "x-initiator": "agent" };
+  return initiator === "user"
+    ? { "x-initiator": "user", "x-interaction-type": "conversation-user" }
+    : { "x-initiator": "agent" };
 }
 
 const blind = new WeakMap<Message, Message>();
@@ -289,7 +310,10 @@ export function withoutImages(messages: readonly Message[]): readonly Message[] 
   if (!messages.some(hasImages)) return messages;
   return messages.map((message) => {
     if (!hasImages(message)) return message;
-    const known = blind.get(message) ?? { role: "user" as const, content: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n") };
+    const known = blind.get(message) ?? {
+      role: "user" as const,
+      content: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"),
+    };
     blind.set(message, known);
     return known;
   });
@@ -323,7 +347,9 @@ function distinct(calls: readonly ModelCall[]): ModelCall[] {
 function problemOf(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text === "" ? "{}" : text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "the arguments are not a JSON object";
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? undefined
+      : "the arguments are not a JSON object";
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -52,7 +52,11 @@ const ModelsConfig = z.looseObject({
   providers: z.array(ConfiguredProvider).default([]),
   /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
   subagents: z
-    .object({ costGuard: z.boolean().optional(), fastModel: z.string().optional(), otherFamily: z.boolean().optional() })
+    .object({
+      costGuard: z.boolean().optional(),
+      fastModel: z.string().optional(),
+      otherFamily: z.boolean().optional(),
+    })
     .optional(),
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;

@@ -13,7 +13,9 @@ interface Serialised {
 }
 
 /** Gives the messages joined by commas. The view stays valid when more messages come: later ones are written behind it. */
-export function conversationBytes(serialise: (message: Message) => string): (messages: readonly Message[]) => Uint8Array {
+export function conversationBytes(
+  serialise: (message: Message) => string,
+): (messages: readonly Message[]) => Uint8Array {
   const known = new WeakMap<readonly Message[], Serialised>();
   return (messages) => {
     let kept = known.get(messages);

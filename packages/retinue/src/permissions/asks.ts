@@ -81,8 +81,14 @@ export class Asks {
       const settle = () => signal.removeEventListener("abort", onAbort);
       const open: OpenAsk = {
         ask,
-        resolve: (answer) => (settle(), resolve(answer)),
-        reject: (error) => (settle(), reject(error)),
+        resolve: (answer) => {
+          settle();
+          resolve(answer);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
         retract: undefined,
       };
       this.#open.set(ask.requestId, open);
@@ -134,7 +140,9 @@ export class Asks {
 
   list(kind?: AskKind): Ask[] {
     const expected = [...this.#expected.values()].filter(({ answer }) => answer === undefined);
-    return [...this.#open.values(), ...expected].map(({ ask }) => ask).filter((ask) => kind === undefined || ask.kind === kind);
+    return [...this.#open.values(), ...expected]
+      .map(({ ask }) => ask)
+      .filter((ask) => kind === undefined || ask.kind === kind);
   }
 
   #answerEarly(requestId: string, value: unknown, kind: AskKind | undefined): boolean {

@@ -42,7 +42,8 @@ export type Verdict =
 export function decide(request: PermissionRequest, policy: Policy): Verdict {
   const [base = "/"] = policy.directories;
   const denying = policy.denied.filter((rule) => matches(rule, request, { how: "some", base }));
-  if (denying.length > 0) return { type: "deny", rule: `deny rule ${denying.map(ruleText).join(", ")}`, rules: denying };
+  if (denying.length > 0)
+    return { type: "deny", rule: `deny rule ${denying.map(ruleText).join(", ")}`, rules: denying };
   if (request.kind === "hook") return { type: "ask", rule: "a hook asked" };
   if (policy.approveAll) return { type: "allow", rule: "everything is approved" };
   if (policy.mode === "allow-all") return { type: "allow", rule: "permission mode allow-all" };
@@ -79,11 +80,20 @@ function matches({ kind, argument }: PermissionRule, request: PermissionRequest,
     case "shell":
       return (kind === "shell" || kind === "bash") && (argument === null || segmentsMatch(argument, request, how));
     case "write":
-      return (kind === "write" || kind === "create" || kind === "edit") && pathsOf(request)[how]((path) => pathMatches(argument, path, base));
+      return (
+        (kind === "write" || kind === "create" || kind === "edit") &&
+        pathsOf(request)[how]((path) => pathMatches(argument, path, base))
+      );
     case "read":
-      return (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") && pathsOf(request)[how]((path) => pathMatches(argument, path, base));
+      return (
+        (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") &&
+        pathsOf(request)[how]((path) => pathMatches(argument, path, base))
+      );
     case "url":
-      return (kind === "url" || kind === "web_fetch") && (argument === null || hostOf(request.url) === argument || request.url.startsWith(argument));
+      return (
+        (kind === "url" || kind === "web_fetch") &&
+        (argument === null || hostOf(request.url) === argument || request.url.startsWith(argument))
+      );
     case "mcp":
       return (
         (kind === "mcp" && (argument === null || argument === request.serverName || argument === request.toolName)) ||
@@ -91,14 +101,20 @@ function matches({ kind, argument }: PermissionRule, request: PermissionRequest,
         kind === request.toolName
       );
     case "custom-tool":
-      return kind === request.toolName || (kind === "custom-tool" && (argument === null || argument === request.toolName));
+      return (
+        kind === request.toolName || (kind === "custom-tool" && (argument === null || argument === request.toolName))
+      );
     default:
       return kind === request.kind && argument === null;
   }
 }
 
 /** Allowing `git` covers a command line only when every part of it is a `git` command; denying it covers any line that has one. */
-function segmentsMatch(argument: string, request: Extract<PermissionRequest, { kind: "shell" }>, how: "some" | "every"): boolean {
+function segmentsMatch(
+  argument: string,
+  request: Extract<PermissionRequest, { kind: "shell" }>,
+  how: "some" | "every",
+): boolean {
   if (argument === request.fullCommandText) return true;
   const prefix = argument.endsWith(":*") ? argument.slice(0, -2) : argument;
   const isPrefix = argument.endsWith(":*");
@@ -106,7 +122,9 @@ function segmentsMatch(argument: string, request: Extract<PermissionRequest, { k
   return (
     segments.length > 0 &&
     segments[how](({ identifier, fullCommandText }) =>
-      isPrefix ? fullCommandText === prefix || fullCommandText.startsWith(`${prefix} `) : identifier === prefix || fullCommandText === prefix,
+      isPrefix
+        ? fullCommandText === prefix || fullCommandText.startsWith(`${prefix} `)
+        : identifier === prefix || fullCommandText === prefix,
     )
   );
 }
@@ -114,13 +132,20 @@ function segmentsMatch(argument: string, request: Extract<PermissionRequest, { k
 function covers(approval: Approval, request: PermissionRequest, policy: Policy): boolean {
   switch (approval.kind) {
     case "commands":
-      return request.kind === "shell" && request.commands.every(({ identifier }) => approval.commandIdentifiers.includes(identifier));
+      return (
+        request.kind === "shell" &&
+        request.commands.every(({ identifier }) => approval.commandIdentifiers.includes(identifier))
+      );
     case "read":
       return request.kind === "read" && isAllInside(request, policy);
     case "write":
       return request.kind === "write" && isAllInside(request, policy);
     case "mcp":
-      return request.kind === "mcp" && approval.serverName === request.serverName && (approval.toolName === null || toolOf(request) === approval.toolName || request.toolName === approval.toolName);
+      return (
+        request.kind === "mcp" &&
+        approval.serverName === request.serverName &&
+        (approval.toolName === null || toolOf(request) === approval.toolName || request.toolName === approval.toolName)
+      );
     case "custom-tool":
       return request.kind === "custom-tool" && approval.toolName === request.toolName;
     case "memory":
@@ -147,7 +172,10 @@ function isAllInside(request: FileRequest, policy: Policy): boolean {
   return pathsOf(request).every((path) => isInside(path, policy));
 }
 
-export function isInside(path: string, { directories, isPathUnrestricted }: Pick<Policy, "directories" | "isPathUnrestricted">): boolean {
+export function isInside(
+  path: string,
+  { directories, isPathUnrestricted }: Pick<Policy, "directories" | "isPathUnrestricted">,
+): boolean {
   return isPathUnrestricted || directories.some((directory) => isWithin(directory, path));
 }
 
@@ -163,7 +191,10 @@ function pathMatches(argument: string | null, path: string, base: string): boole
 
 function isUrlAllowed(url: string, { isUrlUnrestricted, allowedDomains }: Policy): boolean {
   const host = hostOf(url);
-  return isUrlUnrestricted || (host !== undefined && allowedDomains.some((domain) => host === domain || host.endsWith(`.${domain}`)));
+  return (
+    isUrlUnrestricted ||
+    (host !== undefined && allowedDomains.some((domain) => host === domain || host.endsWith(`.${domain}`)))
+  );
 }
 
 function hostOf(url: string): string | undefined {

@@ -23,7 +23,12 @@ export class Rules {
   #location: Approval[];
   #locationRules: PermissionRule[];
 
-  constructor({ store, workingDirectory, additionalDirectories = [], locationKey = workingDirectory }: {
+  constructor({
+    store,
+    workingDirectory,
+    additionalDirectories = [],
+    locationKey = workingDirectory,
+  }: {
     store: Store;
     workingDirectory: string;
     additionalDirectories?: readonly string[];
@@ -35,13 +40,19 @@ export class Rules {
     this.#locationKey = locationKey;
     this.#location = readApprovals(store, locationKey);
     this.#locationRules = readRules(store, locationKey);
-    this.#policy = { ...askForAll, directories: [workingDirectory, ...additionalDirectories, tmpdir()], allowedDomains: readDomains(store) };
+    this.#policy = {
+      ...askForAll,
+      directories: [workingDirectory, ...additionalDirectories, tmpdir()],
+      allowedDomains: readDomains(store),
+    };
   }
 
   decide(request: PermissionRequest): Verdict {
     return decide(request, {
       ...this.#policy,
-      ...(request.kind === "read" || request.kind === "write" ? { directories: withTargets(this.#policy.directories) } : {}),
+      ...(request.kind === "read" || request.kind === "write"
+        ? { directories: withTargets(this.#policy.directories) }
+        : {}),
       approved: [...this.#policy.approved, ...this.#locationRules],
       approvals: [
         ...this.#session.map((approval) => ({ approval, scope: "session" as const })),
@@ -89,14 +100,30 @@ export class Rules {
     if (!this.#policy.directories.includes(path)) this.change({ directories: [...this.#policy.directories, path] });
   }
 
-  modify({ add = [], remove = [], removeAll = false }: { add?: readonly PermissionRule[]; remove?: readonly PermissionRule[]; removeAll?: boolean }): void {
+  modify({
+    add = [],
+    remove = [],
+    removeAll = false,
+  }: {
+    add?: readonly PermissionRule[];
+    remove?: readonly PermissionRule[];
+    removeAll?: boolean;
+  }): void {
     const removed = new Set(remove.map(ruleText));
     const kept = removeAll ? [] : this.#policy.approved.filter((rule) => !removed.has(ruleText(rule)));
     this.change({ approved: [...kept, ...add] });
   }
 
   /** The same for rules that are kept for the folder. */
-  modifyLocation({ add = [], remove = [], removeAll = false }: { add?: readonly PermissionRule[]; remove?: readonly PermissionRule[]; removeAll?: boolean }): void {
+  modifyLocation({
+    add = [],
+    remove = [],
+    removeAll = false,
+  }: {
+    add?: readonly PermissionRule[];
+    remove?: readonly PermissionRule[];
+    removeAll?: boolean;
+  }): void {
     const removed = new Set(remove.map(ruleText));
     const kept = removeAll ? [] : this.#locationRules.filter((rule) => !removed.has(ruleText(rule)));
     this.#locationRules = [...kept, ...add];
@@ -104,7 +131,11 @@ export class Rules {
   }
 
   /** From now on the answers of another folder count, in place of those of the present one. */
-  useLocation(locationKey: string): { changed: boolean; approvals: readonly Approval[]; rules: readonly PermissionRule[] } {
+  useLocation(locationKey: string): {
+    changed: boolean;
+    approvals: readonly Approval[];
+    rules: readonly PermissionRule[];
+  } {
     const changed = locationKey !== this.#locationKey;
     this.#locationKey = locationKey;
     this.#location = readApprovals(this.#store, locationKey);
@@ -130,7 +161,8 @@ export class Rules {
 
   allowDomain(domain: string, { isPermanent = false }: { isPermanent?: boolean } = {}): void {
     this.change({ allowedDomains: [...this.#policy.allowedDomains, domain] });
-    if (isPermanent) this.#store.put(KIND, DOMAINS, JSON.stringify([...new Set([...readDomains(this.#store), domain])]));
+    if (isPermanent)
+      this.#store.put(KIND, DOMAINS, JSON.stringify([...new Set([...readDomains(this.#store), domain])]));
   }
 
   resetApprovals({ includeLocation = false }: { includeLocation?: boolean } = {}): void {

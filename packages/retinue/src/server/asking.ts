@@ -17,14 +17,25 @@ const NOBODY: UserInputAnswer = {
   wasFreeform: true,
 };
 
-export async function askUser(tree: Tree, agent: Agent, { question, choices, callId, signal }: Asking & { question: string; choices?: string[] }): Promise<UserInputAnswer> {
+export async function askUser(
+  tree: Tree,
+  agent: Agent,
+  { question, choices, callId, signal }: Asking & { question: string; choices?: string[] },
+): Promise<UserInputAnswer> {
   const { session } = agent;
   const requestId = session.world.newId();
   const about = { question, ...(choices ? { choices } : {}), allowFreeform: true };
-  session.appendAsk("user_input.requested", { requestId, ...about, ...(callId ? { toolCallId: callId } : {}), ...pathOf(agent) });
+  session.appendAsk("user_input.requested", {
+    requestId,
+    ...about,
+    ...(callId ? { toolCallId: callId } : {}),
+    ...pathOf(agent),
+  });
   session.log.flush();
   const ask = { requestId, kind: "question" as const, sessionId: session.id, callId, payload: about };
-  const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as UserInputAnswer | undefined;
+  const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as
+    | UserInputAnswer
+    | undefined;
   session.appendAsk("user_input.completed", { requestId, ...(answer ?? {}) });
   return answer ?? NOBODY;
 }
@@ -32,13 +43,24 @@ export async function askUser(tree: Tree, agent: Agent, { question, choices, cal
 export async function elicit(
   tree: Tree,
   agent: Agent,
-  { message, requestedSchema, callId, source, signal }: Asking & { message: string; requestedSchema: Record<string, unknown>; source?: string },
+  {
+    message,
+    requestedSchema,
+    callId,
+    source,
+    signal,
+  }: Asking & { message: string; requestedSchema: Record<string, unknown>; source?: string },
 ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }> {
   const { session } = agent;
   if (!tree.participants.can("requestElicitation")) return { action: "cancel" };
   const requestId = session.world.newId();
   const about = { message, requestedSchema, ...(source ? { elicitationSource: source } : {}) };
-  session.appendAsk("elicitation.requested", { requestId, ...about, ...(callId ? { toolCallId: callId } : {}), ...pathOf(agent) });
+  session.appendAsk("elicitation.requested", {
+    requestId,
+    ...about,
+    ...(callId ? { toolCallId: callId } : {}),
+    ...pathOf(agent),
+  });
   session.log.flush();
   const ask = { requestId, kind: "elicitation" as const, sessionId: session.id, callId, payload: about };
   const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as ElicitationResult;

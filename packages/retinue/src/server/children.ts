@@ -66,7 +66,16 @@ export class Children implements AgentHost {
     const isNew = session.state.model === undefined; // The model is part of the announcement, and all of that is one commit.
     const shells = tree.newShells(session.id);
     const mcp = await tree.useServers(definition.mcpServers);
-    const agent = new WorkingAgent({ tree, session, shells, definition, parent, path: record.path, budget: record.budget, mcp });
+    const agent = new WorkingAgent({
+      tree,
+      session,
+      shells,
+      definition,
+      parent,
+      path: record.path,
+      budget: record.budget,
+      mcp,
+    });
     const runner = new Runner(agent);
     shells.onEnded((shell, { awaited }) => {
       // An agent that has answered is not woken for its own shells: what it had to say is said.
@@ -98,12 +107,22 @@ export class Children implements AgentHost {
     const parts: string[] = [];
     if (!tree.hooks.isEmpty) {
       const details = { agentName: record.agentType, transcriptPath: tree.transcriptPath() };
-      const output = await tree.hooks.run("subagentStart", details, { caller: { ...callerOf(agent), session }, signal: new AbortController().signal });
+      const output = await tree.hooks.run("subagentStart", details, {
+        caller: { ...callerOf(agent), session },
+        signal: new AbortController().signal,
+      });
       if (output?.additionalContext) parts.push(output.additionalContext);
     }
     for (const name of definition.skills) {
       const skill = tree.skills.load(name);
-      session.append("skill.invoked", { name: skill.name, path: skill.path, content: skill.content, description: skill.description, source: skill.source, trigger: "context-load" });
+      session.append("skill.invoked", {
+        name: skill.name,
+        path: skill.path,
+        content: skill.content,
+        description: skill.description,
+        source: skill.source,
+        trigger: "context-load",
+      });
       parts.push(skillContext(skill));
     }
     session.log.flush(); // What the parent said in this very turn is in the store before it is handed on.
@@ -168,10 +187,23 @@ export class Children implements AgentHost {
     });
     const { definition } = agent;
     if (definition && definition.source !== "builtin") {
-      session.append("subagent.selected", { agentName: definition.name, agentDisplayName: definition.displayName, tools: definition.tools ? [...definition.tools] : null });
+      session.append("subagent.selected", {
+        agentName: definition.name,
+        agentDisplayName: definition.displayName,
+        tools: definition.tools ? [...definition.tools] : null,
+      });
     }
-    session.append("subagent.configured", { model: record.model, multiTurn: record.isMultiTurn, ...(record.reasoningEffort ? { reasoningEffort: record.reasoningEffort } : {}) });
-    session.append("session.model_change", { newModel: record.model, source: "agent", reasoningEffort: record.reasoningEffort ?? null, contextTier: null });
+    session.append("subagent.configured", {
+      model: record.model,
+      multiTurn: record.isMultiTurn,
+      ...(record.reasoningEffort ? { reasoningEffort: record.reasoningEffort } : {}),
+    });
+    session.append("session.model_change", {
+      newModel: record.model,
+      source: "agent",
+      reasoningEffort: record.reasoningEffort ?? null,
+      contextTier: null,
+    });
     session.log.flush();
   }
 }

@@ -53,8 +53,14 @@ export class ClientTasks {
     };
   }
 
-  register(client: Client, params: Params<"session.tasks.register">): { task: ClientTask; created: boolean; reclaimed: boolean } {
-    const known = [...this.#tasks.values()].find(({ task, client: owner }) => task.clientTaskId === params.clientTaskId && (owner === client || task.status === "orphaned"));
+  register(
+    client: Client,
+    params: Params<"session.tasks.register">,
+  ): { task: ClientTask; created: boolean; reclaimed: boolean } {
+    const known = [...this.#tasks.values()].find(
+      ({ task, client: owner }) =>
+        task.clientTaskId === params.clientTaskId && (owner === client || task.status === "orphaned"),
+    );
     if (known) return this.#reclaim(known, client);
     const now = this.#now();
     const task: ClientTask = {
@@ -83,7 +89,8 @@ export class ClientTasks {
     if (!held) throw new AppError("task_state", `Task not found: ${id}`);
     const { task } = held;
     if (isEnded(task)) throw conflict({ reason: "terminal", status: task.status, sequence: task.sequence });
-    if (sequence !== task.sequence + 1) throw conflict({ reason: "sequence_mismatch", expected: task.sequence + 1, actual: sequence });
+    if (sequence !== task.sequence + 1)
+      throw conflict({ reason: "sequence_mismatch", expected: task.sequence + 1, actual: sequence });
     held.task = { ...task, sequence, updatedAt: this.#now(), ...this.#changed(held, update) };
     if (update.message) held.activity.push({ message: update.message, timestamp: held.task.updatedAt });
     this.#tree.tasksChanged();
@@ -96,7 +103,13 @@ export class ClientTasks {
     const { clientTaskId } = held.task;
     const cancellationId = this.#tree.root.world.newId();
     try {
-      const { cancelled } = await held.client.call("tasks.cancel", { sessionId: this.#tree.root.id, id, clientTaskId, cancellationId, reason });
+      const { cancelled } = await held.client.call("tasks.cancel", {
+        sessionId: this.#tree.root.id,
+        id,
+        clientTaskId,
+        cancellationId,
+        reason,
+      });
       if (cancelled && !isEnded(held.task)) this.#end(held, { status: "cancelled", cancellationReason: reason });
       return cancelled;
     } catch {
@@ -113,7 +126,12 @@ export class ClientTasks {
   orphan(client: Client): void {
     for (const held of this.#tasks.values()) {
       if (held.client !== client || isEnded(held.task)) continue;
-      held.task = { ...held.task, status: "orphaned", orphanedAt: this.#now(), owner: { ...held.task.owner, presence: "disconnected", disconnectedAt: this.#now() } };
+      held.task = {
+        ...held.task,
+        status: "orphaned",
+        orphanedAt: this.#now(),
+        owner: { ...held.task.owner, presence: "disconnected", disconnectedAt: this.#now() },
+      };
     }
     this.#tree.tasksChanged();
   }
@@ -122,7 +140,12 @@ export class ClientTasks {
     const wasOrphan = held.task.status === "orphaned";
     held.client = client;
     if (wasOrphan) {
-      held.task = { ...held.task, status: "running", reclaimedAt: this.#now(), owner: { ...held.task.owner, participantId: client.id, joinId: client.id, presence: "connected" } };
+      held.task = {
+        ...held.task,
+        status: "running",
+        reclaimedAt: this.#now(),
+        owner: { ...held.task.owner, participantId: client.id, joinId: client.id, presence: "connected" },
+      };
       this.#tree.tasksChanged();
     }
     return { task: held.task, created: false, reclaimed: wasOrphan };
@@ -135,11 +158,24 @@ export class ClientTasks {
         if (update.percentage !== undefined) held.percentage = update.percentage ?? undefined;
         return update.status ? { status: update.status } : {};
       case "completed":
-        return { status: "completed", completedAt: this.#now(), ...(update.result === undefined ? {} : { result: update.result }) };
+        return {
+          status: "completed",
+          completedAt: this.#now(),
+          ...(update.result === undefined ? {} : { result: update.result }),
+        };
       case "failed":
-        return { status: "failed", completedAt: this.#now(), error: update.error, ...(update.code ? { errorCode: update.code } : {}) };
+        return {
+          status: "failed",
+          completedAt: this.#now(),
+          error: update.error,
+          ...(update.code ? { errorCode: update.code } : {}),
+        };
       case "cancelled":
-        return { status: "cancelled", completedAt: this.#now(), ...(update.reason ? { cancellationReason: update.reason } : {}) };
+        return {
+          status: "cancelled",
+          completedAt: this.#now(),
+          ...(update.reason ? { cancellationReason: update.reason } : {}),
+        };
     }
   }
 

@@ -26,7 +26,11 @@ export class Client {
   }
 
   /** A call to the client. Rejects when the client is gone, answers with an error, or says something that cannot be read. */
-  async call<M extends ClientCallName>(method: M, params: ParamsInput<M>, { signal }: { signal?: AbortSignal } = {}): Promise<Result<M>> {
+  async call<M extends ClientCallName>(
+    method: M,
+    params: ParamsInput<M>,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<Result<M>> {
     if (!this.#peer) throw new Error("the client is not connected");
     const answer = await this.#peer.request(method, params, { signal });
     return CLIENT_CALLS[method].result().parse(answer) as Result<M>;

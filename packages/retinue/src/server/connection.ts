@@ -3,8 +3,9 @@
  *
  * Kept small on purpose: it answers the handshake before the rest of the runtime is loaded, so that a client is connected at once.
  */
-import { Peer, type Transport } from "@retinue/protocol/peer";
+
 import { AppError } from "@retinue/protocol/errors";
+import { Peer, type Transport } from "@retinue/protocol/peer";
 import { Client, type TaskKind } from "./client.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -37,7 +38,8 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
           if (!isWelcome) return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
           if (opensWithPing) client.style = 2; // Clients of protocol 2 know no `connect`: their first word is `ping`.
           if (method === "ping") return ping(params);
-          if (method === "status.get") return Promise.resolve({ version: options.version, protocolVersion: PROTOCOL_VERSION });
+          if (method === "status.get")
+            return Promise.resolve({ version: options.version, protocolVersion: PROTOCOL_VERSION });
           return options.load().then((runtime) => runtime.call(method, params, { client, signal }));
         },
         closed() {
@@ -57,14 +59,20 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
   });
 
   async function connect(params: unknown): Promise<object> {
-    const { token, supportedTaskKinds } = (typeof params === "object" && params !== null ? params : {}) as Record<string, unknown>;
+    const { token, supportedTaskKinds } = (typeof params === "object" && params !== null ? params : {}) as Record<
+      string,
+      unknown
+    >;
     if (options.token === undefined && typeof token === "string") {
       throw new AppError("authentication_not_configured", "AUTHENTICATION_NOT_CONFIGURED");
     }
-    if (options.token !== undefined && token !== options.token) throw new AppError("authentication_failed", "AUTHENTICATION_FAILED");
+    if (options.token !== undefined && token !== options.token)
+      throw new AppError("authentication_failed", "AUTHENTICATION_FAILED");
     isWelcome = true;
     client.style = 3;
-    client.taskKinds = Array.isArray(supportedTaskKinds) ? TASK_KINDS.filter((kind) => supportedTaskKinds.includes(kind)) : ["agent", "shell"];
+    client.taskKinds = Array.isArray(supportedTaskKinds)
+      ? TASK_KINDS.filter((kind) => supportedTaskKinds.includes(kind))
+      : ["agent", "shell"];
     return { ok: true, protocolVersion: PROTOCOL_VERSION, version: options.version, taskKinds: client.taskKinds };
   }
 

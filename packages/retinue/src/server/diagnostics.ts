@@ -32,7 +32,10 @@ export class Diagnostics {
       const folder = join(this.#home, "logs");
       mkdirSync(folder, { recursive: true });
       const { pino } = await import("pino");
-      return pino({ level: this.#level }, pino.destination({ dest: join(folder, `process-${Date.now()}-${process.pid}.log`), sync: true }));
+      return pino(
+        { level: this.#level },
+        pino.destination({ dest: join(folder, `process-${Date.now()}-${process.pid}.log`), sync: true }),
+      );
     } catch {
       return undefined; // A home that cannot be written is reported to whoever needs it, not here.
     }

@@ -33,7 +33,12 @@ export class HostedSession {
     this.userShells = this.tree.newShells(root.id);
     this.shells.onEnded((shell, { awaited }) => this.#onShellEnded(shell, awaited));
     this.shells.onBackground(() => this.tree.tasksChanged());
-    const main = new WorkingAgent({ tree: this.tree, session: root, shells: this.shells, budget: options.config.budget });
+    const main = new WorkingAgent({
+      tree: this.tree,
+      session: root,
+      shells: this.shells,
+      budget: options.config.budget,
+    });
     this.runner = new Runner(main);
     this.tree.useMain(main, this.runner);
     this.#stopListening = root.log.listen((events) => {
@@ -57,7 +62,8 @@ export class HostedSession {
     this.tree.participants.join(client, config);
     this.tree.configure(config);
     this.tree.asks.redeliver();
-    if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this.tree);
+    if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent)
+      keepLimits(this.tree);
   }
 
   /** A client leaves. The last one to leave by its own will ends the session's work; one that was lost leaves it to be resumed. */
@@ -75,14 +81,19 @@ export class HostedSession {
   }
 
   /** Stops everything in the session, sub-agents included, and forgets waiting prompts. */
-  async abort(reason: "user_initiated" | "remote_command" | "user_abort" | "autopilot_credit_limit" = "user_initiated"): Promise<void> {
+  async abort(
+    reason: "user_initiated" | "remote_command" | "user_abort" | "autopilot_credit_limit" = "user_initiated",
+  ): Promise<void> {
     const { root } = this.tree;
     const isBusy = this.runner.isRunning || this.runner.owesIdle;
     if (!isBusy) return;
     root.inbox.clear();
     root.append("abort", { reason });
     const stopping = this.runner.stop(new Stop("abort", reason));
-    await Promise.all([...this.#runningAgents().map((id) => this.tree.tasks.cancel(id, reason)), this.#killBackgroundShells()]);
+    await Promise.all([
+      ...this.#runningAgents().map((id) => this.tree.tasks.cancel(id, reason)),
+      this.#killBackgroundShells(),
+    ]);
     await stopping;
     root.inbox.removeNotices(() => true);
     this.runner.backgroundChanged();
@@ -101,7 +112,13 @@ export class HostedSession {
   }
 
   /** Closes in order: stop, tell, write, release. A second call waits for the first. */
-  async close({ isLost = false, type = "routine" }: { isLost?: boolean; type?: "routine" | "error" } = {}): Promise<void> {
+  async close({
+    isLost = false,
+    type = "routine",
+  }: {
+    isLost?: boolean;
+    type?: "routine" | "error";
+  } = {}): Promise<void> {
     this.#closing ??= this.#close(isLost, type);
     await this.#closing;
   }
@@ -125,7 +142,14 @@ export class HostedSession {
   storeFailed(error: AppError): void {
     const { root, participants } = this.tree;
     const data = { errorType: "storage", message: error.message };
-    const event = { type: "session.error", data, id: root.world.newId(), timestamp: new Date(root.world.now()).toISOString(), parentId: null, ephemeral: true as const };
+    const event = {
+      type: "session.error",
+      data,
+      id: root.world.newId(),
+      timestamp: new Date(root.world.now()).toISOString(),
+      parentId: null,
+      ephemeral: true as const,
+    };
     participants.tell([{ ...event, type: "session.error", sessionId: root.id, json: JSON.stringify(event) }]);
     if (this.runner.isRunning) void this.runner.stop(new Stop("abort", "store unavailable"));
   }
@@ -153,6 +177,7 @@ export class HostedSession {
 /** Names that no provider would take are refused before anything is opened. */
 export function checkTools({ tools = [] }: SessionConfig): void {
   for (const { name } of tools) {
-    if (!/^[A-Za-z0-9_-]+$/.test(name)) throw new AppError("invalid_params", `session construction failed: invalid tool name '${name}'`);
+    if (!/^[A-Za-z0-9_-]+$/.test(name))
+      throw new AppError("invalid_params", `session construction failed: invalid tool name '${name}'`);
   }
 }

@@ -3,7 +3,7 @@
  *
  * Owns the joints between the session tree and continuity/; what a transcript or a block is, is decided there.
  */
-import { type Inherit as DefinedInherit } from "../agents/definition.ts";
+import type { Inherit as DefinedInherit } from "../agents/definition.ts";
 import { readConfig, tailCharsOf } from "../continuity/config.ts";
 import { inheritBlock, maxCharsFor } from "../continuity/inherit.ts";
 import { deleteOwnTranscript } from "../continuity/retention.ts";
@@ -29,7 +29,11 @@ export const transcribed: Pick<SqliteStoreOptions, "migrate" | "onCommit" | "onD
   onDelete: (db, sessionId) => void deleteOwnTranscript(db, sessionId),
 };
 
-export function memoryOf({ db }: SqliteStore, { home, env }: RuntimeConfig, world: World): Pick<TreeOptions, "extraTools" | "inherit"> {
+export function memoryOf(
+  { db }: SqliteStore,
+  { home, env }: RuntimeConfig,
+  world: World,
+): Pick<TreeOptions, "extraTools" | "inherit"> {
   const config = readConfig(home);
   const search = sessionSearchTool({ db, world, config, roots: transcriptRoots(env) });
   return {
@@ -39,7 +43,10 @@ export function memoryOf({ db }: SqliteStore, { home, env }: RuntimeConfig, worl
       const tailChars = isFork ? FORK_CHARS : tailCharsOf(wordOf(inherit), config);
       const [parent] = sessionsByKey(db, ownerId, OWN_HARNESS);
       if (tailChars === undefined || !parent) return undefined;
-      return inheritBlock(db, parent, { tailChars, maxChars: isFork ? FORK_CHARS : Math.max(maxCharsFor(OWN_HARNESS), tailChars + 2000) });
+      return inheritBlock(db, parent, {
+        tailChars,
+        maxChars: isFork ? FORK_CHARS : Math.max(maxCharsFor(OWN_HARNESS), tailChars + 2000),
+      });
     },
   };
 }

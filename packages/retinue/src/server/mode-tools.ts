@@ -20,14 +20,27 @@ export function exitPlanModeTool(tree: Tree): Tool {
     readOnly: true,
     prepare: ({ summary, recommendedAction = "interactive", showFleet = false }, context) => ({
       run: async () => {
-        const actions = [...(showFleet ? (["autopilot_fleet"] as const) : []), "autopilot", "interactive", "exit_only"] as const;
+        const actions = [
+          ...(showFleet ? (["autopilot_fleet"] as const) : []),
+          "autopilot",
+          "interactive",
+          "exit_only",
+        ] as const;
         const decision = await askToLeave(tree, context, { summary, recommendedAction, actions: [...actions] });
         if (!decision.approved) {
-          return success(decision.feedback ? `The plan was not approved: ${decision.feedback}` : "The plan was not approved. Stay in plan mode and improve it.");
+          return success(
+            decision.feedback
+              ? `The plan was not approved: ${decision.feedback}`
+              : "The plan was not approved. Stay in plan mode and improve it.",
+          );
         }
         const action = decision.selectedAction ?? recommendedAction;
         tree.setMode(action === "autopilot" || action === "autopilot_fleet" ? "autopilot" : "interactive");
-        return success(action === "exit_only" ? "The plan is approved. Plan mode has ended; wait for the next prompt." : `The plan is approved (${planPath(context.sessionFolder)}). Plan mode has ended; carry the plan out now.`);
+        return success(
+          action === "exit_only"
+            ? "The plan is approved. Plan mode has ended; wait for the next prompt."
+            : `The plan is approved (${planPath(context.sessionFolder)}). Plan mode has ended; carry the plan out now.`,
+        );
       },
     }),
   });
@@ -39,13 +52,20 @@ interface Leave {
   actions: z.output<typeof PlanAction>[];
 }
 
-async function askToLeave(tree: Tree, { callId, signal, sessionFolder }: CallContext, leave: Leave): Promise<PlanDecision> {
+async function askToLeave(
+  tree: Tree,
+  { callId, signal, sessionFolder }: CallContext,
+  leave: Leave,
+): Promise<PlanDecision> {
   const session = tree.root;
   const requestId = session.world.newId();
   const planContent = readPlan(sessionFolder) ?? "";
   session.announce("exit_plan_mode.requested", { requestId, planContent, ...leave, toolCallId: callId });
   const answer = tree.participants.can("requestExitPlanMode")
-    ? ((await tree.asks.open({ requestId, kind: "exit_plan", sessionId: session.id, callId, payload: { ...leave, planContent } }, { signal })) as PlanDecision | undefined)
+    ? ((await tree.asks.open(
+        { requestId, kind: "exit_plan", sessionId: session.id, callId, payload: { ...leave, planContent } },
+        { signal },
+      )) as PlanDecision | undefined)
     : undefined;
   const decision = answer ?? { approved: false, feedback: "Nobody is here to approve the plan." };
   session.announce("exit_plan_mode.completed", {

@@ -9,12 +9,24 @@ export function openAsks(events: readonly StoredEvent[], hasAnswer: (requestId: 
     switch (type) {
       case "permission.requested": {
         const { requestId, permissionRequest, promptRequest } = dataOf<"permission.requested">(json);
-        open.set(requestId, { requestId, kind: "permission", sessionId, callId: permissionRequest.toolCallId, payload: { permissionRequest, promptRequest } });
+        open.set(requestId, {
+          requestId,
+          kind: "permission",
+          sessionId,
+          callId: permissionRequest.toolCallId,
+          payload: { permissionRequest, promptRequest },
+        });
         break;
       }
       case "external_tool.requested": {
         const { requestId, toolCallId, toolName, arguments: args } = dataOf<"external_tool.requested">(json);
-        open.set(requestId, { requestId, kind: "tool", sessionId, callId: toolCallId, payload: { toolCallId, toolName, arguments: args } });
+        open.set(requestId, {
+          requestId,
+          kind: "tool",
+          sessionId,
+          callId: toolCallId,
+          payload: { toolCallId, toolName, arguments: args },
+        });
         break;
       }
       case "permission.completed":
@@ -26,7 +38,8 @@ export function openAsks(events: readonly StoredEvent[], hasAnswer: (requestId: 
       }
       case "tool.execution_complete": {
         const { toolCallId } = dataOf<"tool.execution_complete">(json);
-        for (const [requestId, ask] of open) if (ask.sessionId === sessionId && ask.callId === toolCallId) open.delete(requestId);
+        for (const [requestId, ask] of open)
+          if (ask.sessionId === sessionId && ask.callId === toolCallId) open.delete(requestId);
         break;
       }
     }
@@ -34,6 +47,8 @@ export function openAsks(events: readonly StoredEvent[], hasAnswer: (requestId: 
   return [...open.values()];
 }
 
-function dataOf<T extends "permission.requested" | "external_tool.requested" | "external_tool.completed" | "tool.execution_complete">(json: string): EventData<T> {
+function dataOf<
+  T extends "permission.requested" | "external_tool.requested" | "external_tool.completed" | "tool.execution_complete",
+>(json: string): EventData<T> {
   return (JSON.parse(json) as { data: EventData<T> }).data;
 }

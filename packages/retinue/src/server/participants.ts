@@ -71,7 +71,11 @@ export class Participants implements Answerers {
       .filter(({ config }) => config.hooks === true)
       .map(({ client }) => ({
         invoke: async ({ hookType, input }: { hookType: HookType; input: object }, { signal }) => {
-          const { output } = await client.call("hooks.invoke", { sessionId: this.#sessionId, hookType, input }, { signal });
+          const { output } = await client.call(
+            "hooks.invoke",
+            { sessionId: this.#sessionId, hookType, input },
+            { signal },
+          );
           return output;
         },
       }));
@@ -110,22 +114,38 @@ export class Participants implements Answerers {
     const old = this.all.filter(({ client }) => client.style === 2);
     switch (ask.kind) {
       case "permission":
-        return old.filter(({ config }) => config.requestPermission).map(async ({ client }) => {
-          const { permissionRequest } = ask.payload as { permissionRequest: never };
-          const { result } = await client.call("permission.request", { sessionId, permissionRequest }, { signal });
-          return fromProtocol2(result.kind);
-        });
+        return old
+          .filter(({ config }) => config.requestPermission)
+          .map(async ({ client }) => {
+            const { permissionRequest } = ask.payload as { permissionRequest: never };
+            const { result } = await client.call("permission.request", { sessionId, permissionRequest }, { signal });
+            return fromProtocol2(result.kind);
+          });
       case "tool": {
         const { toolName } = ask.payload as { toolName: string };
-        return old.filter(({ config }) => config.tools?.some(({ name }) => name === toolName)).map(async ({ client }) => {
-          const call = ask.payload as { toolCallId: string; toolName: string; arguments: unknown };
-          return await client.call("tool.call", { sessionId, ...call }, { signal });
-        });
+        return old
+          .filter(({ config }) => config.tools?.some(({ name }) => name === toolName))
+          .map(async ({ client }) => {
+            const call = ask.payload as { toolCallId: string; toolName: string; arguments: unknown };
+            return await client.call("tool.call", { sessionId, ...call }, { signal });
+          });
       }
       case "question":
-        return this.all.filter(({ config }) => config.requestUserInput).map(({ client }) => client.call("userInput.request", { sessionId, ...(ask.payload as { question: string }) }, { signal }));
+        return this.all
+          .filter(({ config }) => config.requestUserInput)
+          .map(({ client }) =>
+            client.call("userInput.request", { sessionId, ...(ask.payload as { question: string }) }, { signal }),
+          );
       case "exit_plan":
-        return this.all.filter(({ config }) => config.requestExitPlanMode).map(({ client }) => client.call("exitPlanMode.request", { sessionId, ...(ask.payload as Omit<ParamsInput<"exitPlanMode.request">, "sessionId">) }, { signal }));
+        return this.all
+          .filter(({ config }) => config.requestExitPlanMode)
+          .map(({ client }) =>
+            client.call(
+              "exitPlanMode.request",
+              { sessionId, ...(ask.payload as Omit<ParamsInput<"exitPlanMode.request">, "sessionId">) },
+              { signal },
+            ),
+          );
       default:
         return [];
     }
@@ -134,8 +154,10 @@ export class Participants implements Answerers {
   /** Every client that was asked directly has failed to answer. With an event-based client about, the ask stays open for it. */
   #onNobody(ask: Ask): void {
     const hasEventBased = this.all.some(({ client }) => client.style === 3 && !client.isGone);
-    if (ask.kind === "permission" && !hasEventBased) this.#answer(ask.requestId, { kind: "user-not-available" }, ask.kind);
-    if (ask.kind === "tool" && !hasEventBased) this.#answer(ask.requestId, { error: "the host did not answer" }, ask.kind);
+    if (ask.kind === "permission" && !hasEventBased)
+      this.#answer(ask.requestId, { kind: "user-not-available" }, ask.kind);
+    if (ask.kind === "tool" && !hasEventBased)
+      this.#answer(ask.requestId, { error: "the host did not answer" }, ask.kind);
     if (ask.kind === "question" || ask.kind === "exit_plan") this.#answer(ask.requestId, undefined, ask.kind);
   }
 }

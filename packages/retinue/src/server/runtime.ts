@@ -13,8 +13,8 @@ import { Diagnostics } from "./diagnostics.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
 import { memoryOf, transcribed } from "./memory.ts";
-import { ShellLedger } from "./shell-ledger.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "./sessions.ts";
+import { ShellLedger } from "./shell-ledger.ts";
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -75,7 +75,8 @@ export class Runtime {
 
   /** What a client is told is committed first, whatever the method. */
   #commit(params: object): void {
-    if ("sessionId" in params && typeof params.sessionId === "string") this.sessions.find(params.sessionId)?.session.log.flush();
+    if ("sessionId" in params && typeof params.sessionId === "string")
+      this.sessions.find(params.sessionId)?.session.log.flush();
   }
 
   async close(): Promise<void> {
@@ -92,7 +93,11 @@ function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")
   try {
     mkdirSync(home, { recursive: true });
   } catch (error) {
-    throw new AppError("store_unavailable", `Cannot use the home folder ${home}: ${messageOf(error)}. Set RETINUE_HOME to a folder that can be written.`, { cause: error });
+    throw new AppError(
+      "store_unavailable",
+      `Cannot use the home folder ${home}: ${messageOf(error)}. Set RETINUE_HOME to a folder that can be written.`,
+      { cause: error },
+    );
   }
   return openSqlite({ path: storePath, ...transcribed });
 }

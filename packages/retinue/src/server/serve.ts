@@ -6,8 +6,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { streamTransport } from "@retinue/protocol/stream";
 import { runtimeConfig } from "./config.ts";
-import { logLevel } from "./diagnostics.ts";
 import { serveConnection } from "./connection.ts";
+import { logLevel } from "./diagnostics.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface ServeOptions {
@@ -45,10 +45,18 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const ended = serveConnection(streamTransport(process.stdin, process.stdout), connection);
     return { ended, close: load.close };
   }
-  return await serveTcp(options, { ...connection, token: options.env.COPILOT_CONNECTION_TOKEN || undefined }, load.close);
+  return await serveTcp(
+    options,
+    { ...connection, token: options.env.COPILOT_CONNECTION_TOKEN || undefined },
+    load.close,
+  );
 }
 
-async function serveTcp({ transport, onListening }: ServeOptions, connection: Parameters<typeof serveConnection>[1], closeRuntime: () => Promise<void>): Promise<Serving> {
+async function serveTcp(
+  { transport, onListening }: ServeOptions,
+  connection: Parameters<typeof serveConnection>[1],
+  closeRuntime: () => Promise<void>,
+): Promise<Serving> {
   const { port = 0, host = "127.0.0.1" } = transport === "stdio" ? { port: 0 } : transport;
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {

@@ -4,7 +4,14 @@
  * Owns which sessions are open in this process and the right to write them. One open session is hosted-session.ts.
  */
 import { randomUUID } from "node:crypto";
-import { AppError, messageOf, type CreateSession, type ResumeSession, type SessionConfig, type SessionContext } from "@retinue/protocol";
+import {
+  AppError,
+  type CreateSession,
+  messageOf,
+  type ResumeSession,
+  type SessionConfig,
+  type SessionContext,
+} from "@retinue/protocol";
 import { settleInterrupted } from "../loop/calls.ts";
 import { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -96,7 +103,8 @@ export class Sessions {
 
   async create(client: Client, params: CreateSession): Promise<HostedSession> {
     const id = params.sessionId ?? randomUUID();
-    if (!VALID_ID.test(id) || id.includes("..")) throw new AppError("session_invalid", `Rejected session.create request with invalid sessionId: ${id}`);
+    if (!VALID_ID.test(id) || id.includes(".."))
+      throw new AppError("session_invalid", `Rejected session.create request with invalid sessionId: ${id}`);
     checkTools(params);
     const known = this.find(id);
     if (known) {
@@ -178,7 +186,15 @@ export class Sessions {
     const cwd = config.workingDirectory ?? process.cwd();
     const context = await gitContext(cwd);
     this.#acquire(id);
-    const record: SessionRecord = { id, rootId: id, userNamed: false, createdAt: now, updatedAt: now, clientName: config.clientName, ...context };
+    const record: SessionRecord = {
+      id,
+      rootId: id,
+      userNamed: false,
+      createdAt: now,
+      updatedAt: now,
+      clientName: config.clientName,
+      ...context,
+    };
     this.store.createSession(record);
     createFolder(sessionFolder(this.runtime.home, id));
     return this.#host(record, config, context, { state: new SessionState(), inbox: [], lastId: null, count: 0 });
@@ -186,7 +202,8 @@ export class Sessions {
 
   async #load(id: string, config: SessionConfig): Promise<HostedSession> {
     const record = VALID_ID.test(id) ? this.store.session(id) : undefined;
-    if (!record || record.parentId) throw new AppError("session_not_found", `Failed to load session events: Session not found: ${id}`);
+    if (!record || record.parentId)
+      throw new AppError("session_not_found", `Failed to load session events: Session not found: ${id}`);
     this.#acquire(id);
     const cwd = config.workingDirectory ?? record.cwd;
     const context = await gitContext(cwd);
@@ -209,7 +226,12 @@ export class Sessions {
     record: SessionRecord,
     config: SessionConfig,
     context: SessionContext,
-    { state, inbox, lastId, count }: { state: SessionState; inbox: readonly InboxEntry[]; lastId: string | null; count: number },
+    {
+      state,
+      inbox,
+      lastId,
+      count,
+    }: { state: SessionState; inbox: readonly InboxEntry[]; lastId: string | null; count: number },
   ): HostedSession {
     const { id, cwd } = record;
     const log = new Log({
@@ -257,7 +279,11 @@ export class Sessions {
     const { session } = hosted;
     hosted.join(client, config);
     const model = hosted.tree.models.choose(config.model).id;
-    this.#options.onLifecycle({ type: "session.created", sessionId: hosted.id, metadata: metadataOf(this.store.session(hosted.id)) });
+    this.#options.onLifecycle({
+      type: "session.created",
+      sessionId: hosted.id,
+      metadata: metadataOf(this.store.session(hosted.id)),
+    });
     session.append("session.start", {
       sessionId: hosted.id,
       version: 1,
@@ -285,7 +311,11 @@ export class Sessions {
   #selectAgent({ tree, session }: HostedSession, name: string): void {
     const agent = tree.agents.getCustom(name);
     if (session.state.selectedAgent === agent.name) return;
-    session.append("subagent.selected", { agentName: agent.name, agentDisplayName: agent.displayName, tools: agent.tools ? [...agent.tools] : null });
+    session.append("subagent.selected", {
+      agentName: agent.name,
+      agentDisplayName: agent.displayName,
+      tools: agent.tools ? [...agent.tools] : null,
+    });
   }
 
   #switchModel({ session }: HostedSession, config: SessionConfig): void {
@@ -299,7 +329,10 @@ export class Sessions {
     });
   }
 
-  #announceResume(hosted: HostedSession, { isJoining, continuePendingWork }: { isJoining: boolean; continuePendingWork: boolean }): void {
+  #announceResume(
+    hosted: HostedSession,
+    { isJoining, continuePendingWork }: { isJoining: boolean; continuePendingWork: boolean },
+  ): void {
     const { session, tree } = hosted;
     session.append("session.resume", {
       resumeTime: new Date(this.world.now()).toISOString(),
@@ -322,10 +355,12 @@ export class Sessions {
     const own = tree.tasks.records.filter(({ status, ownerId }) => status === "running" && ownerId === session.id);
     for (const { id, mode, callId } of own) {
       const isGivenUp = mode === "sync" && !session.state.openCalls.has(callId);
-      if (isGivenUp) tree.tasks.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
+      if (isGivenUp)
+        tree.tasks.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
     }
     for (const ask of left.asks) {
-      const goesOn = ask.sessionId === session.id ? continuePendingWork : tree.tasks.get(ask.sessionId)?.status === "running";
+      const goesOn =
+        ask.sessionId === session.id ? continuePendingWork : tree.tasks.get(ask.sessionId)?.status === "running";
       if (goesOn) tree.asks.expect(ask, left.answers.get(ask.requestId));
       else tree.asks.settled(ask.requestId);
     }
@@ -362,7 +397,11 @@ export class Sessions {
       record.name = title;
       this.store.updateSession(record.id, { summary: title, name: title });
     }
-    const metadata = { startTime: new Date(record.createdAt).toISOString(), modifiedTime: new Date(this.world.now()).toISOString(), ...(record.summary ? { summary: record.summary } : {}) };
+    const metadata = {
+      startTime: new Date(record.createdAt).toISOString(),
+      modifiedTime: new Date(this.world.now()).toISOString(),
+      ...(record.summary ? { summary: record.summary } : {}),
+    };
     this.#options.onLifecycle({ type: "session.updated", sessionId: record.id, metadata });
   }
 }
@@ -377,5 +416,8 @@ function metadataOf(record: SessionRecord | undefined): Lifecycle["metadata"] {
 }
 
 function locked(id: string, pid: number | undefined): AppError {
-  return new AppError("session_locked", `Session ${id} is open in another process${pid === undefined ? "" : ` (pid ${pid})`}. Close it there first, or use another session.`);
+  return new AppError(
+    "session_locked",
+    `Session ${id} is open in another process${pid === undefined ? "" : ` (pid ${pid})`}. Close it there first, or use another session.`,
+  );
 }

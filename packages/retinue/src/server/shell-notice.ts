@@ -13,7 +13,9 @@ export function shellNotice({ id, description, exitCode = 0 }: Shell, { newId }:
   return {
     kind: "notice",
     id: newId(),
-    content: notification(`The shell ${id} ("${description}") has ended with exit code ${exitCode}. Read its output with read_bash.`),
+    content: notification(
+      `The shell ${id} ("${description}") has ended with exit code ${exitCode}. Read its output with read_bash.`,
+    ),
     cause: { type: "shell_completed", shellId: id, exitCode, description },
   };
 }

@@ -2,8 +2,8 @@
  * What must be right before a sub-agent starts: agent, depth, tools, skills, model, mode. The one gate of every spawn path.
  */
 import { AppError } from "@retinue/protocol";
-import { checkToolNames } from "../agents/effective-tools.ts";
 import { type Inherit, toInherit } from "../agents/definition.ts";
+import { checkToolNames } from "../agents/effective-tools.ts";
 import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
 import type { AgentRecord } from "../tasks/record.ts";
 import type { Spawner } from "../tasks/task-service.ts";
@@ -16,7 +16,13 @@ export function createSpawner(tree: Tree): Spawner {
       const parent = tree.children.agent(owner.session.id) ?? tree.main;
       const definition = tree.agents.get(input.agent_type);
       checkDepth(tree, parent);
-      checkToolNames([...(await parent.allTools()), ...definition.toolDefinitions.map(({ name }) => ({ name, source: "host" as const }))], definition);
+      checkToolNames(
+        [
+          ...(await parent.allTools()),
+          ...definition.toolDefinitions.map(({ name }) => ({ name, source: "host" as const })),
+        ],
+        definition,
+      );
       for (const skill of definition.skills) tree.skills.load(skill);
       const choice = chooseModel({
         requested: input.model,
@@ -60,17 +66,24 @@ export function createSpawner(tree: Tree): Spawner {
 
 function checkDepth({ maxDepth }: Tree, parent: WorkingAgent): void {
   if (parent.session.depth < maxDepth) return;
-  throw new AppError("spawn_refused", `Maximum sub-agent depth of ${maxDepth} reached. Do this work yourself instead of delegating it.`);
+  throw new AppError(
+    "spawn_refused",
+    `Maximum sub-agent depth of ${maxDepth} reached. Do this work yourself instead of delegating it.`,
+  );
 }
 
 function modeOf(parent: WorkingAgent, wanted: "sync" | "background"): { mode: "sync" | "background"; note?: string } {
   const isNested = parent.session.parent !== undefined;
   if (wanted === "sync" || !isNested || parent.definition?.nestedBackground === true) return { mode: wanted };
-  return { mode: "sync", note: "Inside a sub-agent, background work runs as sync: this call has waited for the answer." };
+  return {
+    mode: "sync",
+    note: "Inside a sub-agent, background work runs as sync: this call has waited for the answer.",
+  };
 }
 
 function availableModels(tree: Tree): readonly AvailableModel[] | null {
-  if (tree.allowedModels) return tree.allowedModels.map((id) => ({ id, multiplier: tree.models.choose(id).info.multiplier }));
+  if (tree.allowedModels)
+    return tree.allowedModels.map((id) => ({ id, multiplier: tree.models.choose(id).info.multiplier }));
   const named = tree.config.models?.map(({ id }) => ({ id, multiplier: tree.models.choose(id).info.multiplier }));
   return named && named.length > 0 ? named : null;
 }

@@ -4,7 +4,14 @@
  * Owns the session's configuration and its changes. Every change that can alter a tool list raises `version`.
  */
 import { tmpdir } from "node:os";
-import type { McpServerConfig, PermissionRequest, SessionConfig, SessionContext, SubagentSettings, TaskProgress } from "@retinue/protocol";
+import type {
+  McpServerConfig,
+  PermissionRequest,
+  SessionConfig,
+  SessionContext,
+  SubagentSettings,
+  TaskProgress,
+} from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
 import { Hooks } from "../hooks/hooks.ts";
@@ -19,10 +26,10 @@ import { Rules } from "../permissions/rules.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
 import type { Mode } from "../session/state.ts";
+import type { UsageTotals } from "../session/usage.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 import { skillTool } from "../skills/skill-tool.ts";
 import type { Store } from "../store/store.ts";
-import type { UsageTotals } from "../session/usage.ts";
 import { AgentTasks } from "../tasks/agents.ts";
 import type { AgentRecord } from "../tasks/record.ts";
 import type { Spawner } from "../tasks/task-service.ts";
@@ -30,8 +37,8 @@ import { taskTool } from "../tools/builtin/task.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
 import { createShells } from "../tools/shells.ts";
-import { createFetchPage } from "../tools/web-fetch-guard.ts";
 import type { CallServices, ShellService, Tool } from "../tools/tool.ts";
+import { createFetchPage } from "../tools/web-fetch-guard.ts";
 import { Activity } from "./activity.ts";
 import { elicit } from "./asking.ts";
 import { Children } from "./children.ts";
@@ -114,7 +121,9 @@ export class Tree {
     this.#extraTools = options.extraTools ?? (() => []);
     this.#inherit = options.inherit;
     this.#ledger = new ShellLedger(store);
-    this.participants = new Participants(root.id, (requestId, answer, kind) => this.asks.answer(requestId, answer, kind));
+    this.participants = new Participants(root.id, (requestId, answer, kind) =>
+      this.asks.answer(requestId, answer, kind),
+    );
     this.asks = new Asks(this.participants, answerKeeper(root.log));
     this.hooks = new Hooks({ hosts: () => this.participants.hookHosts(), limitMs: runtime.hookLimitMs });
     this.rules = new Rules({
@@ -152,9 +161,11 @@ export class Tree {
   configure(config: SessionConfig): void {
     const before = this.config;
     this.config = { ...before, ...defined(config) };
-    if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories) this.agents = this.#readAgents(this.agents.prompts);
+    if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories)
+      this.agents = this.#readAgents(this.agents.prompts);
     if (config.skillDirectories || config.disabledSkills) this.skills = this.#readSkills();
-    if (config.provider || config.providers || config.models || config.modelCapabilities || config.gitHubToken) this.models = this.#readModels();
+    if (config.provider || config.providers || config.models || config.modelCapabilities || config.gitHubToken)
+      this.models = this.#readModels();
     for (const directory of config.additionalDirectories ?? []) this.rules.addDirectory(directory);
     if (config.mcpServers) this.#replaceServers(config.mcpServers);
     this.settings = settingsOf(this.config, this.runtime);
@@ -176,14 +187,25 @@ export class Tree {
   usageByAgent(): { id: string; name?: string; displayName?: string; usage: UsageTotals }[] {
     return [...this.usage].map(([id, usage]) => {
       const record = this.tasks.get(id);
-      return { id: id === this.root.id ? "main" : id, name: record?.agentType, displayName: record?.displayName, usage };
+      return {
+        id: id === this.root.id ? "main" : id,
+        name: record?.agentType,
+        displayName: record?.displayName,
+        usage,
+      };
     });
   }
 
   progress(record: AgentRecord): TaskProgress {
     const usage = this.usage.get(record.id);
     const recentActivity = this.activity.recent(record.id);
-    return { type: "agent", recentActivity, ...this.activity.intent(record.id), totalToolCalls: usage?.toolCalls ?? 0, totalTokens: usage?.tokens ?? 0 };
+    return {
+      type: "agent",
+      recentActivity,
+      ...this.activity.intent(record.id),
+      totalToolCalls: usage?.toolCalls ?? 0,
+      totalTokens: usage?.tokens ?? 0,
+    };
   }
 
   /** What a new sub-agent is told of the session that started it. */
@@ -199,7 +221,10 @@ export class Tree {
   answering(request: PermissionRequest): Answering {
     if (this.participants.isEmpty && this.runtime.unattended === "wait") return { type: "ask" };
     if (this.participants.can("requestPermission")) return { type: "ask" };
-    return { type: "deny", reason: `Permission for ${request.kind} was needed and nobody is here who can give it. Go on without, or say what you need.` };
+    return {
+      type: "deny",
+      reason: `Permission for ${request.kind} was needed and nobody is here who can give it. Go on without, or say what you need.`,
+    };
   }
 
   transcriptPath(): string {
@@ -241,12 +266,23 @@ export class Tree {
     const { askUserVariant = "legacy", largeOutput } = this.config;
     const canForm = askUserVariant === "elicitation" && this.participants.can("requestElicitation");
     const askUser = canForm ? "elicitation" : this.participants.can("requestUserInput") ? "legacy" : undefined;
-    return builtins(askUser, largeOutput?.enabled === false ? Number.MAX_SAFE_INTEGER : largeOutput?.maxSizeBytes, largeOutput?.outputDir);
+    return builtins(
+      askUser,
+      largeOutput?.enabled === false ? Number.MAX_SAFE_INTEGER : largeOutput?.maxSizeBytes,
+      largeOutput?.outputDir,
+    );
   }
 
   taskTool(): Tool {
     if (this.#taskTool?.version === this.version) return this.#taskTool.tool;
-    const tool = taskTool(this.agents.offered().map(({ name, description, source, readOnly }) => ({ name, description, isCustom: source !== "builtin", isReadOnly: readOnly })));
+    const tool = taskTool(
+      this.agents.offered().map(({ name, description, source, readOnly }) => ({
+        name,
+        description,
+        isCustom: source !== "builtin",
+        isReadOnly: readOnly,
+      })),
+    );
     this.#taskTool = { version: this.version, tool };
     return tool;
   }
@@ -300,12 +336,14 @@ export class Tree {
       disabledServers: this.config.disabledMcpServers,
       onStatus: (change) => {
         this.changed();
-        if (change.status === "failed" || change.status === "needs-auth") this.mcpFailures.set(change.serverName, this.root.world.now());
+        if (change.status === "failed" || change.status === "needs-auth")
+          this.mcpFailures.set(change.serverName, this.root.world.now());
         else this.mcpFailures.delete(change.serverName);
         this.root.announce("session.mcp_server_status_changed", change);
       },
       onToolsChanged: () => this.changed(),
-      onProgress: ({ sessionId, callId }, progressMessage) => this.#sessionOf(sessionId).announce("tool.execution_progress", { toolCallId: callId, progressMessage }),
+      onProgress: ({ sessionId, callId }, progressMessage) =>
+        this.#sessionOf(sessionId).announce("tool.execution_progress", { toolCallId: callId, progressMessage }),
       beforeCall: async ({ sessionId, callId, serverName, toolName, arguments: args }) => {
         if (this.hooks.isEmpty) return undefined;
         const agent = this.children.agent(sessionId) ?? this.main;
@@ -318,7 +356,13 @@ export class Tree {
       },
       elicit: async ({ server, message, requestedSchema = {}, call }, { signal }) => {
         const agent = this.children.agent(call?.sessionId ?? "") ?? this.main;
-        const answer = await elicit(this, agent, { message, requestedSchema: { ...requestedSchema }, source: server, callId: call?.callId, signal });
+        const answer = await elicit(this, agent, {
+          message,
+          requestedSchema: { ...requestedSchema },
+          source: server,
+          callId: call?.callId,
+          signal,
+        });
         return { action: answer.action, ...(answer.content ? { content: formValues(answer.content) } : {}) };
       },
     });
@@ -357,7 +401,13 @@ export class Tree {
   #readSkills(): SkillCatalog {
     const { skillDirectories, pluginDirectories, disabledSkills, enableConfigDiscovery = false } = this.config;
     return new SkillCatalog({
-      folders: skillFolders({ skillDirectories, pluginDirectories, home: this.runtime.home, projectRoot: this.root.place.workingDirectory, enableConfigDiscovery }),
+      folders: skillFolders({
+        skillDirectories,
+        pluginDirectories,
+        home: this.runtime.home,
+        projectRoot: this.root.place.workingDirectory,
+        enableConfigDiscovery,
+      }),
       disabledSkills,
     });
   }
@@ -376,7 +426,11 @@ export class Tree {
 const builtinSets = new Map<string, readonly Tool[]>();
 
 /** The same tools for every session with the same settings: describing them to a model costs time once. */
-function builtins(askUser: "legacy" | "elicitation" | undefined, maxBytes: number | undefined, folder: string | undefined): readonly Tool[] {
+function builtins(
+  askUser: "legacy" | "elicitation" | undefined,
+  maxBytes: number | undefined,
+  folder: string | undefined,
+): readonly Tool[] {
   const key = JSON.stringify([askUser, maxBytes, folder]);
   const known = builtinSets.get(key);
   if (known) return known;
@@ -390,7 +444,8 @@ function settingsOf(config: SessionConfig, runtime: RuntimeConfig): AgentSetting
   return {
     streaming: config.streaming === true,
     includeDeltas: true,
-    maxOutputBytes: largeOutput?.enabled === false ? Number.MAX_SAFE_INTEGER : (largeOutput?.maxSizeBytes ?? DEFAULT_MAX_BYTES),
+    maxOutputBytes:
+      largeOutput?.enabled === false ? Number.MAX_SAFE_INTEGER : (largeOutput?.maxSizeBytes ?? DEFAULT_MAX_BYTES),
     outputFolder: largeOutput?.outputDir ?? runtime.tempFolder ?? tmpdir(),
     compaction: {
       enabled: infiniteSessions?.enabled !== false,
@@ -405,8 +460,14 @@ function settingsOf(config: SessionConfig, runtime: RuntimeConfig): AgentSetting
 /** What a form can hold; anything else would not be an answer to it. */
 function formValues(content: Record<string, unknown>): Record<string, string | number | boolean | string[]> {
   const isValue = (value: unknown) =>
-    typeof value === "string" || typeof value === "number" || typeof value === "boolean" || (Array.isArray(value) && value.every((each) => typeof each === "string"));
-  return Object.fromEntries(Object.entries(content).filter(([, value]) => isValue(value))) as Record<string, string | number | boolean | string[]>;
+    typeof value === "string" ||
+    typeof value === "number" ||
+    typeof value === "boolean" ||
+    (Array.isArray(value) && value.every((each) => typeof each === "string"));
+  return Object.fromEntries(Object.entries(content).filter(([, value]) => isValue(value))) as Record<
+    string,
+    string | number | boolean | string[]
+  >;
 }
 
 function defined<T extends object>(value: T): Partial<T> {

@@ -51,7 +51,10 @@ export function usageMetrics(tree: Tree) {
 
 function metricsOf(totals: ReadonlyMap<string, ModelTotals>): Record<string, ModelUsage> {
   return Object.fromEntries(
-    [...totals].map(([model, { requests, usage }]) => [model, { requests: { count: requests, cost: 0 }, usage, totalNanoAiu: 0 }]),
+    [...totals].map(([model, { requests, usage }]) => [
+      model,
+      { requests: { count: requests, cost: 0 }, usage, totalNanoAiu: 0 },
+    ]),
   );
 }
 

@@ -5,8 +5,8 @@
  * are the same on every path.
  */
 import type { HookInput, PermissionRequest } from "@retinue/protocol";
-import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
+import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
 import type { Agent, AgentSettings, Answering, Toolset } from "../loop/agent.ts";
 import { toolset } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
@@ -94,7 +94,9 @@ export class WorkingAgent implements Agent {
       isMainAgent: this.parent === undefined,
       ancestors: this.parent ? ancestorsOfChild(this.parent.limits) : [],
       definition: this.definition,
-      denyRules: rules.denied.filter(({ argument }) => argument === null).map(({ kind }) => ({ name: kind, pattern: kind })),
+      denyRules: rules.denied
+        .filter(({ argument }) => argument === null)
+        .map(({ kind }) => ({ name: kind, pattern: kind })),
       planMode: this.session.root.state.mode === "plan",
     };
   }
@@ -130,7 +132,9 @@ export class WorkingAgent implements Agent {
     const { mode } = this.session.root.state;
     const isMain = this.parent === undefined;
     const shared = tree.participants.tools;
-    const own = (this.#definition?.toolDefinitions ?? []).filter((spec) => !shared.some(({ name }) => name === spec.name));
+    const own = (this.#definition?.toolDefinitions ?? []).filter(
+      (spec) => !shared.some(({ name }) => name === spec.name),
+    );
     return orderTools({
       builtin: [
         ...tree.builtinTools(),
@@ -144,7 +148,9 @@ export class WorkingAgent implements Agent {
         ...(isMain && mode === "plan" ? [exitPlanModeTool(tree)] : []),
       ],
       mcp: [...tree.mcpTools(), ...(this.#mcp?.tools() ?? [])],
-      host: [...shared, ...own].map((spec) => hostTool(spec, (args, context) => callHost(this, spec.name, args, context))),
+      host: [...shared, ...own].map((spec) =>
+        hostTool(spec, (args, context) => callHost(this, spec.name, args, context)),
+      ),
     });
   }
 
@@ -188,7 +194,10 @@ export class WorkingAgent implements Agent {
     return this.#tree.transcriptPath();
   }
 
-  async mayStop(response: string, { isAgain, signal }: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined> {
+  async mayStop(
+    response: string,
+    { isAgain, signal }: { isAgain: boolean; signal: AbortSignal },
+  ): Promise<string | undefined> {
     if (this.hooks.isEmpty) return undefined;
     const options = { caller: callerOf(this), signal };
     const stopReason = "end_turn";
@@ -220,7 +229,11 @@ export class WorkingAgent implements Agent {
   }
 
   hasBackgroundWork(): boolean {
-    const isShellRunning = this.shells.list().some((shell) => shell.background && !shell.detached && shell.status === "running");
-    return isShellRunning || this.#tree.tasks.hasBackground(this.session.id) || (!this.parent && this.#tree.hasClientWork());
+    const isShellRunning = this.shells
+      .list()
+      .some((shell) => shell.background && !shell.detached && shell.status === "running");
+    return (
+      isShellRunning || this.#tree.tasks.hasBackground(this.session.id) || (!this.parent && this.#tree.hasClientWork())
+    );
   }
 }

@@ -65,7 +65,10 @@ export function readCheckpoint(folder: string, number: number): string | undefin
   return path && existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-export function addCheckpoint(folder: string, { title, content }: { title: string; content: string }): Checkpoint & { path: string } {
+export function addCheckpoint(
+  folder: string,
+  { title, content }: { title: string; content: string },
+): Checkpoint & { path: string } {
   mkdirSync(join(folder, "checkpoints"), { recursive: true });
   const number = Math.max(0, ...listCheckpoints(folder).map((checkpoint) => checkpoint.number)) + 1;
   const plain = title.replaceAll("|", "/").replaceAll("\n", " ");
@@ -83,10 +86,17 @@ export function cutCheckpoints(folder: string, count: number): void {
   const all = listCheckpoints(folder);
   for (const { filename } of all.slice(count)) rmSync(join(folder, "checkpoints", filename), { force: true });
   const rows = all.slice(0, count).map(({ number, title, filename }) => `| ${number} | ${title} | ${filename} |\n`);
-  if (all.length > 0) writeFileSync(join(folder, "checkpoints", "index.md"), `| # | Title | File |\n| --- | --- | --- |\n${rows.join("")}`);
+  if (all.length > 0)
+    writeFileSync(
+      join(folder, "checkpoints", "index.md"),
+      `| # | Title | File |\n| --- | --- | --- |\n${rows.join("")}`,
+    );
 }
 
 function slug(title: string): string {
-  const plain = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  const plain = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
   return plain.slice(0, 48) || "session";
 }

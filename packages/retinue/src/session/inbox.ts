@@ -45,11 +45,18 @@ export interface KeptAnswer {
   answer: unknown;
 }
 
-export function answerKeeper(log: Log): { keep(requestId: string, answer: unknown): void; drop(requestId: string): void } {
+export function answerKeeper(log: Log): {
+  keep(requestId: string, answer: unknown): void;
+  drop(requestId: string): void;
+} {
   const idOf = (requestId: string) => `answer/${requestId}`;
   return {
     keep(requestId, answer) {
-      log.addToInbox({ id: idOf(requestId), sessionId: log.rootId, json: JSON.stringify({ kind: "answer", requestId, answer } satisfies KeptAnswer) });
+      log.addToInbox({
+        id: idOf(requestId),
+        sessionId: log.rootId,
+        json: JSON.stringify({ kind: "answer", requestId, answer } satisfies KeptAnswer),
+      });
     },
     drop(requestId) {
       log.removeFromInbox(idOf(requestId));
@@ -60,7 +67,10 @@ export function answerKeeper(log: Log): { keep(requestId: string, answer: unknow
 /** What a store holds for a session: what waits to enter it, and answers that were taken. */
 export function readInbox(items: readonly { json: string }[]): { entries: InboxEntry[]; answers: KeptAnswer[] } {
   const all = items.map(({ json }) => JSON.parse(json) as InboxEntry | KeptAnswer);
-  return { entries: all.filter((each) => each.kind !== "answer"), answers: all.filter((each) => each.kind === "answer") };
+  return {
+    entries: all.filter((each) => each.kind !== "answer"),
+    answers: all.filter((each) => each.kind === "answer"),
+  };
 }
 
 export class Inbox {

@@ -153,7 +153,8 @@ export class Log {
       try {
         this.flush();
       } catch (error) {
-        const failure = error instanceof AppError ? error : new AppError("internal", messageOf(error), { cause: error });
+        const failure =
+          error instanceof AppError ? error : new AppError("internal", messageOf(error), { cause: error });
         this.#onFailure(failure);
       }
     });

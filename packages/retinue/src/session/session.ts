@@ -63,7 +63,11 @@ export class Session {
     return this.parent ? this.parent.depth + 1 : 0;
   }
 
-  append<T extends EventType>(type: T, data: EventData<T>, options: { untagged?: boolean; ephemeral?: boolean } = {}): LoggedEvent {
+  append<T extends EventType>(
+    type: T,
+    data: EventData<T>,
+    options: { untagged?: boolean; ephemeral?: boolean } = {},
+  ): LoggedEvent {
     const event = this.log.append(type, data, { sessionId: this.id, ...options });
     this.state.apply(event);
     return event;

@@ -63,7 +63,9 @@ export class SessionState {
   /** What a request needs when calls were cut off and nothing has settled them. */
   completeMessages(): readonly Message[] {
     if (this.openCalls.size === 0) return this.#messages;
-    const missing = [...this.openCalls.keys()].map((callId): Message => ({ role: "tool", callId, text: wasInterrupted, failed: true }));
+    const missing = [...this.openCalls.keys()].map(
+      (callId): Message => ({ role: "tool", callId, text: wasInterrupted, failed: true }),
+    );
     return [...this.#messages, ...missing];
   }
 
@@ -139,7 +141,10 @@ export class SessionState {
       each.type === "image" && "data" in each ? [{ type: "image", mimeType: each.mimeType, data: each.data }] : [],
     );
     if (parts.length > 0) {
-      this.#afterResults.push({ role: "user", content: [{ type: "text", text: "The image of the result above:" }, ...parts] });
+      this.#afterResults.push({
+        role: "user",
+        content: [{ type: "text", text: "The image of the result above:" }, ...parts],
+      });
     }
     if (this.openCalls.size === 0) this.#closeBatch();
   }
@@ -179,7 +184,10 @@ export class SessionState {
 
   /** The log's detail of a written file is its diff. */
   #onFileChanged(call: OpenCall, diff: string): void {
-    const path = typeof call.arguments === "object" && call.arguments !== null && "path" in call.arguments ? call.arguments.path : undefined;
+    const path =
+      typeof call.arguments === "object" && call.arguments !== null && "path" in call.arguments
+        ? call.arguments.path
+        : undefined;
     if (typeof path === "string") this.filesModified.add(path);
     for (const line of diff.split("\n")) {
       if (line.startsWith("+") && !line.startsWith("+++")) this.linesAdded++;
@@ -244,7 +252,13 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   },
   "permission.requested": (state, data) => {
     const call = state.openCalls.get(data.permissionRequest.toolCallId ?? "");
-    if (call) call.permission = { requestId: data.requestId, request: data.permissionRequest, isDecided: false, isApproved: false };
+    if (call)
+      call.permission = {
+        requestId: data.requestId,
+        request: data.permissionRequest,
+        isDecided: false,
+        isApproved: false,
+      };
   },
   "permission.completed": (state, data) => {
     const permission = state.openCalls.get(data.toolCallId ?? "")?.permission;
@@ -257,7 +271,8 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
     if (call) call.external = { requestId: data.requestId, isCompleted: false };
   },
   "external_tool.completed": (state, data) => {
-    for (const { external } of state.openCalls.values()) if (external?.requestId === data.requestId) external.isCompleted = true;
+    for (const { external } of state.openCalls.values())
+      if (external?.requestId === data.requestId) external.isCompleted = true;
   },
   "tool.execution_complete": (state, data) => state.onCallEnded(data),
   abort: (state) => {

@@ -52,6 +52,11 @@ function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-function numbersOf({ inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 }: Partial<Usage>): Partial<Usage> {
+function numbersOf({
+  inputTokens = 0,
+  outputTokens = 0,
+  cacheReadTokens = 0,
+  cacheWriteTokens = 0,
+}: Partial<Usage>): Partial<Usage> {
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
 }

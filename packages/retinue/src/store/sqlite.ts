@@ -51,7 +51,13 @@ export interface SqliteStore extends Store {
   readonly db: Database;
 }
 
-export function openSqlite({ path, isAlive = isProcessAlive, onCommit, onDelete, migrate }: SqliteStoreOptions): SqliteStore {
+export function openSqlite({
+  path,
+  isAlive = isProcessAlive,
+  onCommit,
+  onDelete,
+  migrate,
+}: SqliteStoreOptions): SqliteStore {
   const db = prepareDatabase(path, migrate);
   const statement = statements(db);
   const transaction = <T>(work: () => T): T => inTransaction(db, work);
@@ -221,7 +227,9 @@ const SESSION_COLUMNS = {
 function prepareDatabase(path: string, migrate: ((db: Database) => void) | undefined): Database {
   try {
     const db = openDatabase(path);
-    db.exec("PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;");
+    db.exec(
+      "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;",
+    );
     const version = Number(row(db.prepare("PRAGMA user_version").get()).user_version);
     if (version > SCHEMA_VERSION) {
       throw new AppError("store_unavailable", `${path} was written by a newer version of Retinue (schema ${version})`);

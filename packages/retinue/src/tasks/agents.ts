@@ -90,7 +90,9 @@ export class AgentTasks {
 
   /** Whether work goes on that nobody waits for in a call. */
   hasBackground(ownerId: string): boolean {
-    return this.records.some((record) => record.ownerId === ownerId && record.mode === "background" && record.status === "running");
+    return this.records.some(
+      (record) => record.ownerId === ownerId && record.mode === "background" && record.status === "running",
+    );
   }
 
   /** Takes over a record of an earlier process as it stands. */
@@ -122,7 +124,9 @@ export class AgentTasks {
     await this.#open(task);
     if (task.run) return; // Somebody else wanted the same.
     this.#begin(task, () => (this.#hasPrompt(task) ? this.#continuedRun(task) : this.#firstRun(task)));
-    const below = this.records.filter((record) => record.ownerId === id && record.mode === "background" && record.status === "running");
+    const below = this.records.filter(
+      (record) => record.ownerId === id && record.mode === "background" && record.status === "running",
+    );
     for (const record of below) await this.continue(record.id);
   }
 
@@ -144,8 +148,13 @@ export class AgentTasks {
   /** A follow-up message; wakes an idle agent. */
   async send(id: string, message: string, source: string): Promise<void> {
     const task = this.#task(id);
-    if (isEnded(task.record.status)) throw new AppError("task_state", `Agent ${id} has ended (${task.record.status}) and takes no more messages. Start a new one.`);
-    if (!task.record.isMultiTurn && task.record.hasEnded) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
+    if (isEnded(task.record.status))
+      throw new AppError(
+        "task_state",
+        `Agent ${id} has ended (${task.record.status}) and takes no more messages. Start a new one.`,
+      );
+    if (!task.record.isMultiTurn && task.record.hasEnded)
+      throw new AppError("task_state", `Agent ${id} takes no more messages.`);
     if (task.record.status === "idle") task.halt = undefined;
     await this.#open(task);
     const { inbox, world } = this.#childOf(task).session;
@@ -161,7 +170,15 @@ export class AgentTasks {
   }
 
   /** Waits for a new turn, the end, a promotion or the time limit, whichever comes first. */
-  async wait(id: string, { afterTurns, timeoutMs, signal, forPromotion = false }: { afterTurns: number; timeoutMs?: number; signal: AbortSignal; forPromotion?: boolean }): Promise<Waited> {
+  async wait(
+    id: string,
+    {
+      afterTurns,
+      timeoutMs,
+      signal,
+      forPromotion = false,
+    }: { afterTurns: number; timeoutMs?: number; signal: AbortSignal; forPromotion?: boolean },
+  ): Promise<Waited> {
     const task = this.#task(id);
     task.waiting++;
     const { record } = task;
@@ -169,7 +186,11 @@ export class AgentTasks {
     let isTimeOver = false;
     let wake: () => void = () => undefined;
     const onAbort = () => wake();
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => ((isTimeOver = true), wake()), timeoutMs);
+    const onTimeOver = () => {
+      isTimeOver = true;
+      wake();
+    };
+    const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeOver, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       for (;;) {
@@ -193,7 +214,7 @@ export class AgentTasks {
 
   promote(id: string): boolean {
     const task = this.#tasks.get(id);
-    if (!task || task.record.status !== "running" || task.record.mode !== "sync") return false;
+    if (task?.record.status !== "running" || task.record.mode !== "sync") return false;
     task.record.mode = "background";
     this.#save(task);
     this.#wake(task);
@@ -205,7 +226,9 @@ export class AgentTasks {
   async cancel(id: string, reason = "cancelled"): Promise<boolean> {
     const task = this.#tasks.get(id);
     if (!task || isEnded(task.record.status)) return false;
-    const below = this.records.filter((record) => record.ownerId === id).map((record) => this.cancel(record.id, reason));
+    const below = this.records
+      .filter((record) => record.ownerId === id)
+      .map((record) => this.cancel(record.id, reason));
     if (task.record.status === "idle") await this.#closeCancelled(task);
     else {
       task.halt = "cancel";
@@ -292,7 +315,14 @@ export class AgentTasks {
     const prompt = await this.#host.firstPrompt(child, task.record);
     if (task.halt) return this.#halted(task);
     const source = `agent-${parent?.id ?? root.id}`;
-    inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt, displayPrompt: task.record.prompt, source });
+    inbox.add({
+      kind: "prompt",
+      id: world.newId(),
+      messageId: world.newId(),
+      prompt,
+      displayPrompt: task.record.prompt,
+      source,
+    });
     child.runner.wake();
     await this.#finish(task, await this.#runEnd(task));
   }
@@ -320,7 +350,9 @@ export class AgentTasks {
     // Nothing was left to do: an earlier process came to the end and could not tell of it.
     let end: RunEnd | undefined = (await runner.ended()) ?? leftEnd(session);
     while (end?.type === "completed" && !task.halt) {
-      const own = [...this.#tasks.values()].filter(({ record }) => record.ownerId === task.record.id && record.status === "running");
+      const own = [...this.#tasks.values()].filter(
+        ({ record }) => record.ownerId === task.record.id && record.status === "running",
+      );
       if (own.length === 0 && !runner.isRunning) return end;
       await Promise.all(own.map((each) => this.#change(each)));
       end = (await runner.ended()) ?? end;
@@ -380,7 +412,8 @@ export class AgentTasks {
   }
 
   #endStopped(task: Task, text: string): void {
-    if (task.stopReason === "timed_out") this.#endFailed(task, `The agent was stopped after ${task.record.budget.maxSeconds} s.`, "timed_out", text);
+    if (task.stopReason === "timed_out")
+      this.#endFailed(task, `The agent was stopped after ${task.record.budget.maxSeconds} s.`, "timed_out", text);
     else this.#endCancelled(task);
   }
 
@@ -462,7 +495,12 @@ export class AgentTasks {
     if (record.mode !== "background" || task.waiting > 0 || record.status === "cancelled") return;
     const owner = this.#host.ownerSession(record.ownerId);
     if (!owner) return;
-    const about = { agentId: record.id, agentType: record.agentType, displayName: record.name, description: record.description };
+    const about = {
+      agentId: record.id,
+      agentType: record.agentType,
+      displayName: record.name,
+      description: record.description,
+    };
     const isIdle = record.status === "idle";
     const status = record.status === "failed" ? "failed" : "completed";
     const words = isIdle
@@ -479,7 +517,9 @@ export class AgentTasks {
 
   #dropNotice({ record }: Task): void {
     const owner = this.#host.ownerSession(record.ownerId);
-    owner?.inbox.removeNotices(({ cause }) => (cause.type === "agent_idle" || cause.type === "agent_completed") && cause.agentId === record.id);
+    owner?.inbox.removeNotices(
+      ({ cause }) => (cause.type === "agent_idle" || cause.type === "agent_completed") && cause.agentId === record.id,
+    );
   }
 
   #wake(task: Task): void {
@@ -505,5 +545,15 @@ function leftEnd({ state: { lastError, lastAssistantText } }: Session): RunEnd {
 }
 
 function newTask(record: AgentRecord): Task {
-  return { record, child: undefined, opening: undefined, run: undefined, waiting: 0, waiters: new Set(), stopReason: undefined, halt: undefined, timer: undefined };
+  return {
+    record,
+    child: undefined,
+    opening: undefined,
+    run: undefined,
+    waiting: 0,
+    waiters: new Set(),
+    stopReason: undefined,
+    halt: undefined,
+    timer: undefined,
+  };
 }

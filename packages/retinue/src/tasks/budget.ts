@@ -87,5 +87,7 @@ export class Meter {
 }
 
 function share(name: string, used: number, limit: number | undefined): { what: string; share: number } {
-  return limit === undefined ? { what: "", share: 0 } : { what: `${used} of ${limit} ${name}`, share: limit === 0 ? 1 : used / limit };
+  return limit === undefined
+    ? { what: "", share: 0 }
+    : { what: `${used} of ${limit} ${name}`, share: limit === 0 ? 1 : used / limit };
 }

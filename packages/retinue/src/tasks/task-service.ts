@@ -19,7 +19,19 @@ export interface Spawner {
 
 const DEFAULT_WAIT_SECONDS = 30;
 
-export function taskService({ owner, callId, tasks, spawner, signal }: { owner: Agent; callId: string; tasks: AgentTasks; spawner: Spawner; signal: AbortSignal }): TaskService {
+export function taskService({
+  owner,
+  callId,
+  tasks,
+  spawner,
+  signal,
+}: {
+  owner: Agent;
+  callId: string;
+  tasks: AgentTasks;
+  spawner: Spawner;
+  signal: AbortSignal;
+}): TaskService {
   const self: Self = { owner, callId, tasks, spawner, signal };
   return {
     async run(tool, args) {
@@ -35,7 +47,11 @@ export function taskService({ owner, callId, tasks, spawner, signal }: { owner: 
             return listAgents(self, args as ListInput);
         }
       } catch (error) {
-        if (error instanceof AppError && (error.code === "spawn_refused" || error.code === "agent_not_found" || error.code === "task_state")) return failure(error.message);
+        if (
+          error instanceof AppError &&
+          (error.code === "spawn_refused" || error.code === "agent_not_found" || error.code === "task_state")
+        )
+          return failure(error.message);
         throw error;
       }
     },
@@ -66,7 +82,9 @@ async function waitForAnswer({ tasks, signal }: Self, record: AgentRecord): Prom
   try {
     const waited = await tasks.wait(record.id, { afterTurns: 0, signal, forPromotion: true });
     if (waited.type === "promoted") {
-      return success(`The agent was moved to the background and goes on there. agent_id: ${record.id}. You will be told when it has answered.`);
+      return success(
+        `The agent was moved to the background and goes on there. agent_id: ${record.id}. You will be told when it has answered.`,
+      );
     }
     return resultOf(record);
   } catch (error) {
@@ -99,13 +117,18 @@ async function readAgent({ owner, tasks, signal }: Self, input: ReadInput): Prom
   if (!record) return failure("Agent not found", { error: "Agent not found" });
   if (input.wait && record.status === "running") {
     const timeoutMs = (input.timeout ?? DEFAULT_WAIT_SECONDS) * 1000;
-    await owner.slot.waiting(() => tasks.wait(record.id, { afterTurns: input.since_turn ?? record.turns.length, timeoutMs, signal }), signal);
+    await owner.slot.waiting(
+      () => tasks.wait(record.id, { afterTurns: input.since_turn ?? record.turns.length, timeoutMs, signal }),
+      signal,
+    );
   } else if (record.status !== "running") {
     // Read: the notice about it would only say it twice.
     await tasks.wait(record.id, { afterTurns: 0, timeoutMs: 0, signal });
   }
   const text = describe(record, owner.session.world.now(), input.since_turn ?? 0);
-  return record.status === "failed" ? failure(text, { error: record.error }) : success(text, { detail: `<agent ${record.id} ${record.status}>` });
+  return record.status === "failed"
+    ? failure(text, { error: record.error })
+    : success(text, { detail: `<agent ${record.id} ${record.status}>` });
 }
 
 function describe(record: AgentRecord, now: number, sinceTurn: number): string {
@@ -120,13 +143,18 @@ function describe(record: AgentRecord, now: number, sinceTurn: number): string {
   const head = `Agent ${state}. agent_id: ${record.id}, agent_type: ${record.agentType}, status: ${record.status}, description: ${record.description}, elapsed: ${seconds}s, total_turns: ${record.turns.length}`;
   const turns = record.turns.flatMap(({ message, response }, index) => {
     if (index < sinceTurn) return [];
-    return [message === undefined ? `[Turn ${index}]\n${response}` : `[Turn ${index}]\n[Message]\n${message}\n[Response]\n${response}`];
+    return [
+      message === undefined
+        ? `[Turn ${index}]\n${response}`
+        : `[Turn ${index}]\n[Message]\n${message}\n[Response]\n${response}`,
+    ];
   });
   return [head, ...turns].join("\n\n");
 }
 
 async function writeAgents({ owner, tasks }: Self, input: WriteInput): Promise<Outcome> {
-  const ids = input.agent_ids ?? (input.agent_id ? [input.agent_id] : scoped(tasks, owner, input.scope).map(({ id }) => id));
+  const ids =
+    input.agent_ids ?? (input.agent_id ? [input.agent_id] : scoped(tasks, owner, input.scope).map(({ id }) => id));
   if (ids.length === 0) return failure("No agent to write to: name agent_id, agent_ids or a scope.");
   const lines: string[] = [];
   let delivered = 0;
@@ -144,7 +172,11 @@ async function writeAgents({ owner, tasks }: Self, input: WriteInput): Promise<O
       lines.push(messageOf(error));
     }
   }
-  return delivered > 0 ? success(lines.join("\n")) : failure(lines.join("\n"), { error: ids.length === 1 && lines[0]?.startsWith("Agent not found") ? "Agent not found" : lines.join("\n") });
+  return delivered > 0
+    ? success(lines.join("\n"))
+    : failure(lines.join("\n"), {
+        error: ids.length === 1 && lines[0]?.startsWith("Agent not found") ? "Agent not found" : lines.join("\n"),
+      });
 }
 
 function listAgents({ owner, tasks }: Self, { include_completed, scope = "all" }: ListInput): Outcome {
@@ -178,6 +210,7 @@ function relation(record: AgentRecord, owner: Agent): string {
 function visible(tasks: AgentTasks, owner: Agent, id: string): AgentRecord | undefined {
   const record = tasks.get(id);
   if (!record) return undefined;
-  const isNear = !owner.session.parent || record.ownerId === owner.session.id || record.ownerId === owner.session.parent.id;
+  const isNear =
+    !owner.session.parent || record.ownerId === owner.session.id || record.ownerId === owner.session.parent.id;
   return isNear ? record : undefined;
 }

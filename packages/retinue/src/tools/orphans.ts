@@ -20,7 +20,10 @@ export function endOrphans(sessionIds: ReadonlySet<string>): number {
 function isOrphan(pid: string, sessionIds: ReadonlySet<string>): boolean {
   const variables = environmentOf(pid);
   if (variables.some((variable) => variable.startsWith(`${DETACHED_VARIABLE}=`))) return false;
-  return variables.some((variable) => variable.startsWith(`${SESSION_VARIABLE}=`) && sessionIds.has(variable.slice(SESSION_VARIABLE.length + 1)));
+  return variables.some(
+    (variable) =>
+      variable.startsWith(`${SESSION_VARIABLE}=`) && sessionIds.has(variable.slice(SESSION_VARIABLE.length + 1)),
+  );
 }
 
 function environmentOf(pid: string): string[] {

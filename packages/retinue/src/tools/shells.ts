@@ -42,7 +42,13 @@ export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: Shell
       ...options,
       id: options.shellId ?? freshId(),
       logFile: path.join(logFolder, `shell-${randomUUID()}.log`),
-      environment: { ...process.env, ...QUIET, [SESSION_VARIABLE]: sessionId, ...(options.detached ? { [DETACHED_VARIABLE]: "1" } : {}), ...options.env },
+      environment: {
+        ...process.env,
+        ...QUIET,
+        [SESSION_VARIABLE]: sessionId,
+        ...(options.detached ? { [DETACHED_VARIABLE]: "1" } : {}),
+        ...options.env,
+      },
       graceMs,
       onBackground: (promoted) => events.emit("background", promoted),
     });

@@ -1,5 +1,5 @@
 /** Agents and tasks of a session. */
-import { AppError, type AgentTask, type ShellTask, type TaskInfo } from "@retinue/protocol";
+import { type AgentTask, AppError, type ShellTask, type TaskInfo } from "@retinue/protocol";
 import { agentInfo } from "../../agents/agent-info.ts";
 import { type AgentRecord, activeMs } from "../../tasks/record.ts";
 import type { Shell } from "../../tools/tool.ts";
@@ -19,7 +19,11 @@ export const agentHandlers: Handlers = {
   "session.agent.select": (params, scope) => {
     const { tree, session } = hosted(params, scope);
     const agent = tree.agents.getCustom(params.name);
-    session.append("subagent.selected", { agentName: agent.name, agentDisplayName: agent.displayName, tools: agent.tools ? [...agent.tools] : null });
+    session.append("subagent.selected", {
+      agentName: agent.name,
+      agentDisplayName: agent.displayName,
+      tools: agent.tools ? [...agent.tools] : null,
+    });
     session.log.flush();
     return { agent: agentInfo(agent) };
   },
@@ -40,7 +44,15 @@ export const agentHandlers: Handlers = {
     tree.changed();
     const agents = tree.agents.custom();
     session.announce("session.custom_agents_updated", {
-      agents: agents.map(({ name, displayName, description, source, tools, userInvocable }) => ({ id: name, name, displayName, description, source, tools: tools ? [...tools] : null, userInvocable })),
+      agents: agents.map(({ name, displayName, description, source, tools, userInvocable }) => ({
+        id: name,
+        name,
+        displayName,
+        description,
+        source,
+        tools: tools ? [...tools] : null,
+        userInvocable,
+      })),
       errors: [...tree.agents.problems],
       warnings: [],
     });
@@ -49,23 +61,43 @@ export const agentHandlers: Handlers = {
 
   "session.tasks.list": (params, scope) => {
     const target = hosted(params, scope);
-    const tasks: TaskInfo[] = [...target.tree.tasks.records.map((record) => agentTask(target, record)), ...shells(target).map(shellTask)];
+    const tasks: TaskInfo[] = [
+      ...target.tree.tasks.records.map((record) => agentTask(target, record)),
+      ...shells(target).map(shellTask),
+    ];
     if (scope.client.taskKinds.includes("client")) tasks.push(...target.tree.clientTasks.list);
     return { tasks };
   },
   "session.tasks.getProgress": (params, scope) => {
     const target = hosted(params, scope);
     const shell = shells(target).find(({ id }) => id === params.id);
-    if (shell) return { progress: { type: "shell", recentOutput: shell.output().slice(-4000), ...(shell.pid === undefined ? {} : { pid: shell.pid }) } };
+    if (shell)
+      return {
+        progress: {
+          type: "shell",
+          recentOutput: shell.output().slice(-4000),
+          ...(shell.pid === undefined ? {} : { pid: shell.pid }),
+        },
+      };
     const record = target.tree.tasks.get(params.id);
     return { progress: record ? target.tree.progress(record) : (target.tree.clientTasks.progress(params.id) ?? null) };
   },
   "session.tasks.startAgent": async (params, scope) => {
     const { tree } = hosted(params, scope);
     if (!tree.agents.find(params.agentType)) {
-      throw new AppError("agent_not_found", `Unknown agent type: ${params.agentType}. Valid types: ${tree.agents.names().join(", ")}`);
+      throw new AppError(
+        "agent_not_found",
+        `Unknown agent type: ${params.agentType}. Valid types: ${tree.agents.names().join(", ")}`,
+      );
     }
-    const input = { agent_type: params.agentType, prompt: params.prompt, name: params.name, description: params.description ?? params.name, model: params.model, mode: "background" as const };
+    const input = {
+      agent_type: params.agentType,
+      prompt: params.prompt,
+      name: params.name,
+      description: params.description ?? params.name,
+      model: params.model,
+      mode: "background" as const,
+    };
     const record = await tree.spawner.prepare(tree.main, input, "");
     record.callId = record.id;
     await tree.tasks.start(record);
@@ -88,14 +120,17 @@ export const agentHandlers: Handlers = {
       await shell.kill();
       return { cancelled: true };
     }
-    if (target.tree.clientTasks.get(params.id)) return { cancelled: await target.tree.clientTasks.cancel(params.id, "cancel_requested") };
+    if (target.tree.clientTasks.get(params.id))
+      return { cancelled: await target.tree.clientTasks.cancel(params.id, "cancel_requested") };
     return { cancelled: await target.tree.tasks.cancel(params.id) };
   },
   "session.tasks.remove": (params, scope) => {
     const target = hosted(params, scope);
     const shell = shells(target).find(({ id, status }) => id === params.id && status !== "running");
     if (shell) target.shells.remove(shell.id);
-    return { removed: shell !== undefined || target.tree.tasks.remove(params.id) || target.tree.clientTasks.remove(params.id) };
+    return {
+      removed: shell !== undefined || target.tree.tasks.remove(params.id) || target.tree.clientTasks.remove(params.id),
+    };
   },
   "session.tasks.getCurrentPromotable": (params, scope) => {
     const task = promotable(hosted(params, scope));
@@ -112,11 +147,19 @@ export const agentHandlers: Handlers = {
   "session.tasks.waitForPending": async (params, scope) => {
     const target = hosted(params, scope);
     await target.tree.tasks.settled();
-    await Promise.all(shells(target).filter(({ status, detached }) => status === "running" && !detached).map(({ ended }) => ended));
+    await Promise.all(
+      shells(target)
+        .filter(({ status, detached }) => status === "running" && !detached)
+        .map(({ ended }) => ended),
+    );
     return {};
   },
   "session.tasks.register": (params, scope) => hosted(params, scope).tree.clientTasks.register(scope.client, params),
-  "session.tasks.update": (params, scope) => ({ task: hosted(params, scope).tree.clientTasks.update(params), applied: true, duplicate: false }),
+  "session.tasks.update": (params, scope) => ({
+    task: hosted(params, scope).tree.clientTasks.update(params),
+    applied: true,
+    duplicate: false,
+  }),
 };
 
 function shells({ shells: own, tree }: HostedSession): Shell[] {
@@ -125,7 +168,9 @@ function shells({ shells: own, tree }: HostedSession): Shell[] {
 
 function promotable(target: HostedSession): TaskInfo | undefined {
   const { session, tree } = target;
-  const record = tree.tasks.records.findLast(({ ownerId, mode, status }) => ownerId === session.id && mode === "sync" && status === "running");
+  const record = tree.tasks.records.findLast(
+    ({ ownerId, mode, status }) => ownerId === session.id && mode === "sync" && status === "running",
+  );
   if (record) return agentTask(target, record);
   const shell = target.shells.list().findLast((each) => each.status === "running" && !each.background);
   return shell ? shellTask(shell) : undefined;

@@ -1,19 +1,21 @@
 /** Answers to asks: host tools, permissions, questions, forms. False when the ask is unknown or settled. */
 import type { HostAnswer } from "../../loop/host-call.ts";
+import type { AskKind } from "../../permissions/asks.ts";
 import { elicit } from "../asking.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
-import type { AskKind } from "../../permissions/asks.ts";
 
 export const askHandlers: Handlers = {
   "session.tools.handlePendingToolCall": (params, scope) => {
     const answer: HostAnswer = params.error === undefined ? { result: params.result } : { error: params.error };
     return answered(params, answer, "tool", scope);
   },
-  "session.permissions.handlePendingPermissionRequest": (params, scope) => answered(params, params.result, "permission", scope),
+  "session.permissions.handlePendingPermissionRequest": (params, scope) =>
+    answered(params, params.result, "permission", scope),
   "session.ui.handlePendingElicitation": (params, scope) => answered(params, params.result, "elicitation", scope),
   "session.ui.handlePendingUserInput": (params, scope) => answered(params, params.response, "question", scope),
   "session.ui.handlePendingExitPlanMode": (params, scope) => answered(params, params.response, "exit_plan", scope),
-  "session.commands.handlePendingCommand": (params, scope) => answered(params, { error: params.error }, "command", scope),
+  "session.commands.handlePendingCommand": (params, scope) =>
+    answered(params, { error: params.error }, "command", scope),
 
   "session.permissions.pendingRequests": (params, scope) => ({
     items: hosted(params, scope)
@@ -23,11 +25,20 @@ export const askHandlers: Handlers = {
 
   "session.ui.elicitation": async (params, scope) => {
     const { tree } = hosted(params, scope);
-    return await elicit(tree, tree.main, { message: params.message, requestedSchema: params.requestedSchema, signal: scope.signal });
+    return await elicit(tree, tree.main, {
+      message: params.message,
+      requestedSchema: params.requestedSchema,
+      signal: scope.signal,
+    });
   },
 };
 
-function answered(params: { sessionId: string; requestId: string }, answer: unknown, kind: AskKind, scope: CallScope): { success: boolean } {
+function answered(
+  params: { sessionId: string; requestId: string },
+  answer: unknown,
+  kind: AskKind,
+  scope: CallScope,
+): { success: boolean } {
   const { tree, session } = hosted(params, scope);
   const success = tree.asks.answer(params.requestId, answer, kind);
   if (success) session.log.flush();

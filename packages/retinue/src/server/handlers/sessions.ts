@@ -14,9 +14,13 @@ export const sessionHandlers: Handlers = {
     await sessions.leave(client, sessionId);
     return { success: true };
   },
-  "session.destroy": async ({ sessionId }, { client, sessions }) => ({ success: await sessions.leave(client, sessionId) }),
+  "session.destroy": async ({ sessionId }, { client, sessions }) => ({
+    success: await sessions.leave(client, sessionId),
+  }),
   "session.delete": async ({ sessionId }, { sessions }) =>
-    (await sessions.delete(sessionId)) ? { success: true } : { success: false, error: `Session file not found for ${sessionId}` },
+    (await sessions.delete(sessionId))
+      ? { success: true }
+      : { success: false, error: `Session file not found for ${sessionId}` },
   "session.shutdown": async ({ sessionId, type }, { sessions }) => {
     await sessions.get(sessionId).close({ type });
   },
@@ -36,10 +40,14 @@ export const sessionHandlers: Handlers = {
     await hosted(params, scope).abort(abortReason(params.reason));
     return { success: true };
   },
-  "session.interruptMainTurn": async (params, scope) => ({ interrupted: await hosted(params, scope).interrupt(params) }),
+  "session.interruptMainTurn": async (params, scope) => ({
+    interrupted: await hosted(params, scope).interrupt(params),
+  }),
   "session.cancelAllBackgroundAgents": async (params, scope) => {
     const { tasks } = hosted(params, scope).tree;
-    const running = tasks.records.filter(({ mode, status }) => mode === "background" && (status === "running" || status === "idle"));
+    const running = tasks.records.filter(
+      ({ mode, status }) => mode === "background" && (status === "running" || status === "idle"),
+    );
     const ended = await Promise.all(running.map(({ id }) => tasks.cancel(id)));
     return ended.filter(Boolean).length;
   },
@@ -102,7 +110,12 @@ export function listing(record: SessionRecord) {
     ...(clientName ? { clientName } : {}),
     isRemote: false,
     isDetached: false,
-    context: { cwd, ...(gitRoot ? { gitRoot } : {}), ...(repository ? { repository } : {}), ...(branch ? { branch } : {}) },
+    context: {
+      cwd,
+      ...(gitRoot ? { gitRoot } : {}),
+      ...(repository ? { repository } : {}),
+      ...(branch ? { branch } : {}),
+    },
   };
 }
 
@@ -115,7 +128,13 @@ export function enqueue(
   const isSteering = isImmediate && runner.isRunning;
   const ids = messages.map((message, index) => {
     const messageId = session.world.newId();
-    const prompt: Prompt = { kind: "prompt", id: session.world.newId(), messageId, ...message, ...(isSteering ? { isSteering } : {}) };
+    const prompt: Prompt = {
+      kind: "prompt",
+      id: session.world.newId(),
+      messageId,
+      ...message,
+      ...(isSteering ? { isSteering } : {}),
+    };
     session.inbox.add(prompt, at !== undefined ? { at: at + index } : prepend ? { at: index } : {});
     return messageId;
   });
@@ -133,7 +152,10 @@ function opened({ id, session, tree }: HostedSession): OpenedSession {
     isRemote: false,
     mode: session.state.mode,
     workspacePath: session.place.folder,
-    capabilities: { ui: { elicitation: tree.participants.can("requestElicitation"), mcpApps: false, canvases: false }, extensions: false },
+    capabilities: {
+      ui: { elicitation: tree.participants.can("requestElicitation"), mcpApps: false, canvases: false },
+      extensions: false,
+    },
     modelState: { modelId: session.state.model },
   };
 }

@@ -59,7 +59,8 @@ export type ListInput = z.output<typeof ListInput>;
 /** The list of agents is made anew from the live catalog. */
 export function taskTool(agents: readonly OfferedAgent[]): Tool {
   const list = agents.map(
-    ({ name, description, isCustom, isReadOnly }) => `- \`${name}\`${isCustom ? " (custom)" : ""}${isReadOnly ? " (changes nothing)" : ""}: ${description}`,
+    ({ name, description, isCustom, isReadOnly }) =>
+      `- \`${name}\`${isCustom ? " (custom)" : ""}${isReadOnly ? " (changes nothing)" : ""}: ${description}`,
   );
   const tool = serviceTool({
     name: "task",
