@@ -71,15 +71,8 @@ async function run(crashable: Crashable, sessionId: string, killAt = Number.POSI
   // Killed before the prompt was acknowledged: the client sends it again.
   const { events } = await second.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   if (!events.some(({ type }) => type === "user.message")) await second.call("session.send", { sessionId, prompt: promptOf(TREE) });
-  await atRest(second, sessionId);
+  await second.atRest(sessionId);
   return await end(crashable, sessionId, [first, second]);
-}
-
-/** Idle, or nothing was left to do when the process was killed. */
-async function atRest(client: LawClient, sessionId: string): Promise<void> {
-  const isBusy = async () => (await client.call<{ isProcessing: boolean }>("session.metadata.isProcessing", { sessionId })).isProcessing;
-  const tasks = await client.tasks(sessionId);
-  if ((await isBusy()) || tasks.some(({ status }) => status === "running")) await client.until("session.idle");
 }
 
 async function end(crashable: Crashable, sessionId: string, clients: LawClient[]): Promise<Run> {

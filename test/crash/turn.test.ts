@@ -53,8 +53,7 @@ async function killedAt(point: number): Promise<{ problems: string[]; boundaries
   const second = await crashable.connect({ attached: "sdk", workedOn });
   await second.call("session.resume", { ...config, sessionId, continuePendingWork: true });
   await second.answerOpen(sessionId);
-  const { isProcessing } = await second.call<{ isProcessing: boolean }>("session.metadata.isProcessing", { sessionId });
-  if (isProcessing) await second.until("session.idle");
+  await second.atRest(sessionId);
   return { problems: await problemsOf(crashable, { clients: [first, second], sessionId, acknowledged }), boundaries: seen };
 }
 

@@ -115,6 +115,12 @@ export class LawClient {
     for (const ask of asks) this.#answer(sessionId, ask);
   }
 
+  /** Resolves when the session that was just resumed has nothing more to do. */
+  async atRest(sessionId: string): Promise<void> {
+    const { hasActiveWork } = await this.call<{ hasActiveWork: boolean }>("session.metadata.activity", { sessionId });
+    if (hasActiveWork) await this.until("session.idle");
+  }
+
   async tasks(sessionId: string): Promise<LawTask[]> {
     return (await this.call<{ tasks: LawTask[] }>("session.tasks.list", { sessionId })).tasks;
   }
