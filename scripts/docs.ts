@@ -1,5 +1,9 @@
-/** `npm run docs`: writes the generated pages. */
-import { writeFileSync } from "node:fs";
+/** `npm run docs`: writes the generated pages and parts of pages. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { protocolPage } from "../packages/protocol/src/page.ts";
+import { withRoutes } from "../packages/retinue/src/continuity/operations.ts";
 
-writeFileSync(new URL("../docs/protocol.md", import.meta.url), protocolPage());
+const page = (name: string) => new URL(`../docs/${name}`, import.meta.url);
+
+writeFileSync(page("protocol.md"), protocolPage());
+writeFileSync(page("continuity.md"), withRoutes(readFileSync(page("continuity.md"), "utf8")));

@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: ["protocol", "sdk", "store", "models", "permissions", "tools", "agents", "tasks", "continuity", "server"],
   index: ["models", "server"],
+  testing: ["protocol", "sdk", "models", "server"],
 };
 
 /** Where Node may be used in packages that also run in a browser. */
@@ -75,6 +76,7 @@ function moduleOf(file: string): string {
 function targetOf({ file, spec }: Import): string | undefined {
   if (spec.startsWith(".")) return moduleOf(path.posix.join(path.posix.dirname(file), spec));
   if (spec === "retinue") return "index";
+  if (spec === "retinue/testing") return "testing";
   return spec.startsWith("@retinue/") ? spec.split("/")[1] : undefined;
 }
 

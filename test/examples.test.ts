@@ -10,6 +10,7 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = readdirSync(path.join(root, "examples")).filter((name) => name.endsWith(".ts"));
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+const markdown = new URL("../examples/support/markdown.mjs", import.meta.url).href;
 
 test.each(examples)("examples/%s does what it says", { timeout: 60_000 }, async (name) => {
   const { code, output } = await run(path.join(root, "examples", name));
@@ -34,7 +35,7 @@ test("the first program of the README runs as it stands, on the offline model", 
 });
 
 async function run(file: string, env: Record<string, string> = {}): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ["--import", tsx, file], {
+  const child = spawn(process.execPath, ["--import", tsx, "--import", markdown, file], {
     cwd: root,
     env: { ...withoutModels(), ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -107,6 +107,17 @@ describe("exports", () => {
     ]);
   });
 
+  test("retinue/testing exports these values and no others", async () => {
+    expect(await names(import("retinue/testing"))).toEqual([
+      "call",
+      "say",
+      "scripted",
+      "startInMemory",
+      "think",
+      "when",
+    ]);
+  });
+
   test("every entry of every exports map can be imported, and names what it exports", async () => {
     for (const { specifier, file } of entries()) {
       const resolved = createRequire(import.meta.url).resolve(specifier);

@@ -68,10 +68,13 @@ async function run(crashable: Crashable, sessionId: string, killAt = Number.POSI
   const second = await crashable.connect({ attached: "sdk", workedOn });
   await second.call("session.resume", { ...config, sessionId, continuePendingWork: true });
   await second.answerOpen(sessionId);
-  // Killed before the prompt was acknowledged: the client sends it again.
-  const { events } = await second.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
-  if (!events.some(({ type }) => type === "user.message")) await second.call("session.send", { sessionId, prompt: promptOf(TREE) });
   await second.atRest(sessionId);
+  // Killed before the prompt was there: the client sends it again.
+  const { events } = await second.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
+  if (!events.some(({ type }) => type === "user.message")) {
+    await second.call("session.send", { sessionId, prompt: promptOf(TREE) });
+    await second.until("session.idle");
+  }
   return await end(crashable, sessionId, [first, second]);
 }
 

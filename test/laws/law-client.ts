@@ -97,9 +97,9 @@ export class LawClient {
   }
 
   /** Answers what was held back, and holds nothing from now on. */
-  release(sessionId: string): void {
+  async release(sessionId: string): Promise<void> {
     this.#isReleased = true;
-    for (const event of this.#held.splice(0)) this.#answer(sessionId, event);
+    await Promise.all(this.#held.splice(0).map((event) => this.#answer(sessionId, event)));
   }
 
   get held(): readonly LawEvent[] {
@@ -112,7 +112,7 @@ export class LawClient {
     const open = (asked: string, settled: string) =>
       events.filter(({ type, data }) => type === asked && !events.some((other) => other.type === settled && other.data.requestId === data.requestId));
     const asks = [...open("external_tool.requested", "external_tool.completed"), ...open("permission.requested", "permission.completed")];
-    for (const ask of asks) this.#answer(sessionId, ask);
+    await Promise.all(asks.map((ask) => this.#answer(sessionId, ask)));
   }
 
   /** Resolves when the session that was just resumed has nothing more to do. */
@@ -140,20 +140,20 @@ export class LawClient {
     const isAsk = event.type === "permission.requested" || event.type === "external_tool.requested";
     if (isAsk && this.attached !== "nobody") {
       if (!this.#isReleased && this.#holds(event)) this.#held.push(event);
-      else this.#answer(sessionId, event);
+      else void this.#answer(sessionId, event);
     }
     this.#wake();
   }
 
-  #answer(sessionId: string, { type, data }: LawEvent): void {
+  async #answer(sessionId: string, { type, data }: LawEvent): Promise<void> {
     const { requestId = "", toolCallId = "" } = data;
     if (type === "external_tool.requested") {
       if (this.attached !== "sdk") return;
       if (!this.#workedOn.has(requestId)) this.hostRuns.set(toolCallId, (this.hostRuns.get(toolCallId) ?? 0) + 1);
       this.#workedOn.add(requestId);
-      void this.#send("session.tools.handlePendingToolCall", { sessionId, requestId, result: `host did ${data.arguments?.what ?? "it"}` });
+      await this.#send("session.tools.handlePendingToolCall", { sessionId, requestId, result: `host did ${data.arguments?.what ?? "it"}` });
     } else if (this.attached !== "nobody") {
-      void this.#send("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result: { kind: "approve-once" } });
+      await this.#send("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result: { kind: "approve-once" } });
     }
   }
 

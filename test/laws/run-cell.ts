@@ -77,7 +77,7 @@ class CellRun {
         return;
       default:
         this.#world.gates.open(holdMark(this.#cell));
-        this.#client.release(sessionId);
+        await this.#client.release(sessionId);
         if (this.#cell.path === "resumed") await this.#client.answerOpen(sessionId);
     }
   }

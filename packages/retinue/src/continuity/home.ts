@@ -1,8 +1,7 @@
 /** Opens continuity in a home folder: the database, the settings, the folders that hooks may name. */
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openSqlite } from "../store/sqlite.ts";
-import { openDatabase } from "../store/sqlite-door.ts";
 import { realWorld, type World } from "../world.ts";
 import { readConfig } from "./config.ts";
 import { connectorRoots } from "./connectors/registry.ts";
@@ -22,19 +21,10 @@ export interface OpenOptions {
 
 export function openContinuity({ home, env = process.env, world = realWorld }: OpenOptions): OpenContinuity {
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const path = join(home, "retinue.db");
-  if (!existsSync(path)) createFile(path);
-  const store = openSqlite({ path, migrate: migrateContinuity });
+  const store = openSqlite({ path: join(home, "retinue.db"), migrate: migrateContinuity });
   const config = readConfig(home);
   const roots = transcriptRoots(env, merged(config.transcriptRoots, connectorRoots(home)));
   return { db: store.db, world, config, roots, close: () => store.close() };
-}
-
-/** Small pages: one turn touches three or four of them, and each is written whole. */
-function createFile(path: string): void {
-  const db = openDatabase(path);
-  db.exec("PRAGMA page_size = 2048; PRAGMA journal_mode = WAL");
-  db.close();
 }
 
 function merged(a: Readonly<Record<string, readonly string[]>>, b: Readonly<Record<string, readonly string[]>>) {

@@ -45,7 +45,7 @@ export function scripted(turns: readonly Turn[]): ScriptedProvider {
 
   async function* stream(request: ModelRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<Part> {
     signal.throwIfAborted();
-    requests.push(request);
+    requests.push({ ...request, messages: [...request.messages] }); // As it was asked: the conversation grows on.
     const steps = await stepsOf(take(request), request);
     let called = false;
     for (const step of steps) {

@@ -101,7 +101,11 @@ export class Children implements AgentHost {
     };
   }
 
-  async firstPrompt({ agent, session }: Child, record: AgentRecord): Promise<string> {
+  async firstPrompt(
+    { agent, session }: Child,
+    record: AgentRecord,
+    { signal }: { signal: AbortSignal },
+  ): Promise<string> {
     const tree = this.#tree;
     const definition = tree.agents.get(record.agentType);
     const parts: string[] = [];
@@ -109,7 +113,7 @@ export class Children implements AgentHost {
       const details = { agentName: record.agentType, transcriptPath: tree.transcriptPath() };
       const output = await tree.hooks.run("subagentStart", details, {
         caller: { ...callerOf(agent), session },
-        signal: new AbortController().signal,
+        signal,
       });
       if (output?.additionalContext) parts.push(output.additionalContext);
     }

@@ -9,6 +9,8 @@ export interface RuntimeConfig {
   version: string;
   env: Readonly<Record<string, string | undefined>>;
   hookLimitMs: number;
+  /** How long a query of the `sql` tool may run. */
+  sqlLimitMs: number;
   maxDepth: number;
   maxConcurrent: number;
   /** What an ask does while nobody is attached: wait for somebody, or be denied with a reason. */
@@ -27,6 +29,7 @@ export function runtimeConfig(env: Readonly<Record<string, string | undefined>>)
     version: VERSION,
     env,
     hookLimitMs: number(env.RETINUE_HOOK_TIMEOUT_MS, 60_000, 1, 3_600_000),
+    sqlLimitMs: 30_000,
     maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
     maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
     unattended: env.RETINUE_UNATTENDED === "deny" ? "deny" : "wait",

@@ -33,6 +33,7 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
       {
         request(method, params, { signal }) {
           const opensWithPing = isFirst && method === "ping";
+          if (isFirst) loadSoon();
           isFirst = false;
           if (method === "connect") return connect(params);
           if (!isWelcome) return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
@@ -43,6 +44,7 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
           return options.load().then((runtime) => runtime.call(method, params, { client, signal }));
         },
         closed() {
+          if (isFirst) return resolve(); // It came and went without a word.
           void options
             .load()
             .then((runtime) => runtime.leave(client))
@@ -52,11 +54,17 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
       { firstId: 1 },
     );
     client.use(peer);
-    void options.load().then(
-      (runtime) => runtime.enter(client),
-      () => undefined, // Every later call loads again and is told why it failed.
-    );
   });
+
+  /** After the answer to the handshake is out: loading takes longer than all of it. */
+  function loadSoon(): void {
+    const load = () =>
+      void options.load().then(
+        (runtime) => runtime.enter(client),
+        () => undefined, // Every later call loads again and is told why it failed.
+      );
+    setImmediate(() => setImmediate(load)); // The first round is the one that writes.
+  }
 
   async function connect(params: unknown): Promise<object> {
     const { token, supportedTaskKinds } = (typeof params === "object" && params !== null ? params : {}) as Record<

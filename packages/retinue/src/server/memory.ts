@@ -12,6 +12,7 @@ import { sessionSearchTool } from "../continuity/session-search-tool.ts";
 import { OWN_HARNESS, recordTranscript } from "../continuity/transcript-fold.ts";
 import { transcriptRoots } from "../continuity/transcript-roots.ts";
 import { sessionsByKey } from "../continuity/transcripts.ts";
+import { indexWhenDue } from "../continuity/turn-index.ts";
 import type { SqliteStore, SqliteStoreOptions } from "../store/sqlite.ts";
 import type { World } from "../world.ts";
 import type { RuntimeConfig } from "./config.ts";
@@ -19,6 +20,8 @@ import type { TreeOptions } from "./tree.ts";
 
 /** A forked child is told everything, up to what a model can take. */
 const FORK_CHARS = 400_000;
+
+const UPKEEP_MS = 10_000;
 
 /** How the store keeps transcripts in step with the log. */
 export const transcribed: Pick<SqliteStoreOptions, "migrate" | "onCommit" | "onDelete"> = {
@@ -28,6 +31,13 @@ export const transcribed: Pick<SqliteStoreOptions, "migrate" | "onCommit" | "onD
   },
   onDelete: (db, sessionId) => void deleteOwnTranscript(db, sessionId),
 };
+
+/** Turns are indexed for search in batches, beside the work. */
+export function keepIndexed({ db }: SqliteStore): () => void {
+  const timer = setInterval(() => indexWhenDue(db), UPKEEP_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
 
 export function memoryOf(
   { db }: SqliteStore,

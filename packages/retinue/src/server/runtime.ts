@@ -12,7 +12,7 @@ import type { RuntimeConfig } from "./config.ts";
 import { Diagnostics } from "./diagnostics.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
-import { memoryOf, transcribed } from "./memory.ts";
+import { keepIndexed, memoryOf, transcribed } from "./memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "./sessions.ts";
 import { ShellLedger } from "./shell-ledger.ts";
 
@@ -32,12 +32,14 @@ export class Runtime {
   readonly sessions: Sessions;
   readonly #store: SqliteStore;
   readonly #diagnostics: Diagnostics;
+  readonly #stopIndexing: () => void;
   readonly #clients = new Set<Client>();
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
     this.config = config;
     this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
+    this.#stopIndexing = keepIndexed(this.#store);
     const reaped = new ShellLedger(this.#store).reap();
     if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
     this.sessions = new Sessions({
@@ -81,6 +83,7 @@ export class Runtime {
 
   async close(): Promise<void> {
     await this.sessions.closeAll({ isLost: true });
+    this.#stopIndexing();
     this.#store.close();
   }
 

@@ -364,11 +364,12 @@ export class Sessions {
       if (goesOn) tree.asks.expect(ask, left.answers.get(ask.requestId));
       else tree.asks.settled(ask.requestId);
     }
+    // The main agent first: an agent that has only its end to tell must not make the session look idle.
+    if (continuePendingWork) runner.continuePending();
+    else if (session.inbox.notices.length > 0) runner.wake();
     for (const { id } of own.filter(({ status }) => status === "running")) {
       await tree.tasks.continue(id).catch((error: unknown) => tree.tasks.lose(id, messageOf(error)));
     }
-    if (continuePendingWork) runner.continuePending();
-    else if (session.inbox.notices.length > 0) runner.wake();
   }
 
   /** Where the server was told so, a session that nobody uses closes by itself; its clients may resume it. */

@@ -36,6 +36,7 @@ import type { Spawner } from "../tasks/task-service.ts";
 import { taskTool } from "../tools/builtin/task.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
+import { SessionDatabase } from "../tools/session-database.ts";
 import { createShells } from "../tools/shells.ts";
 import type { CallServices, ShellService, Tool } from "../tools/tool.ts";
 import { createFetchPage } from "../tools/web-fetch-guard.ts";
@@ -75,6 +76,7 @@ export class Tree {
   readonly tasks: AgentTasks;
   readonly children: Children;
   readonly clientTasks: ClientTasks;
+  readonly database: SessionDatabase;
   readonly spawner: Spawner;
   readonly customInstructions: string | undefined;
   readonly #catalog: Catalog;
@@ -136,6 +138,7 @@ export class Tree {
     this.tasks = new AgentTasks(this.children);
     this.clientTasks = new ClientTasks(this);
     this.spawner = createSpawner(this);
+    this.database = new SessionDatabase({ limitMs: runtime.sqlLimitMs });
     this.#transcript = new Transcript(root, store);
     this.agents = this.#readAgents();
     this.skills = this.#readSkills();
@@ -180,7 +183,6 @@ export class Tree {
   /** A task of the tree started, went on or ended. */
   tasksChanged(): void {
     this.root.announce("session.background_tasks_changed", {});
-    for (const runner of this.children.runners) runner.backgroundChanged();
     this.#runner?.backgroundChanged();
   }
 
@@ -322,7 +324,7 @@ export class Tree {
   }
 
   async close(): Promise<void> {
-    await this.#mcp?.host.close();
+    await Promise.all([this.#mcp?.host.close(), this.database.close()]);
     this.#mcp = undefined;
   }
 

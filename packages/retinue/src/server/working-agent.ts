@@ -182,6 +182,7 @@ export class WorkingAgent implements Agent {
       ask: (question) => askUser(tree, this, { ...question, callId, signal }),
       elicit: (form) => elicit(tree, this, { ...form, callId, signal }),
       fetchPage: tree.fetchPage,
+      database: tree.database,
       tasks: taskService({ owner: this, callId, tasks: tree.tasks, spawner: tree.spawner, signal }),
     };
   }

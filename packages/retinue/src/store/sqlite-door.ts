@@ -16,6 +16,11 @@ export function openDatabase(path: string): Database {
   return new DatabaseSync(path);
 }
 
+/** What another process of this Node requires to get the same library. */
+export function sqliteLibrary(): string {
+  return require.resolve(sqliteModule());
+}
+
 function sqliteModule(): string {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   return major > 22 || (major === 22 && minor >= 13) ? "node:sqlite" : "@photostructure/sqlite";

@@ -38,7 +38,7 @@ export interface AgentHost {
   /** Opens the child session: new, or from its log. */
   openChild(record: AgentRecord): Promise<Child>;
   /** The first prompt with all that stands before it: hook context, skills, inherited context. */
-  firstPrompt(child: Child, record: AgentRecord): Promise<string>;
+  firstPrompt(child: Child, record: AgentRecord, options: { signal: AbortSignal }): Promise<string>;
   /** The runner of the agent that owns a task, to wake it with a notice. */
   ownerRunner(ownerId: string): Runner | undefined;
   ownerSession(ownerId: string): Session | undefined;
@@ -59,6 +59,8 @@ interface Task {
   stopReason: "timed_out" | undefined;
   /** Cancelled or set aside before its run had begun: it must not begin. */
   halt: "cancel" | "park" | undefined;
+  /** Aborted with `halt`, for what comes before the run. */
+  starting: AbortController;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -85,14 +87,18 @@ export class AgentTasks {
   }
 
   byCall(ownerId: string, callId: string): AgentRecord | undefined {
-    return this.records.find((record) => record.ownerId === ownerId && record.callId === callId);
+    for (const { record } of this.#tasks.values()) {
+      if (record.ownerId === ownerId && record.callId === callId) return record;
+    }
+    return undefined;
   }
 
   /** Whether work goes on that nobody waits for in a call. */
   hasBackground(ownerId: string): boolean {
-    return this.records.some(
-      (record) => record.ownerId === ownerId && record.mode === "background" && record.status === "running",
-    );
+    for (const { record } of this.#tasks.values()) {
+      if (record.ownerId === ownerId && record.mode === "background" && record.status === "running") return true;
+    }
+    return false;
   }
 
   /** Takes over a record of an earlier process as it stands. */
@@ -120,7 +126,7 @@ export class AgentTasks {
   async continue(id: string): Promise<void> {
     const task = this.#task(id);
     if (task.record.status !== "running" || task.run || task.halt === "cancel") return;
-    task.halt = undefined;
+    unhalt(task);
     await this.#open(task);
     if (task.run) return; // Somebody else wanted the same.
     this.#begin(task, () => (this.#hasPrompt(task) ? this.#continuedRun(task) : this.#firstRun(task)));
@@ -155,7 +161,7 @@ export class AgentTasks {
       );
     if (!task.record.isMultiTurn && task.record.hasEnded)
       throw new AppError("task_state", `Agent ${id} takes no more messages.`);
-    if (task.record.status === "idle") task.halt = undefined;
+    if (task.record.status === "idle") unhalt(task);
     await this.#open(task);
     const { inbox, world } = this.#childOf(task).session;
     inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: message, source });
@@ -164,6 +170,7 @@ export class AgentTasks {
       this.#save(task);
       return;
     }
+    task.record.mode = "background"; // However it was started, nobody waits for it in a call now.
     this.#move(task, "running");
     this.#begin(task, () => this.#nextRun(task, message));
     this.#host.changed();
@@ -231,7 +238,7 @@ export class AgentTasks {
       .map((record) => this.cancel(record.id, reason));
     if (task.record.status === "idle") await this.#closeCancelled(task);
     else {
-      task.halt = "cancel";
+      halt(task, "cancel");
       await this.#opened(task);
       await task.child?.runner.stop(new Stop("cancel", reason));
       await task.run;
@@ -247,7 +254,7 @@ export class AgentTasks {
     await Promise.all(
       [...this.#tasks.values()].map(async (task) => {
         clearTimeout(task.timer);
-        task.halt = "park";
+        halt(task, "park");
         this.#wake(task);
         await this.#opened(task);
         await task.child?.runner.stop(new Stop("shutdown", "session closed"));
@@ -286,6 +293,7 @@ export class AgentTasks {
     for (const record of this.records.filter(({ ownerId }) => ownerId === id)) this.lose(record.id, error);
     this.#host.settleLost(task.record);
     this.#endFailed(task, error, "lost");
+    this.#notifyOwner(task);
   }
 
   #begin(task: Task, work: () => Promise<void>): void {
@@ -312,7 +320,7 @@ export class AgentTasks {
     if (task.halt) return this.#halted(task);
     const child = this.#childOf(task);
     const { inbox, world, root, parent } = child.session;
-    const prompt = await this.#host.firstPrompt(child, task.record);
+    const prompt = await this.#host.firstPrompt(child, task.record, task.starting);
     if (task.halt) return this.#halted(task);
     const source = `agent-${parent?.id ?? root.id}`;
     inbox.add({
@@ -339,8 +347,8 @@ export class AgentTasks {
   }
 
   /** Stopped before it began: a cancelled task ends, one that was set aside stays as it is for a later process. */
-  #halted(task: Task): void {
-    if (task.halt === "cancel" && !isEnded(task.record.status)) this.#endCancelled(task);
+  async #halted(task: Task): Promise<void> {
+    if (task.halt === "cancel" && !isEnded(task.record.status)) await this.#closeCancelled(task);
     this.#wake(task);
   }
 
@@ -544,6 +552,18 @@ function leftEnd({ state: { lastError, lastAssistantText } }: Session): RunEnd {
   return { type: "completed", text: lastAssistantText };
 }
 
+function halt(task: Task, why: "cancel" | "park"): void {
+  task.halt = why;
+  task.starting.abort();
+}
+
+/** Set aside by this very process, which goes on with it now. */
+function unhalt(task: Task): void {
+  if (!task.halt) return;
+  task.halt = undefined;
+  task.starting = new AbortController();
+}
+
 function newTask(record: AgentRecord): Task {
   return {
     record,
@@ -554,6 +574,7 @@ function newTask(record: AgentRecord): Task {
     waiters: new Set(),
     stopReason: undefined,
     halt: undefined,
+    starting: new AbortController(),
     timer: undefined,
   };
 }

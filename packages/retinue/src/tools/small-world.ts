@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { SessionDatabase } from "./session-database.ts";
 import { createShells } from "./shells.ts";
 import { type CallContext, CallRefused, type CallServices, type Outcome, type Tool } from "./tool.ts";
 
@@ -27,6 +28,7 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
   const announced: SmallWorld["announced"] = [];
   const partials: string[] = [];
   const shells = createShells({ sessionId: "s1", logFolder: path.join(root, "temp"), graceMs: 300 });
+  const database = new SessionDatabase();
   const context: CallContext = {
     sessionId: "s1",
     callId: "call_1",
@@ -37,7 +39,7 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
     mode: "interactive",
     partialOutput: (output) => partials.push(output),
     announce: (type, data) => announced.push({ type, data }),
-    services: { shells, ...services },
+    services: { shells, database, ...services },
   };
   return {
     folder,
@@ -62,7 +64,7 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
     },
     permission: async (tool, args) => (await tool.prepare(args, context)).permission,
     async close() {
-      await shells.closeAll();
+      await Promise.all([shells.closeAll(), database.close()]);
       await Promise.all(shells.list().map((shell) => shell.kill()));
       rmSync(root, { recursive: true, force: true });
     },

@@ -7,6 +7,7 @@
 import type { EventData, PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import type { ToolSpec } from "../models/provider.ts";
+import type { SqlStatement } from "./sql-statements.ts";
 
 export interface Tool extends ToolSpec {
   readonly source: "builtin" | "mcp" | "host";
@@ -92,6 +93,31 @@ export interface CallServices {
     options: { signal: AbortSignal },
   ) => Promise<{ status: number; contentType: string; body: string; url: string }>;
   tasks?: TaskService;
+  database?: DatabaseService;
+}
+
+/** The session's own database, shared by all agents of its tree. Built by tools/session-database.ts. */
+export interface DatabaseService {
+  /** Runs all statements or none, unless they manage transactions themselves. Rejects with words for the model. */
+  run(query: SqlQuery, options: { signal: AbortSignal }): Promise<SqlResult[]>;
+}
+
+export interface SqlQuery {
+  /** The session's folder. */
+  folder: string;
+  statements: readonly SqlStatement[];
+  /** How many rows of a statement are wanted. */
+  maxRows?: number;
+}
+
+export interface SqlResult {
+  /** Blobs are shown by their length. */
+  rows: Record<string, unknown>[];
+  /** There are more rows. */
+  isCut: boolean;
+  /** Of the last statement that changed rows, which need not be this one. */
+  changes: number;
+  lastId: number;
 }
 
 /** Shells of one session; they outlive a call, and end with the session. Built by tools/shells.ts. */

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { Result, Todo } from "@retinue/protocol";
 import * as z from "zod";
 import { planPath, readPlan } from "../../session/folder.ts";
-import { withSessionDatabase } from "../../tools/session-database.ts";
+import { splitStatements } from "../../tools/sql-statements.ts";
 import { type Handlers, hosted } from "../handler.ts";
+import type { HostedSession } from "../hosted-session.ts";
 import { checkModel, switchModel } from "../model-switch.ts";
 
 export const modeHandlers: Handlers = {
@@ -50,10 +51,10 @@ export const modeHandlers: Handlers = {
     session.append("session.plan_changed", { operation: "delete" });
     session.log.flush();
   },
-  "session.plan.readSqlTodos": (params, scope) => ({
-    rows: readTodos(hosted(params, scope).session.place.folder).rows,
+  "session.plan.readSqlTodos": async (params, scope) => ({
+    rows: (await readTodos(hosted(params, scope), scope)).rows,
   }),
-  "session.plan.readSqlTodosWithDependencies": (params, scope) => readTodos(hosted(params, scope).session.place.folder),
+  "session.plan.readSqlTodosWithDependencies": (params, scope) => readTodos(hosted(params, scope), scope),
 };
 
 const Row = z
@@ -69,13 +70,21 @@ const Dependency = z
   .object({ todo_id: z.string(), depends_on: z.string() })
   .transform(({ todo_id: todoId, depends_on: dependsOn }) => ({ todoId, dependsOn }));
 
+const TODOS = splitStatements(`
+  SELECT * FROM todos ORDER BY created_at, rowid;
+  SELECT * FROM todo_deps ORDER BY todo_id, depends_on;
+`);
+const MAX_TODOS = 100_000;
+
 /** The model may have changed the tables: rows that are no todos any more are left out. */
-function readTodos(folder: string): Result<"session.plan.readSqlTodosWithDependencies"> {
+async function readTodos(
+  { session, tree }: HostedSession,
+  { signal }: { signal: AbortSignal },
+): Promise<Result<"session.plan.readSqlTodosWithDependencies">> {
+  const { folder } = session.place;
   if (!existsSync(join(folder, "session.db"))) return { rows: [], dependencies: [] };
-  return withSessionDatabase(folder, (db) => ({
-    rows: readable(db.prepare("SELECT * FROM todos ORDER BY created_at, rowid").all(), Row),
-    dependencies: readable(db.prepare("SELECT * FROM todo_deps ORDER BY todo_id, depends_on").all(), Dependency),
-  }));
+  const [todos, dependencies] = await tree.database.run({ folder, statements: TODOS, maxRows: MAX_TODOS }, { signal });
+  return { rows: readable(todos?.rows ?? [], Row), dependencies: readable(dependencies?.rows ?? [], Dependency) };
 }
 
 function readable<Schema extends z.ZodType>(rows: readonly unknown[], schema: Schema): z.output<Schema>[] {

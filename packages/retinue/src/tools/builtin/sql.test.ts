@@ -131,6 +131,13 @@ describe("errors", () => {
     expect(await text(endless)).toContain("[only the first 1000 rows are shown]");
   });
 
+  test("a query that was stopped is a failure that says so", async () => {
+    const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
+    const outcome = run(endless);
+    world.abort();
+    expect(await outcome).toMatchObject({ resultType: "failure", text: "SQL Error: the query was stopped" });
+  });
+
   test("a session folder that is not there is an error for the model, not a crash", async () => {
     const lost = { ...world.context, sessionFolder: path.join(world.folder, "nope") };
     const { run: call } = await sql.prepare({ query: "SELECT 1" }, lost);

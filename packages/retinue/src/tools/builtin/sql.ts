@@ -2,9 +2,8 @@
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { boundOutput, type OutputLimit } from "../output.ts";
-import { MAX_ROWS, runStatements, type SqlResult, withSessionDatabase } from "../session-database.ts";
 import { type SqlStatement, splitStatements } from "../sql-statements.ts";
-import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
+import { type CallContext, defineTool, failure, type Outcome, type SqlResult, success, type Tool } from "../tool.ts";
 import description from "./sql.md";
 
 const input = z.object({
@@ -18,15 +17,17 @@ export const sqlTool = (limit: OutputLimit = {}): Tool =>
     description,
     input,
     readOnly: false,
-    prepare: ({ query }, context) => ({ run: async () => sql(query, { context, limit }) }),
+    prepare: ({ query }, context) => ({ run: () => sql(query, { context, limit }) }),
   });
 
-function sql(query: string, { context, limit }: { context: CallContext; limit: OutputLimit }): Outcome {
+async function sql(query: string, { context, limit }: { context: CallContext; limit: OutputLimit }): Promise<Outcome> {
+  const { sessionFolder, signal, services } = context;
+  if (!services.database) return failure("There is no database in this session.");
   const statements = splitStatements(query);
   if (statements.length === 0) return sqlError("there is no statement in the query");
   let results: SqlResult[];
   try {
-    results = withSessionDatabase(context.sessionFolder, (db) => runStatements(db, statements));
+    results = await services.database.run({ folder: sessionFolder, statements }, { signal });
   } catch (error) {
     return sqlError(messageOf(error));
   }
@@ -72,12 +73,11 @@ function describeRows({ rows, isCut }: SqlResult): string {
   const columns = Object.keys(rows[0] ?? {});
   const line = (cells: readonly unknown[]) => `| ${cells.map(cell).join(" | ")} |`;
   const table = [line(columns), line(columns.map(() => "---")), ...rows.map((row) => line(Object.values(row)))];
-  const note = isCut ? `\n\n[only the first ${MAX_ROWS} rows are shown]` : "";
+  const note = isCut ? `\n\n[only the first ${rows.length} rows are shown]` : "";
   return `${rows.length} row(s) returned:\n\n${table.join("\n")}${note}`;
 }
 
 function cell(value: unknown): string {
   if (value === null) return "NULL";
-  if (value instanceof Uint8Array) return `<${value.length} bytes>`;
   return String(value).replaceAll("|", "\\|").replace(/\r?\n/g, "<br>");
 }
