@@ -1,7 +1,8 @@
 /** The hooks around sub-agents, which the official SDK has no handlers for: raw wire. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { calls, say } from "../support/model-answers.ts";
+import { calls, type MessageAnswer, say, status } from "../support/model-answers.ts";
 import { type ModelRequest, type ModelServer, startModelServer } from "../support/model-server.ts";
+import { ours } from "../support/runtime.ts";
 import { type Message, spawnStdio } from "../support/wire.ts";
 
 let model: ModelServer;
@@ -25,13 +26,16 @@ interface HookCall {
 }
 
 /** One prompt that delegates to one sub-agent, with these answers to hooks. */
-async function delegate(answer: (hook: HookCall) => object | undefined) {
+async function delegate(
+  answer: (hook: HookCall) => object | undefined,
+  child: (n: number) => MessageAnswer | ReturnType<typeof status> = (n) => say(`child answer ${n}`),
+) {
   await using runtime = await spawnStdio();
   const { wire } = runtime;
   const hooks: HookCall[] = [];
   let children = 0;
   const endpoint = model.endpoint().reply((request) => {
-    if (isChild(request)) return say(`child answer ${++children}`);
+    if (isChild(request)) return child(++children);
     return request.last?.role === "tool" ? say("thanks") : calls([{ name: "task", args }]);
   });
   wire.handle("hooks.invoke", ({ hookType, input }) => {
@@ -88,4 +92,13 @@ test("hooks inside a sub-agent are told its id, under the root session", async (
   const stop = hooks.find(({ hookType }) => hookType === "subagentStop");
   const prompts = hooks.filter(({ hookType }) => hookType === "userPromptSubmitted");
   expect(prompts.map(({ input }) => input.sessionId)).toEqual([sessionId, stop?.input.agentId]);
+});
+
+test.runIf(ours)("subagentStop is told of a child that fails, too", async () => {
+  const { hooks } = await delegate(
+    () => undefined,
+    () => status(400),
+  );
+  const stop = hooks.find(({ hookType }) => hookType === "subagentStop");
+  expect(stop?.input).toMatchObject({ agentName: "general-purpose", stopReason: "error" });
 });

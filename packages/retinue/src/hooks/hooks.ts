@@ -23,6 +23,13 @@ export interface HookCaller {
   parentToolCallId?: string;
 }
 
+export interface HookOptions {
+  caller: HookCaller;
+  signal: AbortSignal;
+  /** How long a hook may take; the session's limit when not given. */
+  limitMs?: number;
+}
+
 const DEFAULT_LIMIT_MS = 60_000;
 
 export class Hooks {
@@ -42,11 +49,11 @@ export class Hooks {
   async run<T extends HookType>(
     hookType: T,
     details: HookDetails<T>,
-    { caller, signal }: { caller: HookCaller; signal: AbortSignal },
+    { caller, signal, limitMs = this.#limitMs }: HookOptions,
   ): Promise<HookOutput<T> | undefined> {
     let merged: HookOutput<T> | undefined;
     for (const host of this.#hosts()) {
-      const output = await this.#runOne(host, { hookType, details, caller, signal });
+      const output = await this.#runOne(host, { hookType, details, caller, signal, limitMs });
       if (output !== undefined) merged = merge(merged, output);
       if (signal.aborted) break;
     }
@@ -55,12 +62,7 @@ export class Hooks {
 
   async #runOne<T extends HookType>(
     host: HookHost,
-    {
-      hookType,
-      details,
-      caller,
-      signal,
-    }: { hookType: T; details: HookDetails<T>; caller: HookCaller; signal: AbortSignal },
+    { hookType, details, caller, signal, limitMs }: Required<HookOptions> & { hookType: T; details: HookDetails<T> },
   ): Promise<HookOutput<T> | undefined> {
     const { session, agentName, agentPath, parentToolCallId } = caller;
     const hookInvocationId = session.world.newId();
@@ -76,12 +78,7 @@ export class Hooks {
     session.append("hook.start", { ...frame, input });
     const limit = new AbortController();
     try {
-      const answer = await within(
-        this.#limitMs,
-        limit,
-        signal,
-        host.invoke({ hookType, input }, { signal: limit.signal }),
-      );
+      const answer = await within(limitMs, limit, signal, host.invoke({ hookType, input }, { signal: limit.signal }));
       const output = answer === undefined || answer === null ? undefined : parseHookOutput(hookType, answer);
       session.append("hook.end", { ...frame, success: true, ...(output === undefined ? {} : { output }) });
       return output;

@@ -26,7 +26,12 @@ export interface CallsInput {
 /** True when the turn ends here, without asking the model again. */
 export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean> {
   for (const call of input.calls) recordStart(agent, call, input.toolset);
-  agent.session.log.flush(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
+  try {
+    agent.session.log.flush(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
+  } catch (error) {
+    settleInterrupted(agent.session); // None of them will run.
+    throw error;
+  }
   const ends = await Promise.all(input.calls.map((call) => runCall(agent, call, input)));
   return ends.some(Boolean);
 }

@@ -15,6 +15,8 @@ import { isNews, shellNotice } from "./shell-notice.ts";
 import type { Tree } from "./tree.ts";
 import { WorkingAgent } from "./working-agent.ts";
 
+const LAST_WORD_MS = 2000;
+
 export class Children implements AgentHost {
   readonly #tree: Tree;
   readonly #open = new Map<string, { agent: WorkingAgent; runner: Runner }>();
@@ -99,6 +101,16 @@ export class Children implements AgentHost {
         await Promise.all([shells.closeAll(), mcp?.close()]);
       },
     };
+  }
+
+  async tellStop({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
+    const { hooks } = this.#tree;
+    if (hooks.isEmpty) return;
+    const agentName = agent.name ?? "";
+    const response = session.state.lastAssistantText;
+    const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: agent.transcriptPath() };
+    const signal = new AbortController().signal; // The agent's own has been used up; a hook that hangs is cut short instead.
+    await hooks.run("subagentStop", details, { caller: callerOf(agent), signal, limitMs: LAST_WORD_MS });
   }
 
   async firstPrompt(

@@ -39,6 +39,8 @@ export interface AgentHost {
   openChild(record: AgentRecord): Promise<Child>;
   /** The first prompt with all that stands before it: hook context, skills, inherited context. */
   firstPrompt(child: Child, record: AgentRecord, options: { signal: AbortSignal }): Promise<string>;
+  /** Tells the stop hooks of an agent that ends without an answer. What they say changes nothing. */
+  tellStop(child: Child, stopReason: "error" | "cancelled"): Promise<void>;
   /** The runner of the agent that owns a task, to wake it with a notice. */
   ownerRunner(ownerId: string): Runner | undefined;
   ownerSession(ownerId: string): Session | undefined;
@@ -386,6 +388,9 @@ export class AgentTasks {
     const { record } = task;
     if (task.halt === "park" || (end?.type === "stopped" && end.stop.isParked)) return;
     await this.#cancelBelow(task);
+    // An agent that answered has asked its stop hooks already; the others are told that it stops.
+    if (end?.type !== "completed" && task.child)
+      await this.#host.tellStop(task.child, end?.type === "failed" ? "error" : "cancelled");
     const isSpent = task.child?.isOverBudget() === true;
     if (end?.type === "stopped" || end === undefined || task.halt === "cancel") this.#endStopped(task, end?.text ?? "");
     else if (isSpent) this.#endFailed(task, "The budget is used up.", "over_budget", end.text);

@@ -126,22 +126,26 @@ export function enqueue(
   { isImmediate = false, prepend = false, at }: { isImmediate?: boolean; prepend?: boolean; at?: number },
 ): string[] {
   const isSteering = isImmediate && runner.isRunning;
-  const ids = messages.map((message, index) => {
-    const messageId = session.world.newId();
+  const prompts = messages.map((message, index) => {
     const prompt: Prompt = {
       kind: "prompt",
       id: session.world.newId(),
-      messageId,
+      messageId: session.world.newId(),
       ...message,
       ...(isSteering ? { isSteering } : {}),
     };
     session.inbox.add(prompt, at !== undefined ? { at: at + index } : prepend ? { at: index } : {});
-    return messageId;
+    return prompt;
   });
   session.announce("pending_messages.modified", {});
-  session.log.flush();
+  try {
+    session.log.flush();
+  } catch (error) {
+    for (const { id } of prompts) session.inbox.remove(id); // Refused: it must not run when the store works again.
+    throw error;
+  }
   runner.wake();
-  return ids;
+  return prompts.map(({ messageId }) => messageId);
 }
 
 function opened({ id, session, tree }: HostedSession): OpenedSession {
