@@ -8,6 +8,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
+import { outsideImports } from "./outside.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = path.join(root, "packages/retinue/dist");
@@ -24,21 +25,7 @@ const options = {
   supported: { "dynamic-import": false },
   minify: true,
   sourcemap: "external",
-  // Binaries cannot be bundled; what most runs never need would only make the bundle slower to load.
-  external: [
-    "@photostructure/sqlite",
-    "@vscode/ripgrep",
-    "node:sqlite",
-    "undici",
-    "pino",
-    "@modelcontextprotocol/client",
-    "@modelcontextprotocol/client/*",
-    "@modelcontextprotocol/server",
-    "@modelcontextprotocol/server/*",
-    "hono",
-    "hono/*",
-    "@hono/node-server",
-  ],
+  external: [...outsideImports, "node:sqlite"],
   define: { "import.meta.url": "__bundleUrl" },
   banner: { js: 'const __bundleUrl=require("node:url").pathToFileURL(__filename).href;' },
   legalComments: "none",

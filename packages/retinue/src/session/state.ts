@@ -161,7 +161,9 @@ export class SessionState {
   }
 
   onCompactionStarted(): void {
-    this.#compactionCut = this.#messages.length;
+    // A call that is open stays with its results.
+    const isWhole = this.openCalls.size === 0;
+    this.#compactionCut = isWhole ? this.#messages.length : this.#messages.findLastIndex(({ role }) => role === "assistant");
   }
 
   onCompactionEnded(data: EventData<"session.compaction_complete">): void {
@@ -178,8 +180,10 @@ export class SessionState {
 
   onCleared(): void {
     this.#messages = [];
+    this.#afterResults = [];
     this.#prompts = [];
     this.openCalls.clear();
+    this.isModelDue = false;
   }
 
   /** The log's detail of a written file is its diff. */

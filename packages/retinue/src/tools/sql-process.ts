@@ -78,6 +78,7 @@ export class SqlProcess {
   }
 
   async kill(): Promise<void> {
+    this.#child.ref(); // Whoever waits for its end must not exit before it.
     this.#child.kill("SIGKILL");
     await this.#ended;
   }

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { smallSession } from "../session/small-session.ts";
+import { type HookHost, Hooks } from "./hooks.ts";
+
+const calls = { toolName: "bash", toolArgs: {} };
+const signal = new AbortController().signal;
+
+async function run(hosts: HookHost["invoke"][], { limitMs = 1000, stop = signal }: { limitMs?: number; stop?: AbortSignal } = {}) {
+  using small = smallSession();
+  const hooks = new Hooks({ hosts: () => hosts.map((invoke) => ({ invoke })), limitMs });
+  const output = await hooks.run("preToolUse", calls, { caller: { session: small.session }, signal: stop });
+  small.log.flush();
+  const events = small.store.events("root").map(({ json }) => JSON.parse(json));
+  return { output, ends: events.filter(({ type }) => type === "hook.end").map(({ data }) => data), starts: events.filter(({ type }) => type === "hook.start") };
+}
+
+describe("a hook that goes wrong has no effect and is on record", () => {
+  test("when it throws", async () => {
+    const { output, ends } = await run([() => Promise.reject(new Error("broken hook"))]);
+    expect([output, ends]).toEqual([undefined, [expect.objectContaining({ success: false, error: { message: "broken hook" } })]]);
+  });
+
+  test("when it throws before it returns a promise", async () => {
+    const { output, ends } = await run([
+      () => {
+        throw new Error("at once");
+      },
+    ]);
+    expect([output, ends[0]?.success]).toEqual([undefined, false]);
+  });
+
+  test("when it never answers, and the host is told to stop", async () => {
+    let isTold = false;
+    const hang: HookHost["invoke"] = (_, options) =>
+      new Promise(() => {
+        options.signal.addEventListener("abort", () => {
+          isTold = true;
+        });
+      });
+    const { output, ends } = await run([hang], { limitMs: 20 });
+    expect([output, ends[0]?.success, isTold]).toEqual([undefined, false, true]);
+    expect(ends[0]?.error.message).toContain("did not answer");
+  });
+
+  test.each([["text"], [42], [["list"]], [{ permissionDecision: "perhaps" }], [{ permissionDecision: 7, additionalContext: {} }]])("when it answers %j", async (nonsense) => {
+    const { output, ends } = await run([async () => nonsense]);
+    expect(output?.permissionDecision).toBeUndefined();
+    expect(ends).toHaveLength(1);
+  });
+
+  test("when the run is stopped meanwhile, and later hooks are not asked", async () => {
+    const stop = new AbortController();
+    let asked = 0;
+    const hang: HookHost["invoke"] = () => {
+      asked++;
+      queueMicrotask(() => stop.abort());
+      return new Promise(() => undefined);
+    };
+    const { output, ends } = await run([hang, hang], { stop: stop.signal });
+    expect([output, ends.length, asked]).toEqual([undefined, 1, 1]);
+  });
+});
+
+describe("several hooks", () => {
+  test("run in order, their contexts are joined, and later words win", async () => {
+    const { output, starts } = await run([
+      async () => ({ permissionDecision: "ask", permissionDecisionReason: "one", additionalContext: "a" }),
+      async () => undefined,
+      async () => ({ permissionDecision: "allow", additionalContext: "b" }),
+    ]);
+    expect(output).toMatchObject({ permissionDecision: "allow", permissionDecisionReason: "one", additionalContext: "a\n\nb" });
+    expect(starts).toHaveLength(3);
+  });
+
+  test("a denial stands, whatever a later one says", async () => {
+    const { output } = await run([async () => ({ permissionDecision: "deny" }), async () => ({ permissionDecision: "allow" })]);
+    expect(output?.permissionDecision).toBe("deny");
+  });
+});
+
+test("a hook is told which agent calls", async () => {
+  using small = smallSession();
+  const told: object[] = [];
+  const hooks = new Hooks({ hosts: () => [{ invoke: async ({ input }) => void told.push(input) }] });
+  await hooks.run("preToolUse", calls, { caller: { session: small.child("kid"), agentName: "explore", agentPath: ["finder"] }, signal });
+  expect(told).toEqual([expect.objectContaining({ sessionId: "kid", agentId: "kid", agentName: "explore", agentPath: ["finder"], toolName: "bash" })]);
+});

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { toolset } from "./agent.ts";
+import { type PromptSurroundings, systemPrompt } from "./prompt.ts";
+
+const tools = toolset([]);
+const here: PromptSurroundings = { workingDirectory: "/work", sessionFolder: "/home/s", platform: "linux x64", mode: "interactive", customInstructions: "Use tabs." };
+const at = (text: string, piece: string) => text.indexOf(piece);
+
+describe("the system prompt", () => {
+  test("names the folders, and keeps the project's words before those of the role", async () => {
+    const text = await systemPrompt(tools, { ...here, agentInstructions: "# Your role: Finder" }, undefined);
+    expect(text).toContain("/work");
+    expect(text).toContain("/home/s");
+    expect(at(text, "Use tabs.")).toBeGreaterThan(0);
+    expect(at(text, "# Your role: Finder")).toBeGreaterThan(at(text, "Use tabs."));
+  });
+
+  test("is appended to, or replaced as a whole", async () => {
+    const plain = await systemPrompt(tools, here, undefined);
+    expect(await systemPrompt(tools, here, { mode: "append", content: "And this." })).toBe(`${plain}\n\nAnd this.`);
+    expect(await systemPrompt(tools, here, { mode: "replace", content: "Only this." })).toBe("Only this.");
+  });
+
+  test("is changed section by section, and sections that are not named stay", async () => {
+    const plain = await systemPrompt(tools, here, undefined);
+    const text = await systemPrompt(tools, here, {
+      mode: "customize",
+      content: "At the end.",
+      sections: {
+        identity: { action: "replace", content: "You are a test." },
+        tone: { action: "remove" },
+        custom_instructions: { action: "append", content: "Use spaces." },
+        safety: { action: "prepend", content: "First of all:" },
+        guidelines: { action: "preserve" },
+      },
+    });
+    expect(text.startsWith("You are a test.")).toBe(true);
+    expect(text.endsWith("At the end.")).toBe(true);
+    expect(text).toContain("Use tabs.\n\nUse spaces.");
+    expect(text).toContain("First of all:\n\n");
+    const environment = plain.slice(at(plain, "# Environment"), at(plain, "- System:"));
+    expect(text).toContain(environment);
+  });
+
+  test("hands a section to the host to transform, and takes back only what was asked for", async () => {
+    const asked: string[][] = [];
+    const text = await systemPrompt(tools, here, { mode: "customize", sections: { custom_instructions: { action: "transform" } } }, async (sections) => {
+      asked.push(Object.keys(sections));
+      return { custom_instructions: { content: `${sections.custom_instructions?.content} And commas.` }, identity: { content: "stolen" } };
+    });
+    expect(asked).toEqual([["custom_instructions"]]);
+    expect(text).toContain("Use tabs. And commas.");
+    expect(text).not.toContain("stolen");
+  });
+
+  test("says in plan mode where the plan goes, and in autopilot how to end", async () => {
+    expect(await systemPrompt(tools, { ...here, mode: "plan" }, undefined)).toContain("/home/s/plan.md");
+    expect(await systemPrompt(tools, { ...here, mode: "autopilot" }, undefined)).toContain("task_complete");
+    expect(await systemPrompt(tools, here, undefined)).not.toContain("task_complete");
+  });
+});

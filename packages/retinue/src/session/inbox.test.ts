@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { answerKeeper, Inbox, type InboxEntry, type Notice, type Prompt, readInbox } from "./inbox.ts";
+import { smallSession } from "./small-session.ts";
+
+const prompt = (id: string, change: Partial<Prompt> = {}): Prompt => ({
+  kind: "prompt",
+  id,
+  messageId: `m-${id}`,
+  prompt: id,
+  ...change,
+});
+const notice = (id: string): Notice => ({ kind: "notice", id, content: id, cause: { type: "unclassified" } });
+const idsOf = (entries: readonly { id: string }[]) => entries.map(({ id }) => id);
+
+function inboxOf(entries: readonly InboxEntry[]) {
+  const { session, log, store, [Symbol.dispose]: dispose } = smallSession();
+  const { inbox } = session;
+  for (const entry of entries) inbox.add(entry);
+  /** What another process would find. */
+  const stored = () => {
+    log.flush();
+    return new Inbox({ sessionId: "root", log, stored: readInbox(store.inbox("root")).entries });
+  };
+  return { inbox, stored, log, store, [Symbol.dispose]: dispose };
+}
+
+test("a run takes one prompt at a time in their order, steering before them, and all notices at once", () => {
+  using world = inboxOf([notice("n1"), prompt("a"), prompt("s", { isSteering: true }), prompt("b"), notice("n2")]);
+  const taken = Array.from({ length: 5 }, () => idsOf(world.inbox.takeForRun()));
+  expect(taken).toEqual([["s"], ["a"], ["b"], ["n1", "n2"], []]);
+  expect(world.inbox.isEmpty).toBe(true);
+});
+
+test("a running turn takes steering and notices and leaves the queue alone", () => {
+  using world = inboxOf([notice("n"), prompt("a"), prompt("s", { isSteering: true })]);
+  expect(idsOf(world.inbox.takeForTurn())).toEqual(["s", "n"]);
+  expect(idsOf(world.inbox.queue)).toEqual(["a"]);
+});
+
+test("what was taken stays stored until it was delivered", () => {
+  using world = inboxOf([prompt("a"), prompt("b")]);
+  const [taken] = world.inbox.takeForRun();
+  expect(idsOf(world.stored().queue)).toEqual(["a", "b"]);
+  if (taken) world.inbox.delivered(taken);
+  expect(idsOf(world.stored().queue)).toEqual(["b"]);
+});
+
+test("a paused queue gives no prompt, and counts as empty", () => {
+  using world = inboxOf([prompt("a")]);
+  world.inbox.setPaused(true);
+  expect(world.inbox.isEmpty).toBe(true);
+  expect(world.inbox.takeForRun()).toEqual([]);
+  world.inbox.add(notice("n"));
+  expect(world.inbox.isEmpty).toBe(false);
+  expect(idsOf(world.inbox.takeForRun())).toEqual(["n"]);
+  world.inbox.setPaused(false);
+  expect(idsOf(world.inbox.takeForRun())).toEqual(["a"]);
+});
+
+test("an order that was changed is the order that is found again", () => {
+  using world = inboxOf([prompt("a"), prompt("b"), prompt("c")]);
+  const { inbox, stored } = world;
+  inbox.add(prompt("first"), { at: 0 });
+  expect(inbox.move("a", 99)).toBe(true);
+  expect(inbox.move("a", 3)).toBe(false);
+  expect(inbox.move("nobody", 0)).toBe(false);
+  expect(idsOf(inbox.queue)).toEqual(["first", "b", "c", "a"]);
+  expect(idsOf(stored().queue)).toEqual(["first", "b", "c", "a"]);
+});
+
+test("a prompt can be changed where it stands, or made steering", () => {
+  using world = inboxOf([prompt("a"), prompt("b")]);
+  const { inbox, stored } = world;
+  expect(inbox.update("a", { prompt: "new" })).toBe(true);
+  expect(inbox.update("b", { isSteering: true })).toBe(true);
+  expect(inbox.update("b", { prompt: "too late" })).toBe(false);
+  expect(stored().queue).toMatchObject([{ id: "a", prompt: "new" }]);
+  expect(idsOf(stored().steering)).toEqual(["b"]);
+});
+
+test("clearing drops prompts and steering, and keeps notices of what has happened", () => {
+  using world = inboxOf([prompt("a"), prompt("s", { isSteering: true }), notice("n1"), notice("n2")]);
+  const { inbox, stored } = world;
+  inbox.clear();
+  expect([stored().queue, stored().steering]).toEqual([[], []]);
+  inbox.removeNotices(({ id }) => id === "n1");
+  expect(idsOf(stored().notices)).toEqual(["n2"]);
+});
+
+test("one prompt can be taken back, once", () => {
+  using world = inboxOf([prompt("a"), prompt("s", { isSteering: true })]);
+  expect(["s", "a", "a"].map((id) => world.inbox.remove(id))).toEqual([true, true, false]);
+  expect(world.stored().isEmpty).toBe(true);
+});
+
+test("an answer that was taken is kept beside the prompts until it is dropped, and is no prompt", () => {
+  using world = inboxOf([prompt("a")]);
+  const keeper = answerKeeper(world.log);
+  keeper.keep("r1", { kind: "approve-once" });
+  expect(idsOf(world.stored().queue)).toEqual(["a"]);
+  expect(readInbox(world.store.inbox("root")).answers).toMatchObject([
+    { requestId: "r1", answer: { kind: "approve-once" } },
+  ]);
+  keeper.drop("r1");
+  world.log.flush();
+  expect(readInbox(world.store.inbox("root")).answers).toEqual([]);
+});

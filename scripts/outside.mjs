@@ -1,0 +1,13 @@
+/** Packages that stay outside the bundle: binaries cannot be in it, and what most runs never need would only make it slower to load. */
+export const OUTSIDE = [
+  "@photostructure/sqlite",
+  "@vscode/ripgrep",
+  "undici",
+  "pino",
+  "@modelcontextprotocol/client",
+  "@modelcontextprotocol/server",
+  "hono",
+  "@hono/node-server",
+];
+
+export const outsideImports = OUTSIDE.flatMap((name) => [name, `${name}/*`]);

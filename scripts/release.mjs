@@ -1,0 +1,164 @@
+/**
+ * Packs the workspaces into tarballs that npm can install: compiled JavaScript, its types, and a manifest that points at them.
+ * The sources stay as they are: there the manifests point at TypeScript.
+ *
+ * Needs the bundle of scripts/build.mjs. `--out <folder>` names another place than ./release.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+import { OUTSIDE } from "./outside.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const at = process.argv.indexOf("--out");
+const out = path.resolve(at < 0 ? path.join(root, "release") : process.argv[at + 1]);
+const workspace = readJson(path.join(root, "package.json"));
+const SPECIFIER = /((?:from|import) "|import\(")(\.[^"]+)\.ts"/g;
+
+const PACKAGES = { protocol: {}, sdk: {}, retinue: { add: addExecutable } };
+
+run("npx", ["tsc", "-b", "packages/retinue"]);
+const staging = mkdtempSync(path.join(tmpdir(), "retinue-release-"));
+try {
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  for (const [name, options] of Object.entries(PACKAGES)) console.log(await release(name, options));
+} finally {
+  rmSync(staging, { recursive: true, force: true });
+}
+
+async function release(name, { add = () => ({ sideEffects: false }) }) {
+  const source = path.join(root, "packages", name);
+  const target = path.join(staging, name);
+  const manifest = readJson(path.join(source, "package.json"));
+  const entries = Object.entries(manifest.exports).map(([entry, { default: file }]) => ({ entry, file }));
+  mkdirSync(target);
+  const code = await compile(source, target, entries);
+  const types = copyTypes(source, target, entries);
+  cpSync(path.join(root, "LICENSE"), path.join(target, "LICENSE"));
+  cpSync(path.join(source, "README.md"), path.join(target, "README.md"));
+  const { executable, ...fields } = add(target);
+  writeJson(path.join(target, "package.json"), {
+    ...manifest,
+    ...fields,
+    engines: workspace.engines,
+    exports: Object.fromEntries(entries.map(({ entry, file }) => [entry, built(file)])),
+    dependencies: dependencies(manifest, { code: code + types, executable }),
+  });
+  return pack(target);
+}
+
+/** One file per entry; what entries share, and what is loaded only when it is used, in files of their own. */
+async function compile(source, target, entries) {
+  const { outputFiles } = await esbuild.build({
+    absWorkingDir: source,
+    entryPoints: entries.map(({ file }) => file),
+    outbase: "src",
+    outdir: path.join(target, "dist"),
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    loader: { ".md": "text" },
+    packages: "external",
+    chunkNames: "chunks/[name]-[hash]",
+    legalComments: "none",
+    logLevel: "warning",
+    write: false,
+  });
+  for (const file of outputFiles) {
+    mkdirSync(path.dirname(file.path), { recursive: true });
+    writeFileSync(file.path, file.contents);
+  }
+  return outputFiles.map(({ text }) => text).join("\n");
+}
+
+/** The declarations that can be reached from the entries, with the extensions that every compiler resolves. */
+function copyTypes(source, target, entries) {
+  const open = entries.map(({ file }) => path.posix.relative("src", file.slice(2)).replace(/\.ts$/, ""));
+  const seen = new Set(open);
+  let types = "";
+  for (const module of open) {
+    const text = readFileSync(path.join(source, "types", `${module}.d.ts`), "utf8");
+    for (const [, , specifier] of text.matchAll(SPECIFIER)) {
+      const next = path.posix.join(path.posix.dirname(module), specifier);
+      if (!seen.has(next)) open.push(next);
+      seen.add(next);
+    }
+    types += text;
+    const file = path.join(target, "types", `${module}.d.ts`);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text.replaceAll(SPECIFIER, '$1$2.js"'));
+  }
+  return types;
+}
+
+function built(file) {
+  const module = file.replace(/^\.\/src\//, "").replace(/\.ts$/, "");
+  return { types: `./types/${module}.d.ts`, default: `./dist/${module}.js` };
+}
+
+/** The bundle, and the launcher that knows where it is. */
+function addExecutable(target) {
+  const bundle = path.join(root, "packages/retinue/dist/main.cjs");
+  cpSync(bundle, path.join(target, "dist/main.cjs"));
+  cpSync(path.join(root, "bin"), path.join(target, "bin"), { recursive: true });
+  const launcher = path.join(target, "bin/retinue.js");
+  const text = readFileSync(launcher, "utf8").replace("../packages/retinue/dist/main.cjs", "../dist/main.cjs");
+  if (!text.includes('"../dist/main.cjs"')) throw new Error("bin/retinue.js no longer says where the bundle is");
+  writeFileSync(launcher, text);
+  const { sources } = readJson(`${bundle}.map`);
+  writeNotices(
+    target,
+    sources.map((file) => path.resolve(path.dirname(bundle), file)),
+  );
+  return { bin: { retinue: "bin/retinue.js" }, executable: readFileSync(bundle, "utf8") };
+}
+
+/** The licences of the packages whose code is inside the bundle. */
+function writeNotices(target, inputs) {
+  const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
+  const notices = [...new Set(folders)].map((folder) => {
+    const { name, version, license } = readJson(path.join(folder, "package.json"));
+    const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+    return `## ${name} ${version} (${license})\n\n${text ? readFileSync(path.join(folder, text), "utf8").trim() : ""}\n`;
+  });
+  const head = "# Packages whose code is part of this one\n";
+  writeFileSync(path.join(target, "THIRD-PARTY-NOTICES.md"), [head, ...notices.sort()].join("\n"));
+}
+
+/** Of the declared ones those that code or types name, or the bundle leaves outside. */
+function dependencies(manifest, { code, executable = "" }) {
+  const isIn = (text, name) => text.includes(`"${name}"`) || text.includes(`"${name}/`);
+  const isNeeded = (name) => isIn(code, name) || (OUTSIDE.includes(name) && isIn(executable, name));
+  return Object.fromEntries(Object.entries(manifest.dependencies).filter(([name]) => isNeeded(name)));
+}
+
+function pack(folder) {
+  const { stdout } = run("npm", ["pack", "--json", "--pack-destination", out], { cwd: folder });
+  const [{ filename, size, unpackedSize }] = JSON.parse(stdout);
+  if (!statSync(path.join(out, filename)).isFile()) throw new Error(`npm packed no ${filename}`);
+  return `${filename}  ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked`;
+}
+
+function kilobytes(bytes) {
+  return `${Math.round(bytes / 1000)} kB`;
+}
+
+function run(command, args, { cwd = root } = {}) {
+  const done = spawnSync(command, args, { cwd, encoding: "utf8" });
+  if (done.status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${done.stdout}${done.stderr}`);
+  return done;
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function writeJson(file, value) {
+  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
+}
