@@ -12,8 +12,10 @@ const ID = /^\/\*([0-9a-f]{32})\*\//;
 function compile(file) {
   const source = readFileSync(file, "utf8");
   const id = ID.exec(source)?.[1] ?? "";
-  const script = new vm.Script(wrap(source), { filename: file, cachedData: cachedCode(file, id) });
+  const { code, values } = ahead(file, id);
+  const script = new vm.Script(wrap(source), { filename: file, cachedData: code });
   const run = () => {
+    globalThis.retinuePrepared = values;
     const bundle = { exports: {} };
     script.runInThisContext()(bundle.exports, createRequire(file), bundle, file, path.dirname(file));
     return bundle.exports;
@@ -21,12 +23,15 @@ function compile(file) {
   return { script, run, id };
 }
 
-function cachedCode(file, id) {
+/** What scripts/compile-ahead.cjs wrote for this very bundle: its id, the length of the prepared values, the values, the code. */
+function ahead(file, id) {
   try {
-    const cache = readFileSync(file.replace(/\.cjs$/, ".cache"));
-    return cache.subarray(0, id.length).toString() === id ? cache.subarray(id.length) : undefined;
+    const bytes = readFileSync(file.replace(/\.cjs$/, ".cache"));
+    if (bytes.toString("latin1", 0, 32) !== id) return {};
+    const end = 40 + Number.parseInt(bytes.toString("latin1", 32, 40), 16);
+    return { values: JSON.parse(bytes.toString("utf8", 40, end)), code: bytes.subarray(end) };
   } catch {
-    return undefined; // Not compiled ahead: it starts a little slower.
+    return {}; // Not compiled ahead: it starts a little slower.
   }
 }
 

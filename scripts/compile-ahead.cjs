@@ -1,5 +1,6 @@
 /**
- * Runs one session of the bundle on the offline model, then writes down what V8 has compiled by then.
+ * Runs one session of the bundle on the offline model, then writes down what V8 has compiled by then, and the values that are the
+ * same in every process (packages/retinue/src/prepared.ts).
  * Called by scripts/build.mjs with the folder of the bundle.
  */
 const { mkdtempSync, renameSync, rmSync, writeFileSync } = require("node:fs");
@@ -12,6 +13,7 @@ const folder = process.argv[2];
 const home = mkdtempSync(path.join(tmpdir(), "retinue-build-"));
 const input = new PassThrough();
 const exit = process.exit.bind(process);
+rmSync(path.join(folder, "main.cache"), { force: true }); // Values of an earlier bundle must not come back.
 const { script, run, id } = compile(path.join(folder, "main.cjs"));
 
 for (const name of Object.keys(process.env))
@@ -45,7 +47,9 @@ function send(id, method, params) {
 
 function finish() {
   const target = path.join(folder, "main.cache");
-  writeFileSync(`${target}.${process.pid}`, Buffer.concat([Buffer.from(id), script.createCachedData()]));
+  const values = Buffer.from(JSON.stringify(globalThis.retinuePrepared));
+  const head = Buffer.from(id + values.length.toString(16).padStart(8, "0"));
+  writeFileSync(`${target}.${process.pid}`, Buffer.concat([head, values, script.createCachedData()]));
   renameSync(`${target}.${process.pid}`, target);
   rmSync(home, { recursive: true, force: true });
   exit(0);

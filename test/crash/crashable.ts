@@ -12,7 +12,14 @@ import { Gates } from "../laws/gates.ts";
 import { LawClient, type LawClientOptions } from "../laws/law-client.ts";
 import { nextMove, type Said } from "../laws/plan.ts";
 import { type Answer, calls, say, status } from "../support/model-answers.ts";
-import { type ChatMessage, type Endpoint, type ModelRequest, type ModelServer, startModelServer, textOf } from "../support/model-server.ts";
+import {
+  type ChatMessage,
+  type Endpoint,
+  type ModelRequest,
+  type ModelServer,
+  startModelServer,
+  textOf,
+} from "../support/model-server.ts";
 import { cleanEnv, type Folders, freshFolders, runtimePath } from "../support/runtime.ts";
 
 export class Crashable {
@@ -44,16 +51,24 @@ export class Crashable {
   }
 
   get session(): Record<string, unknown> {
-    return { workingDirectory: this.folders.folder, model: "plans", provider: { type: "openai", baseUrl: this.#endpoint.url, apiKey: "k" } };
+    return {
+      workingDirectory: this.folders.folder,
+      model: "plans",
+      provider: { type: "openai", baseUrl: this.#endpoint.url, apiKey: "k" },
+    };
   }
 
   async launch(): Promise<void> {
     const { home, folder, temporary } = this.folders;
-    this.#process = spawn(process.execPath, [runtimePath, "--headless", "--no-auto-update", "--log-level", "error", "--no-auto-login"], {
-      cwd: folder,
-      env: cleanEnv({ COPILOT_HOME: home, TMPDIR: temporary, ...this.#env }),
-      stdio: ["pipe", "pipe", "ignore"],
-    });
+    this.#process = spawn(
+      process.execPath,
+      [runtimePath, "--headless", "--no-auto-update", "--log-level", "error", "--no-auto-login"],
+      {
+        cwd: folder,
+        env: cleanEnv({ COPILOT_HOME: home, TMPDIR: temporary, ...this.#env }),
+        stdio: ["pipe", "pipe", "ignore"],
+      },
+    );
     this.#port = await listeningPort(this.#process);
   }
 
@@ -94,7 +109,9 @@ export class Crashable {
   #endProcesses(): void {
     for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
       try {
-        const isOurs = readFileSync(`/proc/${name}/environ`, "utf8").split("\0").includes(`TMPDIR=${this.folders.temporary}`);
+        const isOurs = readFileSync(`/proc/${name}/environ`, "utf8")
+          .split("\0")
+          .includes(`TMPDIR=${this.folders.temporary}`);
         if (isOurs) process.kill(Number(name), "SIGKILL");
       } catch {
         // Ended while we looked, or not ours to look at.
@@ -106,7 +123,9 @@ export class Crashable {
     const { gate, fails, text, calls: wanted } = nextMove(request.messages.map(said));
     if (gate !== undefined) await this.gates.pass(gate);
     if (fails !== undefined) return status(400, { message: fails });
-    return wanted.length === 0 ? say(text) : calls(wanted.map(({ name, arguments: args, id }) => ({ name, args, ...(id ? { id } : {}) })));
+    return wanted.length === 0
+      ? say(text)
+      : calls(wanted.map(({ name, arguments: args, id }) => ({ name, args, ...(id ? { id } : {}) })));
   }
 }
 

@@ -21,7 +21,9 @@ test("two processes share a home; a session that one of them has open is refused
   await one.call("session.send", { sessionId, prompt: promptOf({ says: "first" }) });
   await one.until("session.idle");
 
-  await expect(two.call("session.resume", { ...second.session, sessionId })).rejects.toThrow(/open in another process \(pid \d+\)/);
+  await expect(two.call("session.resume", { ...second.session, sessionId })).rejects.toThrow(
+    /open in another process \(pid \d+\)/,
+  );
   await expect(two.call("session.delete", { sessionId })).rejects.toThrow(/open in another process/);
   const own = await two.call<{ sessionId: string }>("session.create", second.session);
   expect(own.sessionId).not.toBe(sessionId);
@@ -42,7 +44,12 @@ test("a full disk ends the run with a clear error, and the session goes on when 
   const { db } = world.runtime.sessions.store as SqliteStore;
   const { page_count } = db.prepare("PRAGMA page_count").get() as { page_count: number };
   db.exec(`PRAGMA max_page_count = ${page_count}`);
-  const long = promptOf({ turns: Array.from({ length: 5 }, () => ({ moves: [{ call: "list_agents", args: { filler: "x".repeat(20_000) } }] })), says: "while it was full" });
+  const long = promptOf({
+    turns: Array.from({ length: 5 }, () => ({
+      moves: [{ call: "list_agents", args: { filler: "x".repeat(20_000) } }],
+    })),
+    says: "while it was full",
+  });
   await expect(client.call("session.send", { sessionId, prompt: long })).rejects.toThrow(/could not be written.*full/);
   expect(await client.call("ping", {})).toMatchObject({ message: "pong" });
 
@@ -51,7 +58,10 @@ test("a full disk ends the run with a clear error, and the session goes on when 
   await client.call("session.send", { sessionId, prompt: promptOf({ says: "after" }) });
   await client.until("session.idle", undefined, { after });
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
-  expect(events.filter(({ type }) => type === "assistant.message").map(({ data }) => data.content)).toEqual(["before", "after"]);
+  expect(events.filter(({ type }) => type === "assistant.message").map(({ data }) => data.content)).toEqual([
+    "before",
+    "after",
+  ]);
   expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
@@ -62,7 +72,10 @@ test("a disk that fills up while agents work stops them, tells the clients, and 
   const client = world.connect({ attached: "nobody" });
   const sessionId = await world.createSession(client);
   const worker = { turns: [{ gate: "full", moves: [{ call: "list_agents" }] }], says: "worker" };
-  await client.call("session.send", { sessionId, prompt: promptOf({ turns: [{ moves: [{ task: worker, name: "worker" }] }], says: "root" }) });
+  await client.call("session.send", {
+    sessionId,
+    prompt: promptOf({ turns: [{ moves: [{ task: worker, name: "worker" }] }], says: "root" }),
+  });
   await world.gates.reached("full");
   const { db } = world.runtime.sessions.store as SqliteStore;
   const { page_count } = db.prepare("PRAGMA page_count").get() as { page_count: number };
@@ -88,9 +101,16 @@ test("a home that cannot be made, and a store that is no database, are named wit
   try {
     const file = path.join(folder, "file");
     writeFileSync(file, "not a folder");
-    expect(() => new Runtime({ config: { ...runtimeConfig({}), home: path.join(file, "home") } })).toThrow(/Cannot use the home folder .*RETINUE_HOME/);
-    writeFileSync(path.join(folder, "retinue.db"), "this is no database, and long enough to be looked at as one".repeat(20));
-    expect(() => new Runtime({ config: { ...runtimeConfig({}), home: folder } })).toThrow(/Cannot open the store .*retinue\.db/);
+    expect(() => new Runtime({ config: { ...runtimeConfig({}), home: path.join(file, "home") } })).toThrow(
+      /Cannot use the home folder .*RETINUE_HOME/,
+    );
+    writeFileSync(
+      path.join(folder, "retinue.db"),
+      "this is no database, and long enough to be looked at as one".repeat(20),
+    );
+    expect(() => new Runtime({ config: { ...runtimeConfig({}), home: folder } })).toThrow(
+      /Cannot open the store .*retinue\.db/,
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -16,18 +16,43 @@ const AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", n
 
 /** Asks the host, changes a file in a way that shows when it happens twice, and answers. */
 const leaf = (name: string): Plan => ({
-  turns: [{ moves: [{ call: "probe", args: { what: name } }, { call: "bash", args: { command: `echo ${name} >> effects.txt` } }] }],
+  turns: [
+    {
+      moves: [
+        { call: "probe", args: { what: name } },
+        { call: "bash", args: { command: `echo ${name} >> effects.txt` } },
+      ],
+    },
+  ],
   says: `answer of ${name}`,
 });
-const lead = (name: string, ...below: { task: Plan; name: string; agent?: string; mode?: "background" }[]): Plan => ({ turns: [{ moves: below }], says: `answer of ${name}` });
+const lead = (name: string, ...below: { task: Plan; name: string; agent?: string; mode?: "background" }[]): Plan => ({
+  turns: [{ moves: below }],
+  says: `answer of ${name}`,
+});
 
 const TREE = lead(
   "main",
-  { name: "a", agent: "lead", task: lead("a", { name: "a1", agent: "lead", task: lead("a1", { name: "a1x", task: leaf("a1x") }) }, { name: "a2", task: leaf("a2") }) },
-  { name: "b", agent: "lead", mode: "background", task: lead("b", { name: "b1", mode: "background", task: leaf("b1") }, { name: "b2", task: leaf("b2") }) },
+  {
+    name: "a",
+    agent: "lead",
+    task: lead(
+      "a",
+      { name: "a1", agent: "lead", task: lead("a1", { name: "a1x", task: leaf("a1x") }) },
+      { name: "a2", task: leaf("a2") },
+    ),
+  },
+  {
+    name: "b",
+    agent: "lead",
+    mode: "background",
+    task: lead("b", { name: "b1", mode: "background", task: leaf("b1") }, { name: "b2", task: leaf("b2") }),
+  },
   { name: "c", task: leaf("c") },
 );
-const ANSWERS = Object.fromEntries(["a", "a/a1", "a/a1/a1x", "a/a2", "b", "b/b1", "b/b2", "c"].map((at) => [at, `answer of ${at.split("/").at(-1)}`]));
+const ANSWERS = Object.fromEntries(
+  ["a", "a/a1", "a/a1/a1x", "a/a2", "b", "b/b1", "b/b2", "c"].map((at) => [at, `answer of ${at.split("/").at(-1)}`]),
+);
 
 interface Run {
   events: LawEvent[];
@@ -97,7 +122,9 @@ function problemsOf({ events, answers, states, effects, clients }: Run): string[
   const repeated = effects.filter((name, at) => effects.indexOf(name) !== at);
   return [
     ...brokenLaws(events, { clients, maxDepth: 4 }),
-    ...(JSON.stringify(answers, Object.keys(ANSWERS).sort()) === JSON.stringify(ANSWERS, Object.keys(ANSWERS).sort()) ? [] : [`other answers: ${JSON.stringify(answers)}`]),
+    ...(JSON.stringify(answers, Object.keys(ANSWERS).sort()) === JSON.stringify(ANSWERS, Object.keys(ANSWERS).sort())
+      ? []
+      : [`other answers: ${JSON.stringify(answers)}`]),
     ...states.filter((status) => status !== "idle" && status !== "completed").map((status) => `an agent is ${status}`),
     ...repeated.map((name) => `${name} changed its file twice`),
   ];
@@ -113,13 +140,19 @@ test("a run of eight agents that is killed at any event boundary ends as an undi
     boundaries = undisturbed.events.length;
   }
   const step = process.env.LAWS_FULL ? 1 : boundaries / SAMPLES;
-  const points = [...new Set(Array.from({ length: Math.floor(boundaries / step) }, (_, at) => Math.max(1, Math.round((at + 1) * step))))];
+  const points = [
+    ...new Set(
+      Array.from({ length: Math.floor(boundaries / step) }, (_, at) => Math.max(1, Math.round((at + 1) * step))),
+    ),
+  ];
   const problems: Record<number, string[]> = {};
   const next = points.values();
   const worker = async () => {
     for (const point of next) {
       await using crashable = await Crashable.start();
-      const found = await run(crashable, `killed-at-${point}`, point).then(problemsOf, (error: unknown) => [String(error)]);
+      const found = await run(crashable, `killed-at-${point}`, point).then(problemsOf, (error: unknown) => [
+        String(error),
+      ]);
       if (process.env.LAWS_DEBUG) console.log(point, found);
       if (found.length > 0) problems[point] = found;
     }

@@ -10,7 +10,12 @@ import { Crashable } from "./crashable.ts";
 
 const PROMPT = promptOf({
   turns: [
-    { moves: [{ call: "bash", args: { command: "echo once >> shell.txt" } }, { call: "probe", args: { what: "host" } }] },
+    {
+      moves: [
+        { call: "bash", args: { command: "echo once >> shell.txt" } },
+        { call: "probe", args: { what: "host" } },
+      ],
+    },
     { moves: [{ call: "create", args: { path: "made.txt", file_text: "made" } }] },
   ],
   says: "the turn is done",
@@ -49,27 +54,40 @@ async function killedAt(point: number): Promise<{ problems: string[]; boundaries
     if (!isKilled) throw error;
   }
   await killed;
-  if (!isKilled) return { problems: await problemsOf(crashable, { clients: [first], sessionId, acknowledged }), boundaries: seen };
+  if (!isKilled)
+    return { problems: await problemsOf(crashable, { clients: [first], sessionId, acknowledged }), boundaries: seen };
   await crashable.launch();
   const second = await crashable.connect({ attached: "sdk", workedOn });
   await second.call("session.resume", { ...config, sessionId, continuePendingWork: true });
   await second.answerOpen(sessionId);
   await second.atRest(sessionId);
-  return { problems: await problemsOf(crashable, { clients: [first, second], sessionId, acknowledged }), boundaries: seen };
+  return {
+    problems: await problemsOf(crashable, { clients: [first, second], sessionId, acknowledged }),
+    boundaries: seen,
+  };
 }
 
-async function problemsOf(crashable: Crashable, { clients, sessionId, acknowledged }: { clients: LawClient[]; sessionId: string; acknowledged: string[] }): Promise<string[]> {
+async function problemsOf(
+  crashable: Crashable,
+  { clients, sessionId, acknowledged }: { clients: LawClient[]; sessionId: string; acknowledged: string[] },
+): Promise<string[]> {
   const log = await events(clients.at(-1) as LawClient, sessionId);
-  const prompts = log.filter(({ type }) => type === "user.message").map(({ data }) => (data as { messageId?: string }).messageId);
+  const prompts = log
+    .filter(({ type }) => type === "user.message")
+    .map(({ data }) => (data as { messageId?: string }).messageId);
   const file = (name: string) => path.join(crashable.folders.folder, name);
   const lines = existsSync(file("shell.txt")) ? readFileSync(file("shell.txt"), "utf8").trim().split("\n").length : 0;
   const said = log.filter(({ type }) => type === "assistant.message").map(({ data }) => data.content);
   return [
     ...brokenLaws(log, { clients, maxDepth: 4 }),
-    ...acknowledged.filter((id) => prompts.filter((each) => each === id).length !== 1).map((id) => `the prompt ${id} was acknowledged and is ${prompts.includes(id) ? "twice" : "not"} in the log`),
+    ...acknowledged
+      .filter((id) => prompts.filter((each) => each === id).length !== 1)
+      .map((id) => `the prompt ${id} was acknowledged and is ${prompts.includes(id) ? "twice" : "not"} in the log`),
     ...(lines > 1 ? [`the shell command ran ${lines} times`] : []),
     ...(acknowledged.length === 2 && !said.includes("the turn is done") ? ["the first prompt got no answer"] : []),
-    ...(acknowledged.length === 2 && !said.includes("the second prompt was heard") ? ["the second prompt got no answer"] : []),
+    ...(acknowledged.length === 2 && !said.includes("the second prompt was heard")
+      ? ["the second prompt got no answer"]
+      : []),
   ];
 }
 

@@ -6,12 +6,44 @@ import { Random } from "./random.ts";
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
 const DURATION_MS = Number(process.env.FUZZ_MS ?? 4_000);
 
-const METHODS = ["ping", "connect", "session.create", "session.send", "session.abort", "session.getMessages", "session.resume", "session.tasks.list", "session.list", "session.delete", "status.get", "no.such.method", "$/cancelRequest"];
+const METHODS = [
+  "ping",
+  "connect",
+  "session.create",
+  "session.send",
+  "session.abort",
+  "session.getMessages",
+  "session.resume",
+  "session.tasks.list",
+  "session.list",
+  "session.delete",
+  "status.get",
+  "no.such.method",
+  "$/cancelRequest",
+];
 
 function message(random: Random): string {
-  const params = random.pick<unknown>([undefined, null, [], [null], {}, { sessionId: "s" }, { sessionId: "../s" }, { sessionId: 7 }, { sessionId: "s", prompt: "hi" }, "text", 5, { token: "x" }]);
+  const params = random.pick<unknown>([
+    undefined,
+    null,
+    [],
+    [null],
+    {},
+    { sessionId: "s" },
+    { sessionId: "../s" },
+    { sessionId: 7 },
+    { sessionId: "s", prompt: "hi" },
+    "text",
+    5,
+    { token: "x" },
+  ]);
   const id = random.pick<unknown>([1, "a", null, undefined, 1.5, {}, -1, 2 ** 60]);
-  return JSON.stringify({ jsonrpc: random.pick<unknown>(["2.0", "2.0", "2.0", "1.0", undefined]), id, method: random.pick<unknown>([...METHODS, undefined, 3]), params });
+  return JSON.stringify({
+    jsonrpc: random.pick<unknown>(["2.0", "2.0", "2.0", "1.0", undefined]),
+    id,
+    method: random.pick<unknown>([...METHODS, undefined, 3]),
+    params,
+  });
 }
 
 /** One of the ways in which bytes on a wire can be wrong; now and then they are right. */
@@ -28,7 +60,9 @@ function bytes(random: Random): Buffer {
     case 2:
       return good.subarray(0, random.below(good.length));
     case 3:
-      return Buffer.from(`Content-Length: ${random.pick([-1, 0, 3, 10 ** 12, body.length + 50, "abc", "1e9", ""])}\r\n\r\n${body}`);
+      return Buffer.from(
+        `Content-Length: ${random.pick([-1, 0, 3, 10 ** 12, body.length + 50, "abc", "1e9", ""])}\r\n\r\n${body}`,
+      );
     case 4:
       return random.bytes(random.below(200));
     case 5:
@@ -65,12 +99,15 @@ test(`the server stays up under random frames (seed ${SEED})`, async () => {
     wire.bytes(bytes(random));
     sent++;
     if (sent % 25 === 0) await new Promise((resolve) => setImmediate(resolve));
-    if (sent % 500 === 0) expect((await (await runtime.open()).request("ping", { message: String(sent) })).message).toBe(`pong: ${sent}`);
+    if (sent % 500 === 0)
+      expect((await (await runtime.open()).request("ping", { message: String(sent) })).message).toBe(`pong: ${sent}`);
   }
   const last = await runtime.open();
   expect((await last.request("ping", { message: "last" })).message).toBe("pong: last");
   await last.request("connect", {});
-  expect((await last.request("session.create", { workingDirectory: runtime.folders.folder })).sessionId).toBeTypeOf("string");
+  expect((await last.request("session.create", { workingDirectory: runtime.folders.folder })).sessionId).toBeTypeOf(
+    "string",
+  );
   expect(runtime.process.exitCode).toBeNull();
   expect(sent).toBeGreaterThan(500);
   console.log(`${sent} frames, ${closed} connections ended`);

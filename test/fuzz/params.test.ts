@@ -10,16 +10,48 @@ const NUMBERS = new Set<number>(Object.values(ERRORS).map(({ rpc }) => rpc));
 const HUGE = "x".repeat(1_000_000);
 const ODD_IDS = ["nope", "../../outside", "a/b", "..", ".", "", "a\0b", "%2e%2e%2f"];
 /** Names of parameters that take an id, a name or a path, in any method. */
-const FIELDS = ["id", "requestId", "path", "name", "filename", "eventId", "shellId", "serverName", "agentType", "model", "number", "workingDirectory", "directory"];
+const FIELDS = [
+  "id",
+  "requestId",
+  "path",
+  "name",
+  "filename",
+  "eventId",
+  "shellId",
+  "serverName",
+  "agentType",
+  "model",
+  "number",
+  "workingDirectory",
+  "directory",
+];
 
-const WHOLE = [undefined, null, [], [null], "text", 42, true, {}, { sessionId: 1 }, { sessionId: {} }, { sessionId: null }];
+const WHOLE = [
+  undefined,
+  null,
+  [],
+  [null],
+  "text",
+  42,
+  true,
+  {},
+  { sessionId: 1 },
+  { sessionId: {} },
+  { sessionId: null },
+];
 /** Faults of the program, as opposed to answers to bad input. */
-const BUG = /Cannot read propert|is not a function|is not iterable|undefined|Cannot destructure|Maximum call stack|SQLITE|FOREIGN KEY|must be of type/;
+const BUG =
+  /Cannot read propert|is not a function|is not iterable|undefined|Cannot destructure|Maximum call stack|SQLITE|FOREIGN KEY|must be of type/;
 
 function badParams(sessionId: string): unknown[] {
   const ids = [...ODD_IDS, HUGE].map((odd) => ({ sessionId: odd }));
-  const fields = FIELDS.flatMap((field) => [...ODD_IDS, 7, {}, [], null].map((value) => ({ sessionId, [field]: value })));
-  const all = [...ODD_IDS, HUGE, 7, null, []].map((value) => ({ sessionId, ...Object.fromEntries(FIELDS.map((field) => [field, value])) }));
+  const fields = FIELDS.flatMap((field) =>
+    [...ODD_IDS, 7, {}, [], null].map((value) => ({ sessionId, [field]: value })),
+  );
+  const all = [...ODD_IDS, HUGE, 7, null, []].map((value) => ({
+    sessionId,
+    ...Object.fromEntries(FIELDS.map((field) => [field, value])),
+  }));
   return [...WHOLE, ...ids, { sessionId }, ...fields, ...all];
 }
 
@@ -33,7 +65,8 @@ async function complaint(client: LawClient, method: string, params: unknown): Pr
   const answered = client.call(method, params as object).then(
     () => undefined,
     (error: { rpcCode?: number; message: string }) => {
-      if (error.rpcCode === undefined || !NUMBERS.has(error.rpcCode)) return `${method} ${shown}: ${error.rpcCode} ${error.message}`;
+      if (error.rpcCode === undefined || !NUMBERS.has(error.rpcCode))
+        return `${method} ${shown}: ${error.rpcCode} ${error.message}`;
       return BUG.test(error.message.slice(0, 500)) ? `${method} ${shown}: ${error.message.slice(0, 200)}` : undefined;
     },
   );
@@ -64,5 +97,7 @@ test.each(methods)("%s answers bad parameters and the session lives on", async (
   expect(await client.call("ping", { message: "still" })).toMatchObject({ message: "pong: still" });
   expect(existsSync(canary)).toBe(true);
   expect(readdirSync(path.join(world.folder, "..")).sort()).toEqual(expect.arrayContaining(before));
-  expect(readdirSync(path.join(world.folder, "..")).filter((name) => !["home", "outside", "tmp", "work"].includes(name))).toEqual([]);
+  expect(
+    readdirSync(path.join(world.folder, "..")).filter((name) => !["home", "outside", "tmp", "work"].includes(name)),
+  ).toEqual([]);
 });

@@ -36,7 +36,11 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
     hasTask: fc.boolean(),
     calls: fc.subarray([...TOOLS], { minLength: 1 }),
     mode: fc.constantFrom("sync", "background"),
-    below: fc.oneof({ maxDepth: 3, depthIdentifier: "node" }, fc.constant([]), fc.array(tie("node"), { maxLength: 2, depthIdentifier: "node" })),
+    below: fc.oneof(
+      { maxDepth: 3, depthIdentifier: "node" },
+      fc.constant([]),
+      fc.array(tie("node"), { maxLength: 2, depthIdentifier: "node" }),
+    ),
   }),
 }));
 const cases: fc.Arbitrary<Case> = fc.record({
@@ -48,8 +52,14 @@ const cases: fc.Arbitrary<Case> = fc.record({
 });
 
 /** What a node may call, worked out here apart from the product. */
-function mayCall(tool: string, { excluded, available, hidden, denied }: Case, above: readonly Node[], own: Node | undefined): boolean {
-  const has = (list: readonly string[] | null, hasTask: boolean) => list === null || list.includes(tool) || (tool === "task" && hasTask);
+function mayCall(
+  tool: string,
+  { excluded, available, hidden, denied }: Case,
+  above: readonly Node[],
+  own: Node | undefined,
+): boolean {
+  const has = (list: readonly string[] | null, hasTask: boolean) =>
+    list === null || list.includes(tool) || (tool === "task" && hasTask);
   if (excluded.some((each) => each === tool) || denied.some((each) => each === tool)) return false;
   const isHost = tool === "probe" || tool === "guarded_probe"; // The host declared it to have it: only an exclusion takes it away.
   if (available && tool !== "task" && !isHost && !available.some((each) => each === tool)) return false;
@@ -79,7 +89,14 @@ class Drawn {
   #task(node: Node, above: Node[]): Move {
     const name = `agent${this.agents.length}`;
     const { ceiling, hasTask } = node;
-    this.agents.push({ name, description: name, prompt: name, ceiling, nestedBackground: true, tools: node.tools === null ? null : [...node.tools, ...(hasTask ? ["task"] : [])] });
+    this.agents.push({
+      name,
+      description: name,
+      prompt: name,
+      ceiling,
+      nestedBackground: true,
+      tools: node.tools === null ? null : [...node.tools, ...(hasTask ? ["task"] : [])],
+    });
     this.nodes.set(name, { node, above });
     return { task: this.plan(node.calls, node.below, [...above, node]), name, agent: name, mode: node.mode };
   }
@@ -98,17 +115,28 @@ test("no node of a random tree runs a call outside its effective tools", async (
       ...(drawn.available ? { availableTools: [...drawn.available, "task"] } : {}),
       defaultAgent: { excludedTools: drawn.hidden },
     });
-    await client.call("session.permissions.configure", { sessionId, rules: { denied: drawn.denied.map((kind) => ({ kind, argument: null })) } });
+    await client.call("session.permissions.configure", {
+      sessionId,
+      rules: { denied: drawn.denied.map((kind) => ({ kind, argument: null })) },
+    });
     await client.call("session.send", { sessionId, prompt: promptOf(plan) });
     await client.until("session.idle");
     const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
-    const names = new Map(events.filter(({ type }) => type === "subagent.started").map(({ agentId, data }) => [agentId, data.path?.at(-1) ?? ""]));
+    const names = new Map(
+      events
+        .filter(({ type }) => type === "subagent.started")
+        .map(({ agentId, data }) => [agentId, data.path?.at(-1) ?? ""]),
+    );
     for (const start of events.filter(({ type }) => type === "tool.execution_start")) {
       const { node, above = [] } = tree.nodes.get(names.get(start.agentId) ?? "") ?? {};
       const name = start.data.toolName ?? "";
-      const end = events.find(({ type, agentId, data }) => type === "tool.execution_complete" && agentId === start.agentId && data.toolCallId === start.data.toolCallId);
+      const end = events.find(
+        ({ type, agentId, data }) =>
+          type === "tool.execution_complete" && agentId === start.agentId && data.toolCallId === start.data.toolCallId,
+      );
       const ran = end?.data.success === true;
-      if (!mayCall(name, drawn, above, node)) expect(ran, `${names.get(start.agentId) ?? "main"} ran ${name}`).toBe(false);
+      if (!mayCall(name, drawn, above, node))
+        expect(ran, `${names.get(start.agentId) ?? "main"} ran ${name}`).toBe(false);
       seen[ran ? "ran" : "refused"]++;
     }
     // Nor did the host see a call that was not allowed.

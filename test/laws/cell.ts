@@ -23,7 +23,8 @@ export interface Cell {
 
 export const MAX_DEPTH = 4;
 
-export const cellName = ({ path, depth, attached, fault }: Cell): string => `${path}-${depth}-${attached}-${fault.replace(/\W+/g, "")}`;
+export const cellName = ({ path, depth, attached, fault }: Cell): string =>
+  `${path}-${depth}-${attached}-${fault.replace(/\W+/g, "")}`;
 
 /** `lead` may start real background work of its own. */
 export const CUSTOM_AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", nestedBackground: true }];
@@ -50,7 +51,10 @@ function spawnerPlan(cell: Cell): Plan {
   const isTooDeep = cell.depth === MAX_DEPTH;
   const turns: Turn[] = [{ moves: [task] }];
   if (isTooDeep) turns.push(...(workerPlan(cell).turns ?? []));
-  else if (cell.path === "multi-turn") turns.push({ moves: [{ call: "write_agent", args: { agent_id: "$agent:0", message: promptOf({ says: secondAnswer(cell) }) } }] });
+  else if (cell.path === "multi-turn")
+    turns.push({
+      moves: [{ call: "write_agent", args: { agent_id: "$agent:0", message: promptOf({ says: secondAnswer(cell) }) } }],
+    });
   return { turns, says: isTooDeep ? workerAnswer(cell) : "the spawner is done" };
 }
 
@@ -59,8 +63,17 @@ const isBackground = ({ path }: Cell) => path === "background" || path === "mult
 function workerPlan(cell: Cell): Plan {
   const shell: Move = { call: "bash", args: { command: `exec -a ${processMark(cell)} sleep 300`, mode: "async" } };
   const work: Record<Attached, Move[]> = {
-    sdk: [{ call: "probe", args: { what: "first" } }, { call: "guarded_probe", args: { what: "second" } }, { call: "ask_user", args: { question: "which colour?" } }, shell],
-    terminal: [{ call: "create", args: { path: `${cellName(cell)}.txt`, file_text: "x" } }, { call: "ask_user", args: { question: "which colour?" } }, shell],
+    sdk: [
+      { call: "probe", args: { what: "first" } },
+      { call: "guarded_probe", args: { what: "second" } },
+      { call: "ask_user", args: { question: "which colour?" } },
+      shell,
+    ],
+    terminal: [
+      { call: "create", args: { path: `${cellName(cell)}.txt`, file_text: "x" } },
+      { call: "ask_user", args: { question: "which colour?" } },
+      shell,
+    ],
     nobody: [shell, { call: "create", args: { path: `${cellName(cell)}.txt`, file_text: "x" } }],
   };
   const turns: Turn[] = [{ moves: work[cell.attached] }, holdTurn(cell)];

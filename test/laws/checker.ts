@@ -23,17 +23,22 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
   for (const kind of ["permission", "external_tool"]) {
     for (const { data } of of(events, `${kind}.requested`)) {
       const settled = of(events, `${kind}.completed`).filter((event) => event.data.requestId === data.requestId).length;
-      if (settled !== 1) broken.push(`law 1: ${kind} ${data.toolName ?? data.permissionRequest?.kind} of ${place(data.agentPath)} was settled ${settled} times`);
+      if (settled !== 1)
+        broken.push(
+          `law 1: ${kind} ${data.toolName ?? data.permissionRequest?.kind} of ${place(data.agentPath)} was settled ${settled} times`,
+        );
     }
   }
   for (const { data } of of(events, "external_tool.requested")) {
     const callId = data.toolCallId ?? "";
     const runs = clients.reduce((sum, client) => sum + (client.hostRuns.get(callId) ?? 0), 0);
     if (runs > 1) broken.push(`law 1: the host ran ${callId} of ${place(data.agentPath)} ${runs} times`);
-    if (clients.filter((client) => client.acknowledged.has(data.requestId ?? "")).length > 1) broken.push(`law 1: two answers to ${callId} were taken`);
+    if (clients.filter((client) => client.acknowledged.has(data.requestId ?? "")).length > 1)
+      broken.push(`law 1: two answers to ${callId} were taken`);
     const wasTaken = clients.some((client) => client.acknowledged.has(data.requestId ?? ""));
     const end = endOf(events, callId);
-    if (wasTaken && end && !end.data.success) broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
+    if (wasTaken && end && !end.data.success)
+      broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
   }
   for (const event of of(events, "tool.execution_complete")) {
     if (codeOf(event) !== "denied" && codeOf(event) !== "rejected") continue;
@@ -47,8 +52,11 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
 function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const broken: string[] = [];
   for (const [agentId, starts] of countBy(of(events, "subagent.started"), ({ agentId = "" }) => agentId)) {
-    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter((event) => event.agentId === agentId).length;
-    if (starts !== 1 || ends !== 1) broken.push(`law 2: agent ${agentId.slice(0, 8)} has ${starts} starts and ${ends} ends`);
+    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter(
+      (event) => event.agentId === agentId,
+    ).length;
+    if (starts !== 1 || ends !== 1)
+      broken.push(`law 2: agent ${agentId.slice(0, 8)} has ${starts} starts and ${ends} ends`);
   }
   const known = new Set(of(events, "subagent.started").map(({ agentId }) => agentId));
   for (const { agentId = "" } of [...of(events, "subagent.completed"), ...of(events, "subagent.failed")]) {
@@ -57,11 +65,13 @@ function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const callOf = ({ agentId = "main", data }: LawEvent) => `${agentId.slice(0, 8)}/${data.toolCallId}`;
   const ends = countBy(of(events, "tool.execution_complete"), callOf);
   for (const [call, starts] of countBy(of(events, "tool.execution_start"), callOf)) {
-    if (starts !== 1 || ends.get(call) !== 1) broken.push(`law 2: call ${call} has ${starts} starts and ${ends.get(call) ?? 0} ends`);
+    if (starts !== 1 || ends.get(call) !== 1)
+      broken.push(`law 2: call ${call} has ${starts} starts and ${ends.get(call) ?? 0} ends`);
   }
   for (const message of of(events, "assistant.message")) {
     for (const { toolCallId, name } of message.data.toolRequests ?? []) {
-      if (!ends.has(callOf({ ...message, data: { toolCallId } }))) broken.push(`law 2: the model asked for ${name} and never got a result`);
+      if (!ends.has(callOf({ ...message, data: { toolCallId } })))
+        broken.push(`law 2: the model asked for ${name} and never got a result`);
     }
   }
   return broken;
@@ -73,10 +83,14 @@ function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): strin
     .filter(({ data }) => (data.path?.length ?? 0) > maxDepth)
     .map(({ data }) => `law 3: ${place(data.path)} is deeper than ${maxDepth}`);
   if (of(events, "hook.start").length === 0) return broken;
-  const hooked = countBy(of(events, "hook.start").filter(({ data }) => data.hookType === "preToolUse"), ({ agentId = "main" }) => agentId);
+  const hooked = countBy(
+    of(events, "hook.start").filter(({ data }) => data.hookType === "preToolUse"),
+    ({ agentId = "main" }) => agentId,
+  );
   const ran = of(events, "tool.execution_complete").filter((event) => event.data.success);
   for (const [agentId, calls] of countBy(ran, ({ agentId = "main" }) => agentId)) {
-    if ((hooked.get(agentId) ?? 0) < calls) broken.push(`law 3: ${agentId.slice(0, 8)} ran ${calls} calls and hooks saw ${hooked.get(agentId) ?? 0}`);
+    if ((hooked.get(agentId) ?? 0) < calls)
+      broken.push(`law 3: ${agentId.slice(0, 8)} ran ${calls} calls and hooks saw ${hooked.get(agentId) ?? 0}`);
   }
   return broken;
 }
@@ -85,15 +99,24 @@ function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): strin
 export function leftBehind({ sessions, config }: Runtime): string[] {
   const broken: string[] = [];
   for (const { tree, runner } of sessions.open) {
-    if (tree.limiter.free !== config.maxConcurrent) broken.push(`law 4: ${config.maxConcurrent - tree.limiter.free} places are still held`);
+    if (tree.limiter.free !== config.maxConcurrent)
+      broken.push(`law 4: ${config.maxConcurrent - tree.limiter.free} places are still held`);
     if (tree.limiter.waiting > 0) broken.push(`law 4: ${tree.limiter.waiting} agents still wait for a place`);
-    if (tree.asks.list().length > 0) broken.push(`law 4: open asks: ${tree.asks.list().map(({ kind }) => kind).join(", ")}`);
-    if (runner.isRunning || tree.children.runners.some(({ isRunning }) => isRunning)) broken.push("law 4: a run goes on");
+    if (tree.asks.list().length > 0)
+      broken.push(
+        `law 4: open asks: ${tree.asks
+          .list()
+          .map(({ kind }) => kind)
+          .join(", ")}`,
+      );
+    if (runner.isRunning || tree.children.runners.some(({ isRunning }) => isRunning))
+      broken.push("law 4: a run goes on");
     const open = tree.tasks.records.filter(({ status }) => status === "running");
     if (open.length > 0) broken.push(`law 4: still running: ${open.map(({ path }) => place(path)).join(", ")}`);
     const idle = tree.tasks.records.filter(({ status }) => status === "idle").map(({ id }) => id);
     const kept = tree.children.agents.filter(({ session }) => !idle.includes(session.id));
-    if (kept.length > 0) broken.push(`law 4: open children that are not idle: ${kept.map(({ path }) => place(path)).join(", ")}`);
+    if (kept.length > 0)
+      broken.push(`law 4: open children that are not idle: ${kept.map(({ path }) => place(path)).join(", ")}`);
   }
   return broken;
 }

@@ -5,7 +5,7 @@
  * same kind, and must come to the same end as if nothing had happened.
  */
 import { Crashable } from "../crash/crashable.ts";
-import { CUSTOM_AGENTS, type Cell, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
+import { type Cell, CUSTOM_AGENTS, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
 import { brokenLaws, processesWith } from "./checker.ts";
 import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -24,7 +24,10 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
   await crashable.kill();
   for (const { cell } of killed) crashable.gates.open(holdMark(cell));
   await crashable.launch();
-  const outcomes = killed.map(async (each) => [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const);
+  const outcomes = killed.map(
+    async (each) =>
+      [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const,
+  );
   return new Map(await Promise.all(outcomes));
 }
 
@@ -36,7 +39,10 @@ async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
   if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
   else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);
   if (cell.path === "multi-turn" && cell.depth < MAX_DEPTH) {
-    await client.until("tool.execution_complete", ({ data }) => data.result?.content?.includes("Message delivered") === true);
+    await client.until(
+      "tool.execution_complete",
+      ({ data }) => data.result?.content?.includes("Message delivered") === true,
+    );
   }
   if (cell.path === "promoted") {
     const tasks = await client.tasks(sessionId);

@@ -39,7 +39,16 @@ export class LawClient {
   readonly #waiters = new Set<() => void>();
   #isReleased = false;
 
-  constructor(transport: Transport, { attached, holds = () => false, onHook = () => undefined, onEvent = () => undefined, workedOn = new Set() }: LawClientOptions) {
+  constructor(
+    transport: Transport,
+    {
+      attached,
+      holds = () => false,
+      onHook = () => undefined,
+      onEvent = () => undefined,
+      workedOn = new Set(),
+    }: LawClientOptions,
+  ) {
     this.attached = attached;
     this.#holds = holds;
     this.#onHook = onHook;
@@ -70,9 +79,16 @@ export class LawClient {
   }
 
   /** The first event of those already seen or still to come. */
-  async until(type: string, passes: (event: LawEvent) => boolean = () => true, { after = 0 }: { after?: number } = {}): Promise<LawEvent> {
+  async until(
+    type: string,
+    passes: (event: LawEvent) => boolean = () => true,
+    { after = 0 }: { after?: number } = {},
+  ): Promise<LawEvent> {
     let found: LawEvent | undefined;
-    await this.when(() => (found = this.events.slice(after).find((event) => event.type === type && passes(event))) !== undefined, type);
+    await this.when(
+      () => (found = this.events.slice(after).find((event) => event.type === type && passes(event))) !== undefined,
+      type,
+    );
     if (!found) throw new Error(`no ${type}`);
     return found;
   }
@@ -81,7 +97,14 @@ export class LawClient {
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiters.delete(look);
-        reject(new Error(`waited for ${what}; the last events were ${this.events.slice(-12).map(({ type, agentId }) => `${type}${agentId ? "@" : ""}`).join(" ")}`));
+        reject(
+          new Error(
+            `waited for ${what}; the last events were ${this.events
+              .slice(-12)
+              .map(({ type, agentId }) => `${type}${agentId ? "@" : ""}`)
+              .join(" ")}`,
+          ),
+        );
       }, PATIENCE_MS);
       const look = () => {
         const isThere = isTrue();
@@ -110,8 +133,14 @@ export class LawClient {
   async answerOpen(sessionId: string): Promise<void> {
     const { events } = await this.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
     const open = (asked: string, settled: string) =>
-      events.filter(({ type, data }) => type === asked && !events.some((other) => other.type === settled && other.data.requestId === data.requestId));
-    const asks = [...open("external_tool.requested", "external_tool.completed"), ...open("permission.requested", "permission.completed")];
+      events.filter(
+        ({ type, data }) =>
+          type === asked && !events.some((other) => other.type === settled && other.data.requestId === data.requestId),
+      );
+    const asks = [
+      ...open("external_tool.requested", "external_tool.completed"),
+      ...open("permission.requested", "permission.completed"),
+    ];
     await Promise.all(asks.map((ask) => this.#answer(sessionId, ask)));
   }
 
@@ -151,9 +180,17 @@ export class LawClient {
       if (this.attached !== "sdk") return;
       if (!this.#workedOn.has(requestId)) this.hostRuns.set(toolCallId, (this.hostRuns.get(toolCallId) ?? 0) + 1);
       this.#workedOn.add(requestId);
-      await this.#send("session.tools.handlePendingToolCall", { sessionId, requestId, result: `host did ${data.arguments?.what ?? "it"}` });
+      await this.#send("session.tools.handlePendingToolCall", {
+        sessionId,
+        requestId,
+        result: `host did ${data.arguments?.what ?? "it"}`,
+      });
     } else if (this.attached !== "nobody") {
-      await this.#send("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result: { kind: "approve-once" } });
+      await this.#send("session.permissions.handlePendingPermissionRequest", {
+        sessionId,
+        requestId,
+        result: { kind: "approve-once" },
+      });
     }
   }
 
@@ -182,6 +219,15 @@ export class LawClient {
 
 /** Both run in the host; the second asks nobody. */
 const HOST_TOOLS = [
-  { name: "probe", description: "Does something in the host.", parameters: { type: "object", properties: { what: { type: "string" } } }, skipPermission: true },
-  { name: "guarded_probe", description: "The same, with permission.", parameters: { type: "object", properties: { what: { type: "string" } } } },
+  {
+    name: "probe",
+    description: "Does something in the host.",
+    parameters: { type: "object", properties: { what: { type: "string" } } },
+    skipPermission: true,
+  },
+  {
+    name: "guarded_probe",
+    description: "The same, with permission.",
+    parameters: { type: "object", properties: { what: { type: "string" } } },
+  },
 ];

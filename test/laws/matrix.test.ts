@@ -8,7 +8,9 @@ import { runCell } from "./run-cell.ts";
 const matrix = new Matrix();
 afterAll(() => console.log(`${matrix}\n\n${matrix.problems()}`));
 
-const cells: Cell[] = PATHS.flatMap((path) => ATTACHED.flatMap((attached) => FAULTS.flatMap((fault) => DEPTHS.map((depth) => ({ path, depth, attached, fault })))));
+const cells: Cell[] = PATHS.flatMap((path) =>
+  ATTACHED.flatMap((attached) => FAULTS.flatMap((fault) => DEPTHS.map((depth) => ({ path, depth, attached, fault })))),
+);
 const named = (all: readonly Cell[]) => all.map((cell) => ({ name: cellName(cell), cell }));
 const killed = cells.filter(({ fault }) => fault === "kill -9");
 

@@ -30,7 +30,9 @@ export class Matrix {
         cells.set(words, [...(cells.get(words) ?? []), cell]);
       }
     }
-    return [...cells].map(([law, names]) => `${law}\n    in ${names.length}: ${names.slice(0, 8).join(" ")}`).join("\n");
+    return [...cells]
+      .map(([law, names]) => `${law}\n    in ${names.length}: ${names.slice(0, 8).join(" ")}`)
+      .join("\n");
   }
 
   #mark(cell: Cell): string {

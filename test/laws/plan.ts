@@ -53,7 +53,12 @@ export function nextMove(conversation: readonly Said[]): NextMove {
   const turn = plan.turns?.[since.filter(({ role }) => role === "assistant").length];
   if (!turn) return { text: plan.says, calls: [] };
   const agents = agentsIn(conversation);
-  return { gate: turn.gate, fails: turn.fails, text: "", calls: (turn.moves ?? []).map((move) => callOf(move, agents)) };
+  return {
+    gate: turn.gate,
+    fails: turn.fails,
+    text: "",
+    calls: (turn.moves ?? []).map((move) => callOf(move, agents)),
+  };
 }
 
 function callOf(move: Move, agents: readonly string[]): NextMove["calls"][number] {
@@ -61,7 +66,13 @@ function callOf(move: Move, agents: readonly string[]): NextMove["calls"][number
   const { task, name, agent = "general-purpose", mode } = move;
   return {
     name: "task",
-    arguments: { name, description: `work of ${name}`, agent_type: agent, prompt: promptOf(task), ...(mode ? { mode } : {}) },
+    arguments: {
+      name,
+      description: `work of ${name}`,
+      agent_type: agent,
+      prompt: promptOf(task),
+      ...(mode ? { mode } : {}),
+    },
   };
 }
 

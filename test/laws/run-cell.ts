@@ -1,5 +1,16 @@
 /** Runs one cell of the matrix in this process and says which laws did not hold. */
-import { CUSTOM_AGENTS, type Cell, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt, secondAnswer, workerAnswer } from "./cell.ts";
+import {
+  type Cell,
+  CUSTOM_AGENTS,
+  cellName,
+  holdMark,
+  isHeld,
+  MAX_DEPTH,
+  processMark,
+  rootPrompt,
+  secondAnswer,
+  workerAnswer,
+} from "./cell.ts";
 import { brokenLaws, leftBehind, processesWith } from "./checker.ts";
 import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -16,7 +27,11 @@ export async function runCell(cell: Cell): Promise<string[]> {
   await run.fault();
   await run.rest();
   const events = await run.log();
-  const broken = [...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }), ...leftBehind(world.runtime), ...wrongDeliveries(cell, events)];
+  const broken = [
+    ...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }),
+    ...leftBehind(world.runtime),
+    ...wrongDeliveries(cell, events),
+  ];
   if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
   await run.close();
   const processes = processesWith(processMark(cell));
@@ -43,11 +58,21 @@ class CellRun {
     this.#sessionId = id;
     await this.#client.call("session.send", { sessionId: id, prompt: rootPrompt(this.#cell) });
     await this.#atHold();
-    if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH) await this.#client.until("tool.execution_complete", ({ data }) => data.result?.content?.includes("Message delivered") === true);
+    if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH)
+      await this.#client.until(
+        "tool.execution_complete",
+        ({ data }) => data.result?.content?.includes("Message delivered") === true,
+      );
   }
 
   /** The client is gone, and another one goes on with the session. */
-  async resume({ isRestart = false, isHolding = false }: { isRestart?: boolean; isHolding?: boolean } = {}): Promise<void> {
+  async resume({
+    isRestart = false,
+    isHolding = false,
+  }: {
+    isRestart?: boolean;
+    isHolding?: boolean;
+  } = {}): Promise<void> {
     this.#client.vanish();
     await this.#world.disconnected();
     if (isRestart) await this.#world.restart();
@@ -60,7 +85,10 @@ class CellRun {
   async promote(): Promise<void> {
     const tasks = await this.#client.tasks(this.#sessionId);
     const deepest = tasks.toSorted((a, b) => (b.path?.length ?? 0) - (a.path?.length ?? 0))[0];
-    const { promoted } = await this.#client.call<{ promoted: boolean }>("session.tasks.promoteToBackground", { sessionId: this.#sessionId, id: deepest?.id });
+    const { promoted } = await this.#client.call<{ promoted: boolean }>("session.tasks.promoteToBackground", {
+      sessionId: this.#sessionId,
+      id: deepest?.id,
+    });
     if (!promoted) throw new Error("a running sync agent could not be promoted");
   }
 
@@ -95,7 +123,8 @@ class CellRun {
   }
 
   async log(): Promise<LawEvent[]> {
-    return (await this.#client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: this.#sessionId })).events;
+    return (await this.#client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: this.#sessionId }))
+      .events;
   }
 
   async close(): Promise<void> {
@@ -112,7 +141,10 @@ class CellRun {
   }
 
   #connect({ isHolding }: { isHolding: boolean }): LawClient {
-    const client = this.#world.connect({ attached: this.#cell.attached, ...(isHolding ? { holds: isHeld(this.#cell) } : {}) });
+    const client = this.#world.connect({
+      attached: this.#cell.attached,
+      ...(isHolding ? { holds: isHeld(this.#cell) } : {}),
+    });
     this.clients.push(client);
     return client;
   }
@@ -120,15 +152,27 @@ class CellRun {
 
 /** Law 2: what the worker came to reaches the one that started it, once. */
 export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string[] {
-  if (cell.depth === MAX_DEPTH) return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
-  const worker = events.find(({ type, data }) => type === "subagent.started" && data.path?.at(-1) === "worker")?.agentId;
+  if (cell.depth === MAX_DEPTH)
+    return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
+  const worker = events.find(
+    ({ type, data }) => type === "subagent.started" && data.path?.at(-1) === "worker",
+  )?.agentId;
   const words = cell.fault === "model error" ? ["the model is broken"] : [workerAnswer(cell), secondAnswer(cell)];
-  const results = events.filter(({ type, data, agentId }) => type === "tool.execution_complete" && agentId !== worker && words.some((word) => JSON.stringify(data).includes(word)));
+  const results = events.filter(
+    ({ type, data, agentId }) =>
+      type === "tool.execution_complete" &&
+      agentId !== worker &&
+      words.some((word) => JSON.stringify(data).includes(word)),
+  );
   const owners = results.filter((result) => isResultOf(result, events, worker));
   const notices = events.filter(({ type, data }) => type === "system.notification" && data.kind?.agentId === worker);
   const count = owners.length + notices.length;
   const isFine = cell.fault === "cancel" ? count <= 1 : count === 1;
-  return isFine ? [] : [`law 2: what the worker came to was delivered ${count} times (${owners.length} results, ${notices.length} notices)`];
+  return isFine
+    ? []
+    : [
+        `law 2: what the worker came to was delivered ${count} times (${owners.length} results, ${notices.length} notices)`,
+      ];
 }
 
 /** The result of the very call that started the worker; those above it repeat the words of a failure. */
@@ -138,6 +182,8 @@ function isResultOf(result: LawEvent, events: readonly LawEvent[], worker: strin
 }
 
 function refused(events: readonly LawEvent[]): boolean {
-  return events.some(({ type, data }) => type === "tool.execution_complete" && JSON.stringify(data).includes("Maximum sub-agent depth of 4 reached"));
+  return events.some(
+    ({ type, data }) =>
+      type === "tool.execution_complete" && JSON.stringify(data).includes("Maximum sub-agent depth of 4 reached"),
+  );
 }
-

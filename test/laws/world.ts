@@ -8,7 +8,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Catalog } from "../../packages/retinue/src/models/catalog.ts";
 import { modelInfo } from "../../packages/retinue/src/models/model-info.ts";
-import { type Message, type ModelRequest, ModelError, NO_USAGE, type Part, type Provider } from "../../packages/retinue/src/models/provider.ts";
+import {
+  type Message,
+  ModelError,
+  type ModelRequest,
+  NO_USAGE,
+  type Part,
+  type Provider,
+} from "../../packages/retinue/src/models/provider.ts";
 import { type RuntimeConfig, runtimeConfig } from "../../packages/retinue/src/server/config.ts";
 import { serveConnection } from "../../packages/retinue/src/server/connection.ts";
 import { Runtime } from "../../packages/retinue/src/server/runtime.ts";
@@ -16,10 +23,13 @@ import { Gates } from "./gates.ts";
 import { LawClient, type LawClientOptions } from "./law-client.ts";
 import { nextMove, type Said } from "./plan.ts";
 
-export interface WorldOptions extends Partial<Pick<RuntimeConfig, "maxDepth" | "maxConcurrent" | "hookLimitMs" | "unattended">> {
-  /** Instead of the model that follows plans. */
-  provider?: Provider;
-  storePath?: string;
+export interface WorldOptions
+  extends Partial<Pick<RuntimeConfig, "maxDepth" | "maxConcurrent" | "hookLimitMs" | "unattended">> {
+  /** How much the model can read. */
+  maxPromptTokens?: number;
+  /** What the model says when it is asked for a summary; nothing by default. */
+  summary?: string;
+  onRequest?: (request: ModelRequest) => void;
 }
 
 export class World {
@@ -60,13 +70,23 @@ export class World {
 
   async createSession(client: LawClient, config: Record<string, unknown> = {}): Promise<string> {
     await client.call("connect", {});
-    const opened = await client.call<{ sessionId: string }>("session.create", { workingDirectory: this.folder, ...client.abilities, ...config });
+    const opened = await client.call<{ sessionId: string }>("session.create", {
+      workingDirectory: this.folder,
+      ...client.abilities,
+      ...config,
+    });
     return opened.sessionId;
   }
 
   async resumeSession(client: LawClient, sessionId: string, config: Record<string, unknown> = {}): Promise<void> {
     await client.call("connect", {});
-    await client.call("session.resume", { sessionId, continuePendingWork: true, workingDirectory: this.folder, ...client.abilities, ...config });
+    await client.call("session.resume", {
+      sessionId,
+      continuePendingWork: true,
+      workingDirectory: this.folder,
+      ...client.abilities,
+      ...config,
+    });
   }
 
   /** Resolves when every connection that was closed is dealt with. */
@@ -88,9 +108,9 @@ export class World {
   }
 
   #open(): Runtime {
-    const { provider, storePath, ...limits } = this.#options;
+    const { maxPromptTokens, summary: _, onRequest: __, ...limits } = this.#options;
     const config = { ...runtimeConfig({}), home: this.home, tempFolder: this.temporary, ...limits };
-    return new Runtime({ config, catalog: catalogOf(provider ?? this.#planModel()), ...(storePath ? { storePath } : {}) });
+    return new Runtime({ config, catalog: catalogOf(this.#planModel(), maxPromptTokens) });
   }
 
   #planModel(): Provider {
@@ -113,12 +133,23 @@ export class World {
   async *#answer(request: ModelRequest, signal: AbortSignal): AsyncGenerator<Part> {
     await new Promise((resolve) => setImmediate(resolve));
     signal.throwIfAborted();
+    this.#options.onRequest?.(request);
+    if (request.toolChoice === "none") {
+      if (this.#options.summary) yield { type: "text", delta: this.#options.summary };
+      yield { type: "end", reason: "stop", usage: NO_USAGE };
+      return;
+    }
     const { gate, fails, text, calls } = nextMove(request.messages.map(said));
     if (gate !== undefined) await this.gates.pass(gate, signal);
     if (fails !== undefined) throw new ModelError(fails, { kind: "api", status: 400 });
     if (text !== "") yield { type: "text", delta: text };
-    for (const { id = `call-${++this.#calls}`, name, arguments: args } of calls) yield { type: "call", id, name, arguments: JSON.stringify(args) };
-    yield { type: "end", reason: calls.length > 0 ? "calls" : "stop", usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 5 } };
+    for (const { id = `call-${++this.#calls}`, name, arguments: args } of calls)
+      yield { type: "call", id, name, arguments: JSON.stringify(args) };
+    yield {
+      type: "end",
+      reason: calls.length > 0 ? "calls" : "stop",
+      usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 5 },
+    };
   }
 }
 
@@ -133,7 +164,12 @@ function said(message: Message): Said {
   }
 }
 
-function catalogOf(provider: Provider): Catalog {
-  const choice = { id: "plans", wireModel: "plans", provider, info: modelInfo() };
-  return { forSession: () => ({ choose: (model) => (model === undefined || model === "plans" ? choice : { ...choice, id: model }) }), list: async () => [] };
+function catalogOf(provider: Provider, maxPromptTokens?: number): Catalog {
+  const choice = { id: "plans", wireModel: "plans", provider, info: modelInfo({ maxPromptTokens }) };
+  return {
+    forSession: () => ({
+      choose: (model) => (model === undefined || model === "plans" ? choice : { ...choice, id: model }),
+    }),
+    list: async () => [],
+  };
 }

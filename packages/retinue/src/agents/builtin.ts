@@ -1,5 +1,6 @@
 /** The agents that come with the runtime: one Markdown file each in builtin/, read once. */
 
+import { prepared } from "../prepared.ts";
 import codeReview from "./builtin/code-review.agent.md";
 import explore from "./builtin/explore.agent.md";
 import generalPurpose from "./builtin/general-purpose.agent.md";
@@ -22,11 +23,10 @@ const FILES: Readonly<Record<string, string>> = {
   "rem-agent": remAgent,
 };
 
-let parsed: readonly AgentDefinition[] | undefined;
-
 export function builtinAgents(): readonly AgentDefinition[] {
-  parsed ??= Object.entries(FILES).map(([name, text]) =>
-    agentFromFile(text, { source: "builtin", path: `builtin/${name}.agent.md` }),
+  return prepared("agents", () =>
+    Object.entries(FILES).map(([name, text]) =>
+      agentFromFile(text, { source: "builtin", path: `builtin/${name}.agent.md` }),
+    ),
   );
-  return parsed;
 }

@@ -5,19 +5,29 @@ import { type HookHost, Hooks } from "./hooks.ts";
 const calls = { toolName: "bash", toolArgs: {} };
 const signal = new AbortController().signal;
 
-async function run(hosts: HookHost["invoke"][], { limitMs = 1000, stop = signal }: { limitMs?: number; stop?: AbortSignal } = {}) {
+async function run(
+  hosts: HookHost["invoke"][],
+  { limitMs = 1000, stop = signal }: { limitMs?: number; stop?: AbortSignal } = {},
+) {
   using small = smallSession();
   const hooks = new Hooks({ hosts: () => hosts.map((invoke) => ({ invoke })), limitMs });
   const output = await hooks.run("preToolUse", calls, { caller: { session: small.session }, signal: stop });
   small.log.flush();
   const events = small.store.events("root").map(({ json }) => JSON.parse(json));
-  return { output, ends: events.filter(({ type }) => type === "hook.end").map(({ data }) => data), starts: events.filter(({ type }) => type === "hook.start") };
+  return {
+    output,
+    ends: events.filter(({ type }) => type === "hook.end").map(({ data }) => data),
+    starts: events.filter(({ type }) => type === "hook.start"),
+  };
 }
 
 describe("a hook that goes wrong has no effect and is on record", () => {
   test("when it throws", async () => {
     const { output, ends } = await run([() => Promise.reject(new Error("broken hook"))]);
-    expect([output, ends]).toEqual([undefined, [expect.objectContaining({ success: false, error: { message: "broken hook" } })]]);
+    expect([output, ends]).toEqual([
+      undefined,
+      [expect.objectContaining({ success: false, error: { message: "broken hook" } })],
+    ]);
   });
 
   test("when it throws before it returns a promise", async () => {
@@ -42,7 +52,13 @@ describe("a hook that goes wrong has no effect and is on record", () => {
     expect(ends[0]?.error.message).toContain("did not answer");
   });
 
-  test.each([["text"], [42], [["list"]], [{ permissionDecision: "perhaps" }], [{ permissionDecision: 7, additionalContext: {} }]])("when it answers %j", async (nonsense) => {
+  test.each([
+    ["text"],
+    [42],
+    [["list"]],
+    [{ permissionDecision: "perhaps" }],
+    [{ permissionDecision: 7, additionalContext: {} }],
+  ])("when it answers %j", async (nonsense) => {
     const { output, ends } = await run([async () => nonsense]);
     expect(output?.permissionDecision).toBeUndefined();
     expect(ends).toHaveLength(1);
@@ -68,12 +84,19 @@ describe("several hooks", () => {
       async () => undefined,
       async () => ({ permissionDecision: "allow", additionalContext: "b" }),
     ]);
-    expect(output).toMatchObject({ permissionDecision: "allow", permissionDecisionReason: "one", additionalContext: "a\n\nb" });
+    expect(output).toMatchObject({
+      permissionDecision: "allow",
+      permissionDecisionReason: "one",
+      additionalContext: "a\n\nb",
+    });
     expect(starts).toHaveLength(3);
   });
 
   test("a denial stands, whatever a later one says", async () => {
-    const { output } = await run([async () => ({ permissionDecision: "deny" }), async () => ({ permissionDecision: "allow" })]);
+    const { output } = await run([
+      async () => ({ permissionDecision: "deny" }),
+      async () => ({ permissionDecision: "allow" }),
+    ]);
     expect(output?.permissionDecision).toBe("deny");
   });
 });
@@ -82,6 +105,17 @@ test("a hook is told which agent calls", async () => {
   using small = smallSession();
   const told: object[] = [];
   const hooks = new Hooks({ hosts: () => [{ invoke: async ({ input }) => void told.push(input) }] });
-  await hooks.run("preToolUse", calls, { caller: { session: small.child("kid"), agentName: "explore", agentPath: ["finder"] }, signal });
-  expect(told).toEqual([expect.objectContaining({ sessionId: "kid", agentId: "kid", agentName: "explore", agentPath: ["finder"], toolName: "bash" })]);
+  await hooks.run("preToolUse", calls, {
+    caller: { session: small.child("kid"), agentName: "explore", agentPath: ["finder"] },
+    signal,
+  });
+  expect(told).toEqual([
+    expect.objectContaining({
+      sessionId: "kid",
+      agentId: "kid",
+      agentName: "explore",
+      agentPath: ["finder"],
+      toolName: "bash",
+    }),
+  ]);
 });

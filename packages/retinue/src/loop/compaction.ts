@@ -126,25 +126,22 @@ function truncate(agent: Agent, input: Omit<CompactionInput, "trigger">): void {
   const size = contextSize(agent, input);
   const limit = agent.settings.compaction.dropAt * size.tokenLimit;
   const { messages } = session.state;
-  let removed = 0;
+  let dropped = { messages: 0, tokens: 0 };
   let tokens = 0;
-  while (size.currentTokens - tokens > limit && removed < messages.length - 1) {
-    do {
-      const message = messages[removed];
-      if (!message) break;
-      tokens += messageTokens(message);
-      removed++;
-    } while (messages[removed]?.role === "tool" && removed < messages.length - 1);
+  for (const [index, message] of messages.slice(0, -1).entries()) {
+    if (size.currentTokens - dropped.tokens <= limit) break;
+    tokens += messageTokens(message);
+    if (messages[index + 1]?.role !== "tool") dropped = { messages: index + 1, tokens };
   }
-  if (removed === 0 || messages[removed]?.role === "tool") return;
+  if (dropped.messages === 0) return;
   session.append("session.truncation", {
     tokenLimit: size.tokenLimit,
     preTruncationTokensInMessages: size.conversationTokens,
     preTruncationMessagesLength: messages.length,
-    postTruncationTokensInMessages: size.conversationTokens - tokens,
-    postTruncationMessagesLength: messages.length - removed,
-    tokensRemovedDuringTruncation: tokens,
-    messagesRemovedDuringTruncation: removed,
+    postTruncationTokensInMessages: size.conversationTokens - dropped.tokens,
+    postTruncationMessagesLength: messages.length - dropped.messages,
+    tokensRemovedDuringTruncation: dropped.tokens,
+    messagesRemovedDuringTruncation: dropped.messages,
     performedBy: "retinue",
   });
 }

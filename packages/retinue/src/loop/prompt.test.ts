@@ -3,7 +3,13 @@ import { toolset } from "./agent.ts";
 import { type PromptSurroundings, systemPrompt } from "./prompt.ts";
 
 const tools = toolset([]);
-const here: PromptSurroundings = { workingDirectory: "/work", sessionFolder: "/home/s", platform: "linux x64", mode: "interactive", customInstructions: "Use tabs." };
+const here: PromptSurroundings = {
+  workingDirectory: "/work",
+  sessionFolder: "/home/s",
+  platform: "linux x64",
+  mode: "interactive",
+  customInstructions: "Use tabs.",
+};
 const at = (text: string, piece: string) => text.indexOf(piece);
 
 describe("the system prompt", () => {
@@ -44,10 +50,18 @@ describe("the system prompt", () => {
 
   test("hands a section to the host to transform, and takes back only what was asked for", async () => {
     const asked: string[][] = [];
-    const text = await systemPrompt(tools, here, { mode: "customize", sections: { custom_instructions: { action: "transform" } } }, async (sections) => {
-      asked.push(Object.keys(sections));
-      return { custom_instructions: { content: `${sections.custom_instructions?.content} And commas.` }, identity: { content: "stolen" } };
-    });
+    const text = await systemPrompt(
+      tools,
+      here,
+      { mode: "customize", sections: { custom_instructions: { action: "transform" } } },
+      async (sections) => {
+        asked.push(Object.keys(sections));
+        return {
+          custom_instructions: { content: `${sections.custom_instructions?.content} And commas.` },
+          identity: { content: "stolen" },
+        };
+      },
+    );
     expect(asked).toEqual([["custom_instructions"]]);
     expect(text).toContain("Use tabs. And commas.");
     expect(text).not.toContain("stolen");

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { type Ask, Asks } from "./asks.ts";
 
-const ask = (requestId: string, kind: Ask["kind"] = "permission"): Ask => ({ requestId, kind, sessionId: "s", payload: {} });
+const ask = (requestId: string, kind: Ask["kind"] = "permission"): Ask => ({
+  requestId,
+  kind,
+  sessionId: "s",
+  payload: {},
+});
 const never = { signal: new AbortController().signal };
 
 function broker() {
@@ -24,7 +29,11 @@ describe("an ask", () => {
   test("is answered once: the first answer wins, and the second is told so", async () => {
     const { asks } = broker();
     const answer = asks.open(ask("1"), never);
-    expect([asks.answer("1", "first"), asks.answer("1", "second"), asks.answer("unknown", "x")]).toEqual([true, false, false]);
+    expect([asks.answer("1", "first"), asks.answer("1", "second"), asks.answer("unknown", "x")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect(await answer).toBe("first");
     expect(asks.list()).toEqual([]);
   });

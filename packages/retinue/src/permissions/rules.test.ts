@@ -33,7 +33,12 @@ describe("the order of rules", () => {
   test("a denial wins over an approval for all, a rule and an answer", () => {
     using small = world();
     const rules = small.rules();
-    rules.change({ approveAll: true, mode: "allow-all", denied: [parseRule("deploy")], approved: [parseRule("deploy")] });
+    rules.change({
+      approveAll: true,
+      mode: "allow-all",
+      denied: [parseRule("deploy")],
+      approved: [parseRule("deploy")],
+    });
     rules.approveForSession({ kind: "custom-tool", toolName: "deploy" });
     expect(rules.decide(tool("deploy"))).toMatchObject({ type: "deny", rule: "deny rule deploy" });
     expect(rules.decide(tool("other"))).toMatchObject({ type: "allow" });
@@ -62,7 +67,10 @@ describe("answers", () => {
   test("for a folder hold in later sessions there, and in no other folder", () => {
     using small = world();
     small.rules("/repo").approveForLocation({ kind: "custom-tool", toolName: "deploy" });
-    expect(small.rules("/repo").decide(tool("deploy"))).toEqual({ type: "allow", rule: "approved for the location: custom-tool" });
+    expect(small.rules("/repo").decide(tool("deploy"))).toEqual({
+      type: "allow",
+      rule: "approved for the location: custom-tool",
+    });
     expect(small.rules("/other").decide(tool("deploy"))).toMatchObject({ type: "ask" });
     small.rules("/repo").resetApprovals({ includeLocation: true });
     expect(small.rules("/repo").decide(tool("deploy"))).toMatchObject({ type: "ask" });

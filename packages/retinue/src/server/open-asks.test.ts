@@ -2,27 +2,52 @@ import { expect, test } from "vitest";
 import type { StoredEvent } from "../store/store.ts";
 import { openAsks } from "./open-asks.ts";
 
-const event = (type: string, data: object, sessionId = "root"): StoredEvent => ({ pos: 0, type, sessionId, json: JSON.stringify({ type, data }) });
+const event = (type: string, data: object, sessionId = "root"): StoredEvent => ({
+  pos: 0,
+  type,
+  sessionId,
+  json: JSON.stringify({ type, data }),
+});
 const asked = (requestId: string, toolCallId: string, sessionId?: string) =>
   event("external_tool.requested", { requestId, toolCallId, toolName: "probe", arguments: {} }, sessionId);
 const permission = (requestId: string, toolCallId: string) =>
-  event("permission.requested", { requestId, permissionRequest: { kind: "shell", toolCallId }, promptRequest: { kind: "commands" } });
-const ids = (events: StoredEvent[], kept: string[] = []) => openAsks(events, (id) => kept.includes(id)).map(({ requestId }) => requestId);
+  event("permission.requested", {
+    requestId,
+    permissionRequest: { kind: "shell", toolCallId },
+    promptRequest: { kind: "commands" },
+  });
+const ids = (events: StoredEvent[], kept: string[] = []) =>
+  openAsks(events, (id) => kept.includes(id)).map(({ requestId }) => requestId);
 
 test("what was asked and not settled is open, with what clients need to answer it", () => {
   const [tool, shell] = openAsks([asked("1", "a", "child"), permission("2", "b")], () => false);
-  expect(tool).toEqual({ requestId: "1", kind: "tool", sessionId: "child", callId: "a", payload: { toolCallId: "a", toolName: "probe", arguments: {} } });
-  expect(shell).toMatchObject({ requestId: "2", kind: "permission", callId: "b", payload: { promptRequest: { kind: "commands" } } });
+  expect(tool).toEqual({
+    requestId: "1",
+    kind: "tool",
+    sessionId: "child",
+    callId: "a",
+    payload: { toolCallId: "a", toolName: "probe", arguments: {} },
+  });
+  expect(shell).toMatchObject({
+    requestId: "2",
+    kind: "permission",
+    callId: "b",
+    payload: { promptRequest: { kind: "commands" } },
+  });
 });
 
 test("what was settled, or whose call has ended, is not open", () => {
   expect(ids([asked("1", "a"), event("external_tool.completed", { requestId: "1" })])).toEqual([]);
-  expect(ids([permission("2", "b"), event("permission.completed", { requestId: "2", result: { kind: "approved" } })])).toEqual([]);
+  expect(
+    ids([permission("2", "b"), event("permission.completed", { requestId: "2", result: { kind: "approved" } })]),
+  ).toEqual([]);
   expect(ids([asked("1", "a"), event("tool.execution_complete", { toolCallId: "a", success: false })])).toEqual([]);
 });
 
 test("the end of a call with the same id in another session says nothing about it", () => {
-  expect(ids([asked("1", "a", "child"), event("tool.execution_complete", { toolCallId: "a", success: true })])).toEqual(["1"]);
+  expect(ids([asked("1", "a", "child"), event("tool.execution_complete", { toolCallId: "a", success: true })])).toEqual(
+    ["1"],
+  );
 });
 
 test("an answer that is kept has not become a result, so its ask is open until the call ends", () => {

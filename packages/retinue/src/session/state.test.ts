@@ -8,8 +8,14 @@ const asks = (...ids: string[]): EventData<"assistant.message"> => ({
   content: "",
   toolRequests: ids.map((id) => ({ toolCallId: id, name: "bash", arguments: {}, type: "function" as const })),
 });
-const ended = (toolCallId: string, content = "done"): EventData<"tool.execution_complete"> => ({ toolCallId, success: true, result: { content }, toolTelemetry: {} });
-const roles = (state: SessionState) => state.messages.map((message) => (message.role === "tool" ? `tool ${message.callId}` : message.role));
+const ended = (toolCallId: string, content = "done"): EventData<"tool.execution_complete"> => ({
+  toolCallId,
+  success: true,
+  result: { content },
+  toolTelemetry: {},
+});
+const roles = (state: SessionState) =>
+  state.messages.map((message) => (message.role === "tool" ? `tool ${message.callId}` : message.role));
 
 describe("the conversation", () => {
   test("what is said while calls are open follows their results", () => {
@@ -79,7 +85,9 @@ describe("the conversation", () => {
 
 describe("what a resumed session goes on with", () => {
   test("the model owes an answer after a prompt and after calls, and not after its own words, an error or an abort", () => {
-    const due = (...events: { type: "user.message" | "assistant.message" | "session.error" | "abort"; data: object }[]) => {
+    const due = (
+      ...events: { type: "user.message" | "assistant.message" | "session.error" | "abort"; data: object }[]
+    ) => {
       const state = new SessionState();
       for (const event of events) state.apply(event);
       return state.isModelDue;

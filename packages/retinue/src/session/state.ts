@@ -163,7 +163,9 @@ export class SessionState {
   onCompactionStarted(): void {
     // A call that is open stays with its results.
     const isWhole = this.openCalls.size === 0;
-    this.#compactionCut = isWhole ? this.#messages.length : this.#messages.findLastIndex(({ role }) => role === "assistant");
+    this.#compactionCut = isWhole
+      ? this.#messages.length
+      : this.#messages.findLastIndex(({ role }) => role === "assistant");
   }
 
   onCompactionEnded(data: EventData<"session.compaction_complete">): void {

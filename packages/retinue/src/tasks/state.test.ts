@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import { checkMove, isEnded, type TaskStatus } from "./state.ts";
 
 const ALL: readonly TaskStatus[] = ["running", "idle", "completed", "failed", "cancelled"];
-const LEGAL = ["running>idle", "running>completed", "running>failed", "running>cancelled", "idle>running", "idle>completed", "idle>cancelled"];
+const LEGAL = [
+  "running>idle",
+  "running>completed",
+  "running>failed",
+  "running>cancelled",
+  "idle>running",
+  "idle>completed",
+  "idle>cancelled",
+];
 
 test("only the listed moves are legal", () => {
   const moves = ALL.flatMap((from) => ALL.map((to) => ({ from, to })));

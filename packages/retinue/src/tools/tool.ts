@@ -7,6 +7,7 @@
 import type { EventData, PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import type { ToolSpec } from "../models/provider.ts";
+import { prepared } from "../prepared.ts";
 import type { SqlStatement } from "./sql-statements.ts";
 
 export interface Tool extends ToolSpec {
@@ -227,7 +228,7 @@ export function defineTool<Input extends z.ZodType>(definition: {
   prepare(args: z.output<Input>, context: CallContext): Prepared | Promise<Prepared>;
 }): Tool {
   const { input, prepare, ...rest } = definition;
-  const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>;
+  const parameters = prepared(schemaKey(definition.name, input), () => jsonSchema(input));
   return {
     ...rest,
     source: "builtin",
@@ -238,6 +239,16 @@ export function defineTool<Input extends z.ZodType>(definition: {
       return prepare(parsed.data, context);
     },
   };
+}
+
+function jsonSchema(input: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>;
+  return schema;
+}
+
+/** A tool may have two forms under one name; their fields tell them apart. */
+function schemaKey(name: string, input: z.ZodType): string {
+  return `schema ${name}(${input instanceof z.ZodObject ? Object.keys(input.shape).join(",") : ""})`;
 }
 
 function invalidArguments(error: z.ZodError): Outcome {

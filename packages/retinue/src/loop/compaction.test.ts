@@ -1,0 +1,129 @@
+import type { ParamsInput } from "@retinue/protocol";
+import { expect, test } from "vitest";
+import type { Message } from "../models/provider.ts";
+import { say, type Turn } from "../models/scripted.ts";
+import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
+import { type Agent, toolset } from "./agent.ts";
+import { compact, compactIfNeeded } from "./compaction.ts";
+
+/** Of the model's 128,000 tokens: where the history is summarised, and where its oldest messages are dropped. */
+type Thresholds = { start: number; drop: number };
+
+async function withAgent(
+  { start, drop }: Thresholds,
+  turns: readonly Turn[],
+  test: (world: SmallWorld & { agent: Agent; input: Parameters<typeof compactIfNeeded>[1] }) => Promise<void>,
+): Promise<void> {
+  await inSmallWorld(turns, async (world) => {
+    const infiniteSessions: ParamsInput<"session.create">["infiniteSessions"] = {
+      enabled: true,
+      backgroundCompactionThreshold: start / 128_000,
+      bufferExhaustionThreshold: drop / 128_000,
+    };
+    const agent = world.runtime.sessions.get(await world.create({ infiniteSessions })).tree.main;
+    const input = { system: "", toolset: toolset([]), signal: new AbortController().signal };
+    await test({ ...world, agent, input });
+  });
+}
+
+/** A hundred tokens each. */
+const hundred = (letter: string) => letter.repeat(400);
+
+function talk({ session }: Agent): void {
+  session.append("user.message", { content: hundred("u") });
+  session.append("assistant.message", { messageId: "m", content: hundred("a") });
+  session.append("user.message", { content: hundred("v") });
+}
+
+/** One prompt, an answer with two calls, their results: none of the last four can stand without the others. */
+function callTwo({ session }: Agent, round: number): void {
+  session.append("user.message", { content: hundred("u") });
+  const toolRequests = ["a", "b"].map((name) => ({ toolCallId: `${name}${round}`, name, arguments: {} }));
+  session.append("assistant.message", { messageId: "m", content: hundred("x"), toolRequests });
+  for (const { toolCallId } of toolRequests)
+    session.append("tool.execution_complete", { toolCallId, success: true, result: { content: hundred("r") } });
+}
+
+const startsWell = ([first]: readonly Message[]) => first !== undefined && first.role !== "tool";
+
+test("nothing happens below the threshold, and nothing where it is switched off", async () => {
+  await withAgent({ start: 301, drop: 400 }, [], async ({ agent, input, create, runtime }) => {
+    talk(agent);
+    await compactIfNeeded(agent, input);
+    expect(agent.session.state.messages).toHaveLength(3);
+    const off = runtime.sessions.get(await create({ infiniteSessions: { enabled: false } })).tree.main;
+    off.session.append("user.message", { content: "x".repeat(1_000_000) });
+    await compactIfNeeded(off, input);
+    expect(off.session.state.messages).toHaveLength(1);
+  });
+});
+
+test("at the threshold the history becomes its summary, asked for with the tools in view and none to be called", async () => {
+  await withAgent({ start: 300, drop: 10_000 }, [[say("what "), say("was done")]], async (world) => {
+    const { agent, input, provider, client } = world;
+    talk(agent);
+    await compactIfNeeded(agent, input);
+    expect(agent.session.state.messages).toHaveLength(1);
+    expect(JSON.stringify(agent.session.state.messages[0])).toContain("what was done");
+    expect(provider.requests).toMatchObject([{ toolChoice: "none", headers: { "x-initiator": "agent" } }]);
+    expect(provider.requests[0]?.messages).toHaveLength(4);
+    expect(await client.heard("session.compaction_complete")).toMatchObject({ success: true, trigger: "threshold" });
+  });
+});
+
+test("a prompt that is alone too long is not summarised", async () => {
+  await withAgent({ start: 10, drop: 20 }, [], async ({ agent, input }) => {
+    agent.session.append("user.message", { content: hundred("u") });
+    await compactIfNeeded(agent, input);
+    expect(agent.session.state.messages).toHaveLength(1);
+  });
+});
+
+test.each([
+  ["fails", new Error("the model is down")],
+  ["is empty", [say("  ")]],
+])("a summary that %s leaves the history as it was and does not end the turn", async (_, turn) => {
+  await withAgent({ start: 300, drop: 10_000 }, [turn], async ({ agent, input, client }) => {
+    talk(agent);
+    const before = [...agent.session.state.messages];
+    await compactIfNeeded(agent, input);
+    expect(agent.session.state.messages).toEqual(before);
+    expect(await client.heard("session.compaction_complete")).toMatchObject({ success: false });
+  });
+});
+
+test("a stop during the summary ends the turn", async () => {
+  await withAgent({ start: 300, drop: 10_000 }, [[new Promise(() => undefined)]], async ({ agent, input, client }) => {
+    talk(agent);
+    const stop = new AbortController();
+    const compacting = expect(compactIfNeeded(agent, { ...input, signal: stop.signal })).rejects.toThrow("stopped");
+    await client.heard("session.compaction_start");
+    stop.abort(new Error("stopped"));
+    await compacting;
+    expect(agent.session.state.messages).toHaveLength(3);
+  });
+});
+
+test("what is asked for by hand follows its own instructions, and an empty history cannot be compacted", async () => {
+  await withAgent({ start: 300, drop: 400 }, [[say("short")]], async ({ agent, input, provider }) => {
+    await expect(compact(agent, { ...input, trigger: "manual" })).rejects.toThrow("Nothing to compact.");
+    talk(agent);
+    const result = await compact(agent, { ...input, trigger: "manual", customInstructions: "keep the names" });
+    expect(result).toMatchObject({ summary: "short", messagesRemoved: 2 });
+    expect(result.tokensRemoved).toBeGreaterThan(0);
+    expect(provider.requests[0]?.messages.at(-1)).toMatchObject({ content: expect.stringContaining("keep the names") });
+  });
+});
+
+test("where no summary helps, the oldest messages go, and never one of a call and its results without the other", async () => {
+  for (let drop = 50; drop <= 1250; drop += 100) {
+    await withAgent({ start: 40, drop }, [new Error("down")], async ({ agent, input }) => {
+      for (const round of [1, 2, 3]) callTwo(agent, round);
+      await compactIfNeeded(agent, input);
+      const { messages } = agent.session.state;
+      expect(startsWell(messages), `${drop}: ${messages.map(({ role }) => role).join(" ")}`).toBe(true);
+      // As much as the limit allows, and never less than the last answer with its results.
+      expect(messages.length).toBe(Math.max(3, [0, 3, 4, 7, 8, 11, 12].findLast((count) => count * 100 <= drop) ?? 0));
+    });
+  }
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { Message } from "../models/provider.ts";
+import { inSmallWorld } from "../server/handlers/small-world.ts";
+import { toolset } from "./agent.ts";
+import { contextSize, conversationSize, messageTokens, tokensOf } from "./context-size.ts";
+
+test("a part of a token counts as one", () => {
+  expect(["", "a", "abcd", "abcde"].map(tokensOf)).toEqual([0, 1, 1, 2]);
+});
+
+test("everything that a request carries of a message is counted: calls, reasoning, images", () => {
+  const messages: Message[] = [
+    { role: "user", content: "abcd" },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "abcd" },
+        { type: "image", mimeType: "image/png", data: "" },
+      ],
+    },
+    {
+      role: "assistant",
+      text: "abcd",
+      calls: [{ id: "1", name: "view", arguments: "abcdefgh" }],
+      reasoning: { text: "abcd" },
+    },
+    { role: "tool", callId: "1", text: "abcdefgh" },
+  ];
+  expect(messages.map(messageTokens)).toEqual([1, 1001, 5, 2]);
+  expect(conversationSize(messages)).toBe(1009);
+});
+
+test("the parts add up to the whole, and an empty list of tools costs nothing", async () => {
+  await inSmallWorld([], async ({ create, runtime }) => {
+    const { main } = runtime.sessions.get(await create()).tree;
+    main.session.append("user.message", { content: "x".repeat(400) });
+    const set = await main.tools();
+    const size = contextSize(main, { system: "s".repeat(40), toolset: set });
+    expect(size).toMatchObject({ systemTokens: 10, conversationTokens: 100, messagesLength: 2 });
+    expect(size.toolDefinitionsTokens).toBeGreaterThan(100);
+    expect(size.currentTokens).toBe(110 + size.toolDefinitionsTokens);
+    expect(contextSize(main, { system: "", toolset: toolset([]) }).currentTokens).toBe(100);
+  });
+});
