@@ -153,7 +153,6 @@ test("a run of eight agents that is killed at any event boundary ends as an undi
       const found = await run(crashable, `killed-at-${point}`, point).then(problemsOf, (error: unknown) => [
         String(error),
       ]);
-      if (process.env.LAWS_DEBUG) console.log(point, found);
       if (found.length > 0) problems[point] = found;
     }
   };

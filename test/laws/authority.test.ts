@@ -38,7 +38,7 @@ const { node } = fc.letrec<{ node: Node }>((tie) => ({
     mode: fc.constantFrom("sync", "background"),
     below: fc.oneof(
       { maxDepth: 3, depthIdentifier: "node" },
-      fc.constant([]),
+      fc.constant<Node[]>([]),
       fc.array(tie("node"), { maxLength: 2, depthIdentifier: "node" }),
     ),
   }),

@@ -28,7 +28,8 @@ const plan: Plan = {
 };
 
 describe.each([
-  { what: "a model that summarises", summary: "It went on." },
+  // The summary is a plan as well: the model starts every prompt from its last plan.
+  { what: "a model that summarises", summary: promptOf({ turns: [{ moves: [call] }], says: "done after a summary" }) },
   { what: "a model that gives no summary, so that old messages are dropped", summary: undefined },
 ])("$what", ({ summary }) => {
   test("is never sent a call and its result apart", async () => {

@@ -20,7 +20,13 @@ interface Killed {
 export async function runKilled(cells: readonly Cell[]): Promise<Map<string, string[]>> {
   // Cells that wait in the model hold their places at the same time.
   await using crashable = await Crashable.start({ env: { RETINUE_SUBAGENT_MAX_CONCURRENT: "256" } });
-  const killed: Killed[] = await Promise.all(cells.map((cell) => toFault(crashable, cell)));
+  // Those on the path `resumed` are killed twice: once to be resumed, once more with all the others.
+  const isResumed = ({ path }: Cell) => path === "resumed";
+  const resumed = await Promise.all(cells.filter(isResumed).map((cell) => toFault(crashable, cell)));
+  await crashable.restart();
+  await Promise.all(resumed.map((each) => rejoin(crashable, each, { isHolding: true })));
+  const others = await Promise.all(cells.filter((cell) => !isResumed(cell)).map((cell) => toFault(crashable, cell)));
+  const killed = [...resumed, ...others];
   await crashable.kill();
   for (const { cell } of killed) crashable.gates.open(holdMark(cell));
   await crashable.launch();
@@ -52,11 +58,21 @@ async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
   return { cell, sessionId, clients: [client] };
 }
 
-async function settle(crashable: Crashable, { cell, sessionId, clients }: Killed): Promise<string[]> {
-  const client = await crashable.connect({ attached: cell.attached });
+async function rejoin(
+  crashable: Crashable,
+  { cell, sessionId, clients }: Killed,
+  { isHolding = false }: { isHolding?: boolean } = {},
+): Promise<LawClient> {
+  const client = await crashable.connect({ attached: cell.attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
   clients.push(client);
   const config = { ...crashable.session, ...client.abilities, customAgents: CUSTOM_AGENTS };
   await client.call("session.resume", { sessionId, continuePendingWork: true, ...config });
+  return client;
+}
+
+async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
+  const { cell, sessionId, clients } = killed;
+  const client = await rejoin(crashable, killed);
   await client.answerOpen(sessionId);
   await client.until("session.idle");
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });

@@ -84,11 +84,9 @@ export class LawClient {
     passes: (event: LawEvent) => boolean = () => true,
     { after = 0 }: { after?: number } = {},
   ): Promise<LawEvent> {
-    let found: LawEvent | undefined;
-    await this.when(
-      () => (found = this.events.slice(after).find((event) => event.type === type && passes(event))) !== undefined,
-      type,
-    );
+    const find = () => this.events.slice(after).find((event) => event.type === type && passes(event));
+    await this.when(() => find() !== undefined, type);
+    const found = find();
     if (!found) throw new Error(`no ${type}`);
     return found;
   }
@@ -194,7 +192,7 @@ export class LawClient {
     }
   }
 
-  async #send(method: string, params: { requestId: string }): Promise<void> {
+  async #send(method: string, params: { sessionId: string; requestId: string; result: unknown }): Promise<void> {
     try {
       const { success } = await this.call<{ success: boolean }>(method, params);
       if (success) this.acknowledged.add(params.requestId);

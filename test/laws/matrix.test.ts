@@ -1,4 +1,8 @@
-/** Every way to spawn × depth × who is attached × what goes wrong: the four laws hold in each cell. Prints the matrix. */
+/**
+ * Every way to spawn × depth × who is attached × what goes wrong: the four laws hold in each cell. Prints the matrix;
+ * LAWS_WRITE=1 writes it to matrix.md.
+ */
+import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ATTACHED, type Cell, cellName, DEPTHS, FAULTS, PATHS } from "./cell.ts";
 import { runKilled } from "./killed-cells.ts";
@@ -6,7 +10,10 @@ import { Matrix } from "./matrix.ts";
 import { runCell } from "./run-cell.ts";
 
 const matrix = new Matrix();
-afterAll(() => console.log(`${matrix}\n\n${matrix.problems()}`));
+afterAll(() => {
+  console.log(`${matrix}\n\n${matrix.problems()}`);
+  if (process.env.LAWS_WRITE) writeFileSync(new URL("matrix.md", import.meta.url), `${matrix}\n`);
+});
 
 const cells: Cell[] = PATHS.flatMap((path) =>
   ATTACHED.flatMap((attached) => FAULTS.flatMap((fault) => DEPTHS.map((depth) => ({ path, depth, attached, fault })))),
@@ -26,7 +33,7 @@ describe("the four laws hold after the process was killed", () => {
   let outcomes = new Map<string, string[]>();
   beforeAll(async () => {
     outcomes = await runKilled(killed);
-  });
+  }, 120_000);
 
   test.each(named(killed))("in $name", ({ name, cell }) => {
     const broken = outcomes.get(name) ?? ["it did not run"];

@@ -81,28 +81,34 @@ export class Runner {
     this.#wasAborted = false;
     const run = { controller: newController(), ended: Promise.resolve<RunEnd>(NOTHING) };
     this.#run = run;
-    run.ended = this.#work(run, isPending).finally(() => {
-      this.#run = undefined;
-      if (!this.#agent.session.parent)
-        this.#agent.session.announce("assistant.idle", this.#wasAborted ? { aborted: true } : {});
-      this.#settleIdle();
-    });
+    run.ended = this.#work(run, isPending);
   }
 
   async #work(run: { controller: AbortController }, isPending: boolean): Promise<RunEnd> {
     const { session } = this.#agent;
     let pending = isPending;
-    for (;;) {
-      const { signal } = run.controller;
-      const end = await drive(this.#agent, { signal, isPending: pending });
-      pending = false;
-      this.#wasAborted = end.type === "stopped";
-      if (end.type === "stopped" && end.stop.isParked) return end;
-      if (!session.parent) await this.#endRun(end, signal);
-      else if (end.type === "stopped") return end; // A sub-agent that is stopped has ended, whatever still waits for it.
-      if (this.#isClosed || session.inbox.isEmpty) return end;
-      run.controller = newController(); // Came in while the run was ending: the same busy period goes on.
+    try {
+      for (;;) {
+        const { signal } = run.controller;
+        const end = await drive(this.#agent, { signal, isPending: pending });
+        pending = false;
+        this.#wasAborted = end.type === "stopped";
+        if (end.type === "stopped" && end.stop.isParked) return end;
+        if (!session.parent) await this.#endRun(end, signal);
+        else if (end.type === "stopped") return end; // A sub-agent that is stopped has ended, whatever still waits for it.
+        if (this.#isClosed || session.inbox.isEmpty) return end;
+        run.controller = newController(); // Came in while the run was ending: the same busy period goes on.
+      }
+    } finally {
+      this.#onEnded(); // In one step with the look into the inbox: what comes after it starts a run of its own.
     }
+  }
+
+  #onEnded(): void {
+    const { session } = this.#agent;
+    this.#run = undefined;
+    if (!session.parent) session.announce("assistant.idle", this.#wasAborted ? { aborted: true } : {});
+    this.#settleIdle();
   }
 
   async #endRun(end: RunEnd, signal: AbortSignal): Promise<void> {

@@ -149,6 +149,7 @@ class Reading {
   end(): Answer {
     const badArguments = new Map<string, string>();
     const calls = distinct(this.#calls).map((call) => {
+      if (call.arguments === "") return { ...call, arguments: "{}" };
       const problem = problemOf(call.arguments);
       if (problem === undefined) return call;
       badArguments.set(call.id, problem);
@@ -336,17 +337,19 @@ export function specsOf({ tools }: Toolset): readonly ToolSpec[] {
 
 /** Two calls with one id would be one call in the log. */
 function distinct(calls: readonly ModelCall[]): ModelCall[] {
-  const seen = new Map<string, number>();
+  const given = new Set(calls.map(({ id }) => id));
+  const seen = new Set<string>();
   return calls.map((call) => {
-    const times = (seen.get(call.id) ?? 0) + 1;
-    seen.set(call.id, times);
-    return times === 1 ? call : { ...call, id: `${call.id}_${times}` };
+    let { id } = call;
+    for (let times = 2; seen.has(id) || (id !== call.id && given.has(id)); times++) id = `${call.id}_${times}`;
+    seen.add(id);
+    return id === call.id ? call : { ...call, id };
   });
 }
 
 function problemOf(text: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(text === "" ? "{}" : text);
+    const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? undefined
       : "the arguments are not a JSON object";

@@ -11,6 +11,12 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
+const CLIENT_NAMES: ReadonlyMap<string, LogLevel> = new Map([
+  ["none", "silent"],
+  ["warning", "warn"],
+  ["all", "debug"],
+]);
+
 export class Diagnostics {
   readonly #home: string;
   readonly #level: LogLevel;
@@ -44,6 +50,5 @@ export class Diagnostics {
 
 /** What the flag of clients says: their `none`, `warning` and `all` have other names here. */
 export function logLevel(text: string | undefined): LogLevel {
-  const names: Record<string, LogLevel> = { none: "silent", warning: "warn", all: "debug", default: "warn" };
-  return ORDER.find((level) => level === text) ?? names[text ?? ""] ?? "warn";
+  return ORDER.find((level) => level === text) ?? CLIENT_NAMES.get(text ?? "") ?? "warn";
 }

@@ -31,9 +31,10 @@ async function branchOf(gitFolder: string): Promise<string | undefined> {
   return /^ref: refs\/heads\/(.+)$/m.exec(await text(join(gitFolder, "HEAD")))?.[1]?.trim();
 }
 
-/** `owner/name` of the first remote. */
+/** `owner/name` of the first remote. A worktree shares the config of the repository that `commondir` names. */
 async function repositoryOf(gitFolder: string): Promise<string | undefined> {
-  const url = /^\s*url = (.+)$/m.exec(await text(join(gitFolder, "config")))?.[1];
+  const shared = (await text(join(gitFolder, "commondir"))).trim();
+  const url = /^\s*url = (.+)$/m.exec(await text(join(resolve(gitFolder, shared), "config")))?.[1];
   return url && /[/:]([^/:]+\/[^/]+?)(?:\.git)?\s*$/.exec(url)?.[1];
 }
 

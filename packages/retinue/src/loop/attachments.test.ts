@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { describeAttachments, withImages } from "./attachments.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "retinue-attachments-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+function file(name: string, content: string | Buffer): { type: "file"; path: string } {
+  writeFileSync(join(folder, name), content);
+  return { type: "file", path: join(folder, name) };
+}
+
+test("files and folders are named with their size after the prompt, and a missing one with its error", async () => {
+  mkdirSync(join(folder, "sub"), { recursive: true });
+  const text = file("a.txt", "12345");
+  const missing = { type: "file" as const, path: join(folder, "none") };
+  const { before, after } = await describeAttachments([
+    text,
+    { type: "directory", path: join(folder, "sub") },
+    missing,
+    { type: "blob", mimeType: "image/png", displayName: "shot.png" },
+  ]);
+  expect(before).toBeUndefined();
+  expect(after?.split("\n")).toEqual([
+    "<tagged_files>",
+    `* ${text.path} (5 bytes)`,
+    `* ${join(folder, "sub")}/ (folder)`,
+    expect.stringMatching(/none \(error: ENOENT/),
+    "* shot.png (image/png)",
+    "</tagged_files>",
+  ]);
+});
+
+test("a selection stands before the prompt, with lines as people count them", async () => {
+  const selection = { start: { line: 2, character: 0 }, end: { line: 4, character: 1 } };
+  const { before, after } = await describeAttachments([
+    { type: "selection", filePath: "/x.ts", text: "code", selection },
+  ]);
+  expect(before).toBe("<ide_selection>\n/x.ts lines 3-5\ncode\n</ide_selection>");
+  expect(after).toBeUndefined();
+  expect((await describeAttachments([{ type: "selection", filePath: "/x.ts" }])).before).toContain("/x.ts\n");
+});
+
+test("no attachments, and such that the model is told nothing of, add nothing", async () => {
+  const nothing = { before: undefined, after: undefined };
+  expect(await describeAttachments([])).toEqual(nothing);
+  expect(await describeAttachments([{ type: "extension_context", title: "t" }])).toEqual(nothing);
+});
+
+test("an image file is taken with its bytes and the type that they have, whatever its name says", async () => {
+  const [image] = await withImages([file("shot.JPG", PNG)]);
+  expect(image).toEqual({
+    type: "blob",
+    mimeType: "image/png",
+    data: PNG.toString("base64"),
+    displayName: join(folder, "shot.JPG"),
+  });
+});
+
+test("what is no image, cannot be read or is too large stays a file", async () => {
+  const files = [
+    file("text.png", "no image"),
+    file("notes.txt", PNG),
+    file("large.png", Buffer.concat([PNG, Buffer.alloc(5 * 1024 * 1024)])),
+    { type: "file" as const, path: join(folder, "none.png") },
+    { type: "directory" as const, path: folder },
+  ];
+  expect(await withImages(files)).toEqual(files);
+});

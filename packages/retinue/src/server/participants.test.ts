@@ -1,0 +1,202 @@
+import { linkedTransports, Peer, type PermissionRequest, type SessionConfig } from "@retinue/protocol";
+import { expect, test } from "vitest";
+import type { Ask, AskKind } from "../permissions/asks.ts";
+import type { LoggedEvent } from "../session/log.ts";
+import { Client, type ProtocolStyle } from "./client.ts";
+import { Participants } from "./participants.ts";
+
+type Answerer = (method: string, params: unknown, signal: AbortSignal) => unknown;
+
+/** Clients over real connections; what they answered is in `answers`. */
+class Room implements Disposable {
+  readonly answers: { requestId: string; answer: unknown; kind: AskKind }[] = [];
+  readonly participants = new Participants("s", (requestId, answer, kind) => {
+    this.answers.push({ requestId, answer, kind });
+    this.#wake();
+  });
+  readonly #peers: Peer[] = [];
+  #wake: () => void = () => undefined;
+
+  attach(style: ProtocolStyle, config: SessionConfig, answer: Answerer = () => new Promise(() => undefined)) {
+    const [near, far] = linkedTransports();
+    const heard: unknown[] = [];
+    const peer = new Peer(near, {
+      request: async (method, params, { signal }) => await answer(method, params, signal),
+      notification: (_, params) => heard.push(params),
+    });
+    const client = new Client(`client-${this.#peers.length}`);
+    client.style = style;
+    client.use(new Peer(far, { request: () => undefined }));
+    this.#peers.push(peer);
+    this.participants.join(client, config);
+    return { client, heard, peer };
+  }
+
+  /** Settles when this many answers have come. */
+  async answered(count = 1): Promise<void> {
+    while (this.answers.length < count)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
+  [Symbol.dispose](): void {
+    for (const peer of this.#peers) peer.close();
+  }
+}
+
+const never = () => new Promise(() => undefined);
+const fails = () => Promise.reject(new Error("no idea"));
+const permissionRequest: PermissionRequest = { kind: "read", path: "/x", intention: "look" };
+const permission: Ask = { requestId: "r", kind: "permission", sessionId: "s", payload: { permissionRequest } };
+const tool: Ask = {
+  requestId: "r",
+  kind: "tool",
+  sessionId: "s",
+  payload: { toolCallId: "c", toolName: "lookup", arguments: { id: 1 } },
+};
+const question: Ask = { requestId: "r", kind: "question", sessionId: "s", payload: { question: "Which?" } };
+const event = (type: LoggedEvent["type"], agentId?: string): LoggedEvent => {
+  const envelope = { type, data: {}, id: "e", timestamp: "t", parentId: null, ...(agentId ? { agentId } : {}) };
+  return { ...envelope, sessionId: agentId ?? "s", json: JSON.stringify(envelope) };
+};
+
+test.each([
+  ["approved", "approve-once"],
+  ["denied-interactively-by-user", "reject"],
+  ["denied-no-approval-rule-and-could-not-request-from-user", "user-not-available"],
+])("a client of protocol 2 that answers %s has answered %s", async (kind, decision) => {
+  using room = new Room();
+  const asked: unknown[] = [];
+  room.attach(2, { requestPermission: true }, (method, params) => {
+    asked.push([method, params]);
+    return { result: { kind } };
+  });
+  room.participants.deliver(permission);
+  await room.answered();
+  expect(asked).toEqual([["permission.request", { sessionId: "s", permissionRequest }]]);
+  expect(room.answers).toEqual([{ requestId: "r", answer: { kind: decision }, kind: "permission" }]);
+});
+
+test("a host tool is called at the client of protocol 2 that brought it, and at no other", async () => {
+  using room = new Room();
+  const asked: unknown[] = [];
+  room.attach(2, { tools: [{ name: "other" }] }, () => asked.push("other"));
+  room.attach(2, { tools: [{ name: "lookup" }] }, (_, params) => {
+    asked.push(params);
+    return { result: "found" };
+  });
+  room.participants.deliver(tool);
+  await room.answered();
+  expect(asked).toEqual([{ sessionId: "s", toolCallId: "c", toolName: "lookup", arguments: { id: 1 } }]);
+  expect(room.answers).toMatchObject([{ answer: { result: "found" } }]);
+});
+
+test("clients of protocol 3 get tools and permissions as events, and no request", () => {
+  using room = new Room();
+  room.attach(3, { requestPermission: true, tools: [{ name: "lookup" }] });
+  expect([permission, tool].map((ask) => room.participants.deliver(ask))).toEqual([undefined, undefined]);
+});
+
+test("a question goes to every client that takes questions, whatever its protocol", async () => {
+  using room = new Room();
+  const asked: number[] = [];
+  for (const style of [2, 3] as const)
+    room.attach(style, { requestUserInput: true }, () => {
+      asked.push(style);
+      return { answer: "this", wasFreeform: true };
+    });
+  room.attach(3, {}, () => asked.push(0));
+  room.participants.deliver(question);
+  await room.answered(2);
+  expect(asked.sort()).toEqual([2, 3]);
+});
+
+test("what is settled elsewhere is taken back from those who were asked", async () => {
+  using room = new Room();
+  const withdrawn = new Promise<void>((resolve) => {
+    room.attach(2, { requestPermission: true }, (_, __, signal) => {
+      signal.addEventListener("abort", () => resolve());
+      retract?.();
+      return never();
+    });
+  });
+  const retract = room.participants.deliver(permission);
+  await withdrawn;
+  expect(room.answers).toEqual([]);
+});
+
+test("one client that fails leaves the ask to the others; when all have failed nobody is there", async () => {
+  using room = new Room();
+  room.attach(2, { requestPermission: true }, fails);
+  const slow = room.attach(2, { requestPermission: true }, () => ({ result: { kind: "approved" } }));
+  room.participants.deliver(permission);
+  await room.answered();
+  expect(room.answers).toMatchObject([{ answer: { kind: "approve-once" } }]);
+  room.participants.leave(slow.client);
+  room.participants.deliver(permission);
+  await room.answered(2);
+  expect(room.answers[1]).toMatchObject({ answer: { kind: "user-not-available" } });
+});
+
+test("with a client of protocol 3 about, a failed request leaves the ask open for it", async () => {
+  using room = new Room();
+  room.attach(2, { requestPermission: true }, fails);
+  room.attach(3, { requestPermission: true });
+  room.attach(2, { requestUserInput: true }, fails);
+  room.participants.deliver(permission);
+  room.participants.deliver(question); // Asked after it: when this one has failed, so has the other.
+  await room.answered();
+  expect(room.answers).toEqual([{ requestId: "r", answer: undefined, kind: "question" }]);
+});
+
+test("an event is told to all, and pieces of sub-agents not to those who want none", async () => {
+  using room = new Room();
+  const all = room.attach(3, {}, fails);
+  const some = room.attach(3, { includeSubAgentStreamingEvents: false }, fails);
+  room.participants.tell([
+    event("assistant.message_delta"),
+    event("assistant.message_delta", "child"),
+    event("assistant.message", "child"),
+  ]);
+  const hook = { sessionId: "s", hookType: "x", input: {} };
+  for (const { client } of [all, some]) await expect(client.call("hooks.invoke", hook)).rejects.toThrow("no idea");
+  expect(all.heard).toHaveLength(3);
+  expect(some.heard).toHaveLength(2);
+});
+
+test("the client that came last owns the name of a tool, until it leaves", () => {
+  using room = new Room();
+  room.attach(3, { tools: [{ name: "lookup", description: "first" }] });
+  const { client } = room.attach(3, { tools: [{ name: "lookup", description: "second" }] });
+  expect(room.participants.tools).toMatchObject([{ description: "second" }]);
+  expect(room.participants.leave(client)).toBe(true);
+  expect(room.participants.leave(client)).toBe(false);
+  expect(room.participants.tools).toMatchObject([{ description: "first" }]);
+});
+
+test("sections are rewritten by a client that asked for it, and stay as they are when it cannot answer", async () => {
+  using room = new Room();
+  const sections = { tone: { content: "kind" } };
+  expect(await room.participants.transformSections(sections)).toBe(sections);
+  const { client } = room.attach(3, { systemMessage: { mode: "customize" } }, () => ({
+    sections: { tone: { content: "kinder" } },
+  }));
+  expect(await room.participants.transformSections(sections)).toEqual({ tone: { content: "kinder" } });
+  room.participants.leave(client);
+  room.attach(3, { systemMessage: { mode: "customize" } }, fails);
+  expect(await room.participants.transformSections(sections)).toBe(sections);
+});
+
+test("hooks are asked at the clients that have them, in the order in which they came", async () => {
+  using room = new Room();
+  room.attach(3, { hooks: true }, () => ({ output: 1 }));
+  room.attach(3, {});
+  room.attach(2, { hooks: true }, () => ({ output: 2 }));
+  const { signal } = new AbortController();
+  const hosts = room.participants.hookHosts();
+  const outputs = await Promise.all(
+    hosts.map((host) => host.invoke({ hookType: "sessionEnd", input: {} }, { signal })),
+  );
+  expect(outputs).toEqual([1, 2]);
+});
