@@ -84,6 +84,7 @@ describe("exports", () => {
       "isKnownEvent",
       "isPersisted",
       "isServerMethod",
+      "lazy",
       "linkedTransports",
       "messageOf",
       "parseEvent",

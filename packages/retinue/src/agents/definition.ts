@@ -5,7 +5,14 @@
  * Which definition counts when several have one name is in catalog.ts.
  */
 import path from "node:path";
-import { AppError, type Budget, type CustomAgentConfig, type HostToolSpec, McpServerConfig } from "@retinue/protocol";
+import {
+  AppError,
+  type Budget,
+  type CustomAgentConfig,
+  type HostToolSpec,
+  lazy,
+  McpServerConfig,
+} from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "./front-matter.ts";
 
@@ -49,49 +56,52 @@ export interface AgentDefinition {
   path?: string;
 }
 
-const limit = z.number().positive();
-const list = z.union([z.array(z.string()), z.string().transform(commaSeparated)]);
+const limit = lazy(() => z.number().positive());
+const list = lazy(() => z.union([z.array(z.string()), z.string().transform(commaSeparated)]));
 
-const fileHead = z.object({
-  name: z.string().trim().min(1).optional(),
-  "display-name": z.string().optional(),
-  description: z.string(),
-  tools: list.nullish(),
-  model: list.optional(),
-  "model-policy": z.enum(["preferred", "required"]).default("preferred"),
-  "model-class": z.enum(["session", "fast", "other-family"]).default("session"),
-  "reasoning-effort": z.string().optional(),
-  "mcp-servers": z
-    .record(
-      z.string(),
-      z.lazy(() => McpServerConfig()),
-    )
-    .default({}),
-  skills: list.default([]),
-  infer: z.boolean().optional(),
-  "user-invocable": z.boolean().default(true),
-  "disable-model-invocation": z.boolean().default(false),
-  ceiling: z.enum(["session", "own"]).default("session"),
-  "nested-background": z.boolean().default(false),
-  "read-only": z.boolean().default(false),
-  inherit: z
-    .string()
-    .regex(/^(none|brief|fork|tail\(\d+\))$/, "expected none, brief, fork or tail(n)")
-    .optional(),
-  budget: z
-    .object({
-      turns: limit.optional(),
-      tokens: limit.optional(),
-      "tool-calls": limit.optional(),
-      seconds: limit.optional(),
-      cost: limit.optional(),
-    })
-    .default({}),
-});
+/** Built when there is a file to read; the built-in agents are prepared. */
+const fileHead = lazy(() =>
+  z.object({
+    name: z.string().trim().min(1).optional(),
+    "display-name": z.string().optional(),
+    description: z.string(),
+    tools: list().nullish(),
+    model: list().optional(),
+    "model-policy": z.enum(["preferred", "required"]).default("preferred"),
+    "model-class": z.enum(["session", "fast", "other-family"]).default("session"),
+    "reasoning-effort": z.string().optional(),
+    "mcp-servers": z
+      .record(
+        z.string(),
+        z.lazy(() => McpServerConfig()),
+      )
+      .default({}),
+    skills: list().default([]),
+    infer: z.boolean().optional(),
+    "user-invocable": z.boolean().default(true),
+    "disable-model-invocation": z.boolean().default(false),
+    ceiling: z.enum(["session", "own"]).default("session"),
+    "nested-background": z.boolean().default(false),
+    "read-only": z.boolean().default(false),
+    inherit: z
+      .string()
+      .regex(/^(none|brief|fork|tail\(\d+\))$/, "expected none, brief, fork or tail(n)")
+      .optional(),
+    budget: z
+      .object({
+        turns: limit().optional(),
+        tokens: limit().optional(),
+        "tool-calls": limit().optional(),
+        seconds: limit().optional(),
+        cost: limit().optional(),
+      })
+      .default({}),
+  }),
+);
 
 /** `file.path` is where the text is from, for messages and for a name that the front matter does not give. */
 export function agentFromFile(text: string, file: { source: AgentSource; path: string }): AgentDefinition {
-  const { head, body } = parseFrontMatter(text, fileHead, file.path);
+  const { head, body } = parseFrontMatter(text, fileHead(), file.path);
   if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);
   const name = head.name ?? path.basename(file.path).replace(/(\.agent)?\.md$/, "");
   return {
@@ -158,7 +168,7 @@ export function toInherit(value: string | undefined): Inherit {
   return value === "none" || value === "fork" ? value : "brief";
 }
 
-function toBudget(budget: z.output<typeof fileHead>["budget"]): Budget {
+function toBudget(budget: z.output<ReturnType<typeof fileHead>>["budget"]): Budget {
   const given: Budget = {
     maxTurns: budget.turns,
     maxTokens: budget.tokens,

@@ -1,30 +1,38 @@
 /** Settings of continuity, under `memory.pipelineV2` of config.yaml in the home folder. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, messageOf } from "@retinue/protocol";
+import { AppError, lazy, messageOf } from "@retinue/protocol";
 import { parse } from "yaml";
 import * as z from "zod";
 
-const Settings = z.object({
-  subagents: z
-    .object({
-      /** False: no inherit block; session_search stays. */
-      inheritContext: z.boolean().default(true),
-      tailChars: z.number().int().min(0).max(60_000).default(3_000),
-    })
-    .prefault({}),
-  /** Folders where other harnesses keep transcripts that their hooks may name. */
-  transcriptRoots: z.record(z.string(), z.array(z.string())).default({}),
-});
+const Settings = lazy(() =>
+  z.object({
+    subagents: z
+      .object({
+        /** False: no inherit block; session_search stays. */
+        inheritContext: z.boolean().default(true),
+        tailChars: z.number().int().min(0).max(60_000).default(3_000),
+      })
+      .prefault({}),
+    /** Folders where other harnesses keep transcripts that their hooks may name. */
+    transcriptRoots: z.record(z.string(), z.array(z.string())).default({}),
+  }),
+);
 
-export type ContinuityConfig = z.output<typeof Settings>;
+export type ContinuityConfig = z.output<ReturnType<typeof Settings>>;
 
-const File = z.object({ memory: z.object({ pipelineV2: Settings.prefault({}) }).prefault({}) }).prefault({});
+const File = lazy(() =>
+  z.object({ memory: z.object({ pipelineV2: Settings().prefault({}) }).prefault({}) }).prefault({}),
+);
 
-export const DEFAULT_CONFIG: ContinuityConfig = parseConfig({});
+/** What an empty file means. */
+export const DEFAULT_CONFIG: ContinuityConfig = {
+  subagents: { inheritContext: true, tailChars: 3_000 },
+  transcriptRoots: {},
+};
 
 export function parseConfig(value: unknown): ContinuityConfig {
-  return File.parse(value ?? {}).memory.pipelineV2;
+  return File().parse(value ?? {}).memory.pipelineV2;
 }
 
 export function readConfig(home: string): ContinuityConfig {

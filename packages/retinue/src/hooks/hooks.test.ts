@@ -99,6 +99,17 @@ describe("several hooks", () => {
     ]);
     expect(output?.permissionDecision).toBe("deny");
   });
+
+  test("a denial stands with its own reason", async () => {
+    const allow = async () => ({ permissionDecision: "allow", permissionDecisionReason: "it is safe" });
+    const { output } = await run([
+      async () => ({ permissionDecision: "deny", permissionDecisionReason: "no writes on Sunday" }),
+      allow,
+    ]);
+    expect(output).toMatchObject({ permissionDecision: "deny", permissionDecisionReason: "no writes on Sunday" });
+    const silent = await run([async () => ({ permissionDecision: "deny" }), allow]);
+    expect(silent.output?.permissionDecisionReason).toBeUndefined();
+  });
 });
 
 test("a hook is told which agent calls", async () => {

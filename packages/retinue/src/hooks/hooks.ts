@@ -116,6 +116,9 @@ function merge<T extends object>(earlier: T | undefined, later: T): T {
     .map((output) => ("additionalContext" in output ? output.additionalContext : undefined))
     .filter(Boolean);
   const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== undefined));
-  if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") given.permissionDecision = "deny";
+  if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") {
+    given.permissionDecision = "deny";
+    delete given.permissionDecisionReason; // The reason of a denial is the one of who denied.
+  }
   return { ...earlier, ...given, ...(contexts.length > 0 ? { additionalContext: contexts.join("\n\n") } : {}) };
 }

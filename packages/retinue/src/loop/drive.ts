@@ -35,15 +35,18 @@ export async function drive(
     const entries = pending ? [] : session.inbox.takeForRun();
     if (!pending && entries.length === 0) break;
     if (entries.length > 0) session.announce("pending_messages.modified", {});
-    end = await one(
-      agent,
-      () => (pending ? interactPending(agent, { signal }) : interact(agent, entries, { signal, delivery })),
-      signal,
-    );
+    let reason: string | undefined;
+    const work = async () => {
+      const done = await (pending
+        ? interactPending(agent, { signal })
+        : interact(agent, entries, { signal, delivery }));
+      if (vetoes < MAX_VETOES) reason = await agent.mayStop(done.text, { isAgain: vetoes > 0, signal });
+      return done;
+    };
+    end = await one(agent, work, signal);
     pending = false;
     delivery = "queued";
     if (end.type !== "completed") continue;
-    const reason = vetoes < MAX_VETOES ? await agent.mayStop(end.text, { isAgain: vetoes > 0, signal }) : undefined;
     if (reason !== undefined) {
       vetoes++;
       session.inbox.add(nextPrompt(agent, reason), { at: 0 });

@@ -93,8 +93,8 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
     if (await steer(agent, turnId, input.interactionId)) initiator = "user";
     let answer: Answer;
     let endsHere = false;
-    await agent.slot.enter(input.signal);
     try {
+      await agent.slot.enter(input.signal);
       answer = await runTurn(agent, {
         turnId,
         interactionId: input.interactionId,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { inSmallWorld } from "../server/handlers/small-world.ts";
 import { toolset } from "./agent.ts";
-import { type PromptSurroundings, systemPrompt } from "./prompt.ts";
+import { type PromptSurroundings, systemPrompt, toolsChangedNotice } from "./prompt.ts";
 
 const tools = toolset([]);
 const here: PromptSurroundings = {
@@ -71,5 +72,20 @@ describe("the system prompt", () => {
     expect(await systemPrompt(tools, { ...here, mode: "plan" }, undefined)).toContain("/home/s/plan.md");
     expect(await systemPrompt(tools, { ...here, mode: "autopilot" }, undefined)).toContain("task_complete");
     expect(await systemPrompt(tools, here, undefined)).not.toContain("task_complete");
+  });
+});
+
+test("the model is told which tools came and went since it was last told, and at first nothing", async () => {
+  await inSmallWorld([], async ({ create, runtime }) => {
+    const { main } = runtime.sessions.get(await create()).tree;
+    const all = (await main.tools()).tools.slice(0, 3);
+    const [first, second, third] = all.map(({ name }) => name);
+    const notice = (...tools: number[]) => toolsChangedNotice(main, toolset(all.filter((_, at) => tools.includes(at))));
+    expect(notice(0, 1)).toBeUndefined();
+    expect(notice(0, 1)).toBeUndefined();
+    expect(notice(1, 2)).toBe(
+      `<tools_changed_notice>\nNow available: ${third}\nNo longer available: ${first}\n</tools_changed_notice>`,
+    );
+    expect(notice(2)).toContain(`No longer available: ${second}`);
   });
 });

@@ -1,25 +1,28 @@
 /** The providers that a person has set up: `config.json` in the home folder. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, messageOf } from "@retinue/protocol";
+import { AppError, lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 
-const count = z.number().int().positive().optional();
+const count = lazy(() => z.number().int().positive().optional());
 
-const ConfiguredModel = z.union([
-  z.string().transform((id): ConfiguredModel => ({ id })),
-  z.object({
-    id: z.string(),
-    name: z.string().optional(),
-    /** The name that the endpoint knows, when it differs. */
-    wireModel: z.string().optional(),
-    maxPromptTokens: count,
-    maxContextWindowTokens: count,
-    maxOutputTokens: count,
-    vision: z.boolean().optional(),
-    multiplier: z.number().optional(),
-  }),
-]);
+/** Built when there is a file to read: most homes have none. */
+const ConfiguredModel = lazy(() =>
+  z.union([
+    z.string().transform((id): ConfiguredModel => ({ id })),
+    z.object({
+      id: z.string(),
+      name: z.string().optional(),
+      /** The name that the endpoint knows, when it differs. */
+      wireModel: z.string().optional(),
+      maxPromptTokens: count(),
+      maxContextWindowTokens: count(),
+      maxOutputTokens: count(),
+      vision: z.boolean().optional(),
+      multiplier: z.number().optional(),
+    }),
+  ]),
+);
 export interface ConfiguredModel {
   id: string;
   name?: string;
@@ -31,41 +34,45 @@ export interface ConfiguredModel {
   multiplier?: number;
 }
 
-const ConfiguredProvider = z.object({
-  name: z.string().regex(/^[^/]+$/, "a provider's name has no slash"),
-  type: z.enum(["openai", "azure", "anthropic"]).default("openai"),
-  wireApi: z.enum(["completions", "responses"]).optional(),
-  baseUrl: z.url({ protocol: /^https?$/ }),
-  apiKey: z.string().optional(),
-  /** Names the environment variable that holds the key. */
-  apiKeyEnv: z.string().optional(),
-  bearerToken: z.string().optional(),
-  headers: z.record(z.string(), z.string()).optional(),
-  azure: z.object({ apiVersion: z.string().optional() }).optional(),
-  models: z.array(ConfiguredModel).default([]),
-});
-export type ConfiguredProvider = z.infer<typeof ConfiguredProvider>;
+const ConfiguredProvider = lazy(() =>
+  z.object({
+    name: z.string().regex(/^[^/]+$/, "a provider's name has no slash"),
+    type: z.enum(["openai", "azure", "anthropic"]).default("openai"),
+    wireApi: z.enum(["completions", "responses"]).optional(),
+    baseUrl: z.url({ protocol: /^https?$/ }),
+    apiKey: z.string().optional(),
+    /** Names the environment variable that holds the key. */
+    apiKeyEnv: z.string().optional(),
+    bearerToken: z.string().optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+    azure: z.object({ apiVersion: z.string().optional() }).optional(),
+    models: z.array(ConfiguredModel()).default([]),
+  }),
+);
+export type ConfiguredProvider = z.infer<ReturnType<typeof ConfiguredProvider>>;
 
-const ModelsConfig = z.looseObject({
-  /** `provider/model`, or a model of the first provider. */
-  model: z.string().optional(),
-  providers: z.array(ConfiguredProvider).default([]),
-  /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
-  subagents: z
-    .object({
-      costGuard: z.boolean().optional(),
-      fastModel: z.string().optional(),
-      otherFamily: z.boolean().optional(),
-    })
-    .optional(),
-});
-export type ModelsConfig = z.infer<typeof ModelsConfig>;
+const ModelsConfig = lazy(() =>
+  z.looseObject({
+    /** `provider/model`, or a model of the first provider. */
+    model: z.string().optional(),
+    providers: z.array(ConfiguredProvider()).default([]),
+    /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
+    subagents: z
+      .object({
+        costGuard: z.boolean().optional(),
+        fastModel: z.string().optional(),
+        otherFamily: z.boolean().optional(),
+      })
+      .optional(),
+  }),
+);
+export type ModelsConfig = z.infer<ReturnType<typeof ModelsConfig>>;
 
 export function readModelsConfig(home: string): ModelsConfig {
   const file = join(home, "config.json");
   const text = readIfThere(file);
   if (text === undefined) return { providers: [] };
-  const parsed = ModelsConfig.safeParse(parseJson(text, file));
+  const parsed = ModelsConfig().safeParse(parseJson(text, file));
   if (parsed.success) return parsed.data;
   throw new AppError("not_configured", `${file} is not valid: ${z.prettifyError(parsed.error)}`, {
     cause: parsed.error,

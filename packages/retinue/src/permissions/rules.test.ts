@@ -96,3 +96,64 @@ test("a rule is read from its text, and a bracket in its argument is part of it"
     { kind: "shell", argument: "echo (a)" },
   ]);
 });
+
+test("a session that moves to another folder takes up the answers that were given there, and leaves them with it", () => {
+  using small = world();
+  small.rules("/other").approveForLocation({ kind: "custom-tool", toolName: "lookup" });
+  const rules = small.rules("/work");
+  expect(rules.useLocation("/work").changed).toBe(false);
+  expect(rules.useLocation("/other")).toMatchObject({ changed: true, approvals: [{ toolName: "lookup" }] });
+  expect(rules.decide(tool("lookup")).type).toBe("allow");
+  rules.useLocation("/work");
+  expect(rules.decide(tool("lookup")).type).toBe("ask");
+});
+
+test("an answer that is kept for another folder is one for this session too, unless it is only kept", () => {
+  using small = world();
+  const rules = small.rules("/work");
+  rules.approveForLocation({ kind: "custom-tool", toolName: "lookup" }, "/other");
+  rules.keepForLocation({ kind: "custom-tool", toolName: "kept" }, "/other");
+  expect(["lookup", "kept"].map((name) => rules.decide(tool(name)).type)).toEqual(["allow", "ask"]);
+  expect(["lookup", "kept"].map((name) => small.rules("/other").decide(tool(name)).type)).toEqual(["allow", "allow"]);
+});
+
+test("rules come and go by their text, and those of a folder stay for later sessions", () => {
+  using small = world();
+  const rules = small.rules("/work");
+  rules.modify({ add: [parseRule("lookup"), parseRule("shell(ls)")] });
+  rules.modify({ remove: [parseRule("shell(ls)")] });
+  expect([rules.decide(tool("lookup")).rule, rules.decide(shell("ls")).type]).toEqual(["allow rule lookup", "ask"]);
+  rules.modify({ removeAll: true });
+  expect(rules.decide(tool("lookup")).type).toBe("ask");
+  rules.modifyLocation({ add: [parseRule("lookup")] });
+  expect(small.rules("/work").decide(tool("lookup")).type).toBe("allow");
+  rules.resetApprovals({ includeLocation: true });
+  expect(small.rules("/work").decide(tool("lookup")).type).toBe("ask");
+});
+
+test("an address that is allowed for good is allowed in every folder, with all under it and nothing beside it", () => {
+  using small = world();
+  const page = (url: string): PermissionRequest => ({ kind: "url", url, intention: "" });
+  small.rules("/work").allowDomain("example.com", { isPermanent: true });
+  small.rules("/work").allowDomain("once.org");
+  const later = small.rules("/other");
+  const urls = ["https://docs.example.com/x", "https://badexample.com/x", "https://once.org", "example.com"];
+  expect(urls.map((url) => later.decide(page(url)).type)).toEqual(["allow", "ask", "ask", "ask"]);
+});
+
+test("the working folder can be changed and others added, each once", () => {
+  using small = world();
+  const rules = small.rules();
+  const before = rules.directories.length;
+  rules.addDirectory("/more");
+  rules.addDirectory("/more");
+  rules.setPrimary("/new");
+  expect(rules.directories).toHaveLength(before + 1);
+  expect(["/new/a", "/more/a", "/work/a", "/newer"].map((path) => rules.isPathAllowed(path))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([rules.isInWorkspace("/new/a"), rules.isInWorkspace("/more/a")]).toEqual([true, false]);
+});

@@ -1,4 +1,4 @@
-import type { EventData } from "@retinue/protocol";
+import type { EventData, EventType } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
 import { smallSession } from "./small-session.ts";
 import { SessionState } from "./state.ts";
@@ -131,4 +131,100 @@ describe("what a resumed session goes on with", () => {
     expect(again).toEqual(session.state);
     expect(again.completeMessages()).toEqual(session.state.completeMessages());
   });
+});
+
+type Step = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
+const step = <T extends EventType>(type: T, data: EventData<T>) => ({ type, data }) as Extract<Step, { type: T }>;
+
+function fold(...steps: readonly Step[]): SessionState {
+  const state = new SessionState();
+  for (const each of steps) state.apply(each);
+  return state;
+}
+
+const user = (content: string, more: Partial<EventData<"user.message">> = {}) =>
+  step("user.message", { content, ...more });
+const texts = ({ messages }: SessionState) =>
+  messages.map((message) => (message.role === "user" ? message.content : message.text));
+const hook = (hookType: string, additionalContext: string) =>
+  step("hook.end", { hookInvocationId: "h", hookType, success: true, output: { additionalContext } });
+
+test("words of a session-start hook stand before the first prompt, words of a call's hook behind its results", () => {
+  expect(texts(fold(user("go"), hook("sessionStart", "welcome")))).toEqual(["welcome", "go"]);
+  const open = [user("go"), step("assistant.message", asks("a")), hook("preToolUse", "careful")] as const;
+  expect(texts(fold(...open, step("tool.execution_complete", ended("a"))))).toEqual(["go", "", "done", "careful"]);
+  expect(texts(fold(user("go"), hook("userPromptSubmitted", "in the prompt already")))).toEqual(["go"]);
+});
+
+test("the model reads what a prompt was made into, and the title is its first line as the user wrote it", () => {
+  const state = fold(
+    user("from the runtime", { source: "system" }),
+    user("\nshort\nmore", { transformedContent: "long" }),
+  );
+  expect(texts(state)).toEqual(["from the runtime", "long"]);
+  expect([state.title, state.userPrompts]).toEqual(["short", 1]);
+  expect(fold(user("x".repeat(200))).title).toHaveLength(80);
+});
+
+test("a truncation drops the oldest messages; clearing drops all, and what waited behind a call", () => {
+  const cut = step("session.truncation", {
+    tokenLimit: 9,
+    preTruncationTokensInMessages: 3,
+    preTruncationMessagesLength: 3,
+    postTruncationTokensInMessages: 1,
+    postTruncationMessagesLength: 1,
+    tokensRemovedDuringTruncation: 2,
+    messagesRemovedDuringTruncation: 2,
+    performedBy: "test",
+  });
+  expect(texts(fold(user("one"), user("two"), user("three"), cut))).toEqual(["three"]);
+  const open = [user("one"), step("assistant.message", asks("a")), user("behind")] as const;
+  const clear = step("session.context_cleared", { messagesCleared: 2 });
+  const cleared = fold(...open, clear);
+  expect([cleared.messages, cleared.openCalls.size, cleared.isModelDue]).toEqual([[], 0, false]);
+  const later = fold(...open, clear, step("assistant.message", asks("b")), step("tool.execution_complete", ended("b")));
+  expect(texts(later)).toEqual(["", "done"]);
+});
+
+test("images of a prompt are parts of it, and images of a result follow the whole batch", () => {
+  const image = { type: "blob" as const, mimeType: "image/png", data: "AAAA" };
+  const pdf = { type: "blob" as const, mimeType: "application/pdf", data: "AAAA" };
+  const part = { type: "image", mimeType: "image/png", data: "AAAA" };
+  expect(texts(fold(user("look", { attachments: [image, pdf] })))).toEqual([[{ type: "text", text: "look" }, part]]);
+  expect(texts(fold(user("look", { attachments: [pdf] })))).toEqual(["look"]);
+  const seen = { ...ended("a"), result: { content: "A", binaryResultsForLlm: [{ ...image, type: "image" as const }] } };
+  const state = fold(
+    step("assistant.message", asks("a", "b")),
+    step("tool.execution_complete", seen),
+    step("tool.execution_complete", ended("b")),
+  );
+  expect(roles(state)).toEqual(["assistant", "tool a", "tool b", "user"]);
+  expect(texts(state).at(-1)).toContainEqual(part);
+});
+
+test("a rejected call ends the turn, and a command of the user is heard without asking for an answer", () => {
+  const rejected = { toolCallId: "a", success: false, error: { message: "no", code: "rejected" } };
+  const open = [user("go"), step("assistant.message", asks("a"))] as const;
+  expect(fold(...open, step("tool.execution_complete", ended("a"))).isModelDue).toBe(true);
+  expect(fold(...open, step("tool.execution_complete", rejected)).isModelDue).toBe(false);
+  const own = { toolCallId: "own", success: true, isUserRequested: true, modelText: "the user ran ls" };
+  const state = fold(
+    step("assistant.message", { messageId: "m", content: "hi" }),
+    step("tool.execution_complete", own),
+  );
+  expect([texts(state), state.isModelDue]).toEqual([["hi", "the user ran ls"], false]);
+});
+
+test("files and lines that calls have written are counted from their diffs, and those of failed calls are not", () => {
+  const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n+more\n same";
+  const writes = (name: string, path: string, success: boolean) => [
+    step("assistant.message", {
+      messageId: "m",
+      content: "",
+      toolRequests: [{ toolCallId: path, name, arguments: { path } }],
+    }),
+    step("tool.execution_complete", { toolCallId: path, success, result: { content: "", detailedContent: diff } }),
+  ];
+  const state = fold(...writes("edit", "x", true), ...writes("create", "y", false), ...writes("view", "z", true));
+  expect([[...state.filesModified], state.linesAdded, state.linesRemoved]).toEqual([["x"], 2, 1]);
 });

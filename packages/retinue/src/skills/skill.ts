@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { AppError, type EventData, type SkillInfo } from "@retinue/protocol";
+import { AppError, type EventData, lazy, type SkillInfo } from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "../agents/front-matter.ts";
 
@@ -29,21 +29,25 @@ export interface LoadedSkill extends Skill {
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_CONTENT_CHARS = 100_000;
 
-const list = z.union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))]);
-const head = z.object({
-  name: z.string().trim().min(1).optional(),
-  description: z.string().default(""),
-  "allowed-tools": list.default([]),
-  "user-invocable": z.boolean().default(true),
-  "disable-model-invocation": z.boolean().default(false),
-  "argument-hint": z.string().optional(),
-});
+const list = lazy(() =>
+  z.union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))]),
+);
+const head = lazy(() =>
+  z.object({
+    name: z.string().trim().min(1).optional(),
+    description: z.string().default(""),
+    "allowed-tools": list().default([]),
+    "user-invocable": z.boolean().default(true),
+    "disable-model-invocation": z.boolean().default(false),
+    "argument-hint": z.string().optional(),
+  }),
+);
 
 /** Reads a SKILL.md; the folder gives the name where the file does not. Throws with file and line. */
 export function readSkill(file: string, source: Skill["source"]): LoadedSkill {
   const { size } = statSync(file);
   if (size > MAX_FILE_BYTES) throw new AppError("invalid_params", `${file}:1: larger than ${MAX_FILE_BYTES} bytes`);
-  const { head: fields, body } = parseFrontMatter(readFileSync(file, "utf8"), head, file);
+  const { head: fields, body } = parseFrontMatter(readFileSync(file, "utf8"), head(), file);
   return {
     name: fields.name ?? path.basename(path.dirname(file)),
     description: fields.description,

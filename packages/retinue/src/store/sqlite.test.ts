@@ -5,7 +5,32 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isProcessAlive, openSqlite, thisProcess } from "./sqlite.ts";
 import { event, storeContract } from "./store.contract.ts";
 
-storeContract("sqlite", () => openSqlite({ path: ":memory:" }));
+storeContract("sqlite in memory", () => openSqlite({ path: ":memory:" }));
+
+storeContract("sqlite on disk", () => {
+  const folder = mkdtempSync(join(tmpdir(), "retinue-sqlite-"));
+  const store = openSqlite({ path: join(folder, "retinue.db") });
+  const close = () => {
+    store.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { ...store, close };
+});
+
+test("events are taken back when what is derived from them cannot be written", () => {
+  let isBroken = true;
+  const onCommit = () => {
+    if (isBroken) throw new Error("no index");
+  };
+  const store = openSqlite({ path: ":memory:", onCommit });
+  const batch = { rootId: "a", events: [event("1", "a")] };
+  expect(() => store.commit(batch)).toThrow("The store could not be written: no index");
+  expect(store.countEvents("a")).toBe(0);
+  isBroken = false;
+  store.commit(batch);
+  expect(store.countEvents("a")).toBe(1);
+  store.close();
+});
 
 describe("a store file", () => {
   let folder = "";

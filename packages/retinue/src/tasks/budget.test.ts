@@ -56,3 +56,14 @@ describe("what a sub-agent uses", () => {
     expect(() => child.check()).toThrow(OverBudget);
   });
 });
+
+test("a new run begins with the whole budget, and with its own nudge", () => {
+  const meter = new Meter({ maxTurns: 1 });
+  meter.add({ turns: 1 });
+  meter.check();
+  expect(() => meter.check()).toThrow(OverBudget);
+  meter.reset();
+  expect([meter.check(), meter.isSpent, meter.used.turns]).toEqual([undefined, false, 0]);
+  meter.add({ turns: 1 });
+  expect(meter.check()).toContain("last turn");
+});

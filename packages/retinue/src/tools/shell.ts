@@ -14,8 +14,11 @@ import { ShellLog } from "./shell-log.ts";
 import { type OutputView, ShellOutput } from "./shell-output.ts";
 import type { Shell, ShellStart } from "./tool.ts";
 
-/** stdout and stderr become one stream before the command starts, so that their order is kept. */
-const ONE_STREAM = 'if command -v bash >/dev/null; then exec bash -c "$1" 2>&1; else exec sh -c "$1" 2>&1; fi';
+/**
+ * stdout and stderr become one stream before the command starts, so that their order is kept. Bash takes a socket on its stdin, which
+ * is what our pipe is, for a remote login and would run ~/.bashrc first.
+ */
+const ONE_STREAM = 'if command -v bash >/dev/null; then exec bash --norc -c "$1" 2>&1; else exec sh -c "$1" 2>&1; fi';
 /** Something in the background may hold the output open after the command itself has ended. */
 const DRAIN_MS = 100;
 const CANNOT_START = 127;

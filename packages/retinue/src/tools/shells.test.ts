@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -96,6 +96,13 @@ describe("running", () => {
     expect(shell.write("you\n")).toBe(true);
     await shell.ended;
     expect(shell.output()).toBe("hello you\n");
+  });
+
+  test("an interactive command does not run the user's start-up file first", async () => {
+    writeFileSync(path.join(folder, ".bashrc"), "echo from the start-up file\n");
+    const shell = start("echo from the command", { interactive: true, env: { HOME: folder, SHLVL: "0" } });
+    await shell.ended;
+    expect(shell.output()).toBe("from the command\n");
   });
 
   test("writing to a command that has closed its input breaks nothing", async () => {
