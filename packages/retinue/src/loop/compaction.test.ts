@@ -1,7 +1,7 @@
 import type { ParamsInput } from "@retinue/protocol";
 import { expect, test } from "vitest";
 import type { Message } from "../models/provider.ts";
-import { say, type Turn } from "../models/scripted.ts";
+import { call, type Step, say, type Turn } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
 import { type Agent, toolset } from "./agent.ts";
 import { compact, compactIfNeeded } from "./compaction.ts";
@@ -126,4 +126,33 @@ test("where no summary helps, the oldest messages go, and never one of a call an
       expect(messages.length).toBe(Math.max(3, [0, 3, 4, 7, 8, 11, 12].findLast((count) => count * 100 <= drop) ?? 0));
     });
   }
+});
+
+test("a sub-agent holds a place while its history is summarised, as while it works", async () => {
+  const free: number[] = [];
+  const seen = (...steps: Step[]) => [
+    () => {
+      free.push(limits?.free ?? -1);
+      return steps;
+    },
+  ];
+  let limits: { free: number } | undefined;
+  const task = call("task", { agent_type: "explore", name: "look", description: "d", prompt: "look around" });
+  const turns = [
+    [task],
+    ...seen(call("list_agents")),
+    ...seen(say("summary of the child")),
+    ...seen(say("found")),
+    [say("summary of the parent")],
+    [say("done")],
+  ];
+  await inSmallWorld(turns, async ({ create, send, runtime, client }) => {
+    const sessionId = await create({ infiniteSessions: { enabled: true, backgroundCompactionThreshold: 0 } });
+    limits = runtime.sessions.get(sessionId).tree.limiter;
+    const places = limits.free;
+    await send(sessionId, "delegate");
+    expect(client.of("session.compaction_complete")).toHaveLength(2);
+    expect(free).toEqual([places - 1, places - 1, places - 1]);
+    expect(limits.free).toBe(places);
+  });
 });

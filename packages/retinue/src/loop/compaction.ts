@@ -34,9 +34,12 @@ export async function compactIfNeeded(agent: Agent, input: Omit<CompactionInput,
   if (!compaction.enabled || before.currentTokens < compaction.startAt * before.tokenLimit) return;
   if (agent.session.state.messages.length > 2) {
     try {
+      await agent.slot.enter(input.signal);
       await compact(agent, { ...input, trigger: "threshold" });
     } catch (error) {
       if (input.signal.aborted) throw error; // A failed summary is recorded; the turn goes on with what fits.
+    } finally {
+      agent.slot.leave();
     }
   }
   truncate(agent, input);

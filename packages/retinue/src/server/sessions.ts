@@ -24,7 +24,6 @@ import { SessionState } from "../session/state.ts";
 import { thisProcess } from "../store/sqlite.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { AgentRecord } from "../tasks/record.ts";
-import { endOrphans } from "../tools/orphans.ts";
 import type { World } from "../world.ts";
 import type { Client } from "./client.ts";
 import type { RuntimeConfig } from "./config.ts";
@@ -217,8 +216,6 @@ export class Sessions {
     this.#left.set(hosted, { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept });
     for (const [sessionId, totals] of usage) hosted.tree.usage.set(sessionId, totals);
     for (const { json } of this.store.list("task", `${id}/`)) hosted.tree.tasks.adopt(JSON.parse(json) as AgentRecord);
-    const wasKilled = events.at(-1)?.type !== "session.shutdown";
-    if (wasKilled) endOrphans(new Set([id, ...hosted.tree.tasks.records.map((task) => task.id)]));
     return hosted;
   }
 

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isProcessAlive, openSqlite, startTick } from "../store/sqlite.ts";
 import { createShells } from "../tools/shells.ts";
 import { ShellLedger } from "./shell-ledger.ts";
@@ -35,6 +35,31 @@ test("what a dead process left running is ended, with its whole group", async ()
   expect(store.list("shell", "")).toEqual([]);
   store.close();
 });
+
+test("what an ended shell of a dead process left in its group is ended too", async () => {
+  const store = openSqlite({ path: ":memory:" });
+  const left = spawn("sh", ["-c", "sleep 1000 & echo $!"], { detached: true, stdio: ["ignore", "pipe", "ignore"] });
+  const pid = left.pid ?? 0;
+  const tick = startTick(pid);
+  const [line] = await once(left.stdout, "data");
+  await once(left, "exit");
+  const sleeper = Number(String(line));
+  const alive = { pid: sleeper, startedAt: startTick(sleeper) };
+  expect(isProcessAlive(alive)).toBe(true);
+  store.put("shell", `dead/${pid}`, JSON.stringify({ pid, tick, owner: DEAD }));
+  expect(new ShellLedger(store).reap()).toBe(1);
+  await vi.waitUntil(() => !isRunning(sleeper));
+  store.close();
+});
+
+/** A killed process stays in the table, as a zombie, until its parent has looked. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
 
 test("a later process that got the pid of a lost shell is left alone", () => {
   const store = openSqlite({ path: ":memory:" });

@@ -1,7 +1,8 @@
 /**
  * Which shells this process has started, in the store: what a killed process leaves running is ended by the next one.
  *
- * A shell is known by its pid and the kernel's start tick, so that a later process with the same pid is never touched.
+ * A shell is known by its pid, which is also its process group, and the kernel's start tick, so that a later process with the same pid
+ * is never touched. A shell that ended is kept while something of its group still runs.
  */
 import { isProcessAlive, startTick, thisProcess } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
@@ -33,6 +34,11 @@ export class ShellLedger {
         this.#started(shell);
         return shell;
       },
+      closeAll: async () => {
+        const all = shells.list();
+        await shells.closeAll();
+        for (const shell of all) this.#ended(shell);
+      },
     };
   }
 
@@ -42,7 +48,9 @@ export class ShellLedger {
     for (const { key, json } of this.#store.list(KIND, "")) {
       const { pid, tick, owner } = JSON.parse(json) as Entry;
       if (isProcessAlive(owner)) continue;
-      if (isProcessAlive({ pid, startedAt: tick }) && killGroup(pid)) ended++;
+      // A shell that is gone may have left its group; a pid that somebody else has now is not ours.
+      const isForeign = startTick(pid) !== 0 && startTick(pid) !== tick;
+      if (!isForeign && signalGroup(pid, "SIGKILL")) ended++;
       this.#store.remove(KIND, key);
     }
     return ended;
@@ -55,7 +63,7 @@ export class ShellLedger {
   }
 
   #ended({ pid, detached }: Shell): void {
-    if (pid !== undefined && !detached) this.#store.remove(KIND, this.#key(pid));
+    if (pid !== undefined && !detached && !signalGroup(pid, 0)) this.#store.remove(KIND, this.#key(pid));
   }
 
   #key(pid: number): string {
@@ -63,11 +71,11 @@ export class ShellLedger {
   }
 }
 
-function killGroup(pid: number): boolean {
+/** False when the group has nobody left. */
+function signalGroup(pid: number, signal: "SIGKILL" | 0): boolean {
   try {
-    process.kill(-pid, "SIGKILL");
-    return true;
+    return process.kill(-pid, signal);
   } catch {
-    return false; // It ended between the look and the signal.
+    return false;
   }
 }

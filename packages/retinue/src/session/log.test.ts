@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import type { LoggedEvent } from "./log.ts";
-import { smallSession } from "./small-session.ts";
+import { openSqlite } from "../store/sqlite.ts";
+import type { Batch } from "../store/store.ts";
+import { Log, type LoggedEvent } from "./log.ts";
+import { countingWorld, smallSession } from "./small-session.ts";
 
 const info = (message: string) => ({ infoType: "notification", message });
 
@@ -69,4 +71,24 @@ test("of a document that changes twice in one tick the last state is kept", () =
   small.log.put("task", "root/1", "second");
   small.log.flush();
   expect(small.store.get("task", "root/1")).toBe("second");
+});
+
+test("events, prompts and documents of one tick are one commit, and a flush leaves nothing for the tick", async () => {
+  const commits: Batch[] = [];
+  const store = openSqlite({ path: ":memory:", onCommit: (_, batch) => commits.push(batch) });
+  const log = new Log({ rootId: "root", store, world: countingWorld(), onFailure: () => undefined });
+  log.append("assistant.turn_start", { turnId: "0" }, { sessionId: "root" });
+  log.addToInbox({ id: "i", sessionId: "root", json: "{}" });
+  log.put("task", "root/1", "{}");
+  log.append("assistant.turn_end", { turnId: "0" }, { sessionId: "root" });
+  expect(commits).toEqual([]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(commits.map(({ events, inbox, documents }) => [events?.length, inbox?.length, documents?.length])).toEqual([
+    [2, 1, 1],
+  ]);
+  log.append("assistant.turn_start", { turnId: "1" }, { sessionId: "root" });
+  log.flush();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(commits).toHaveLength(2);
+  store.close();
 });

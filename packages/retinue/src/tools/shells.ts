@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import path from "node:path";
-import { DETACHED_VARIABLE, SESSION_VARIABLE } from "./orphans.ts";
 import { ShellProcess } from "./shell.ts";
 import type { Shell, ShellService, ShellStart } from "./tool.ts";
 
@@ -45,8 +44,7 @@ export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: Shell
       environment: {
         ...process.env,
         ...QUIET,
-        [SESSION_VARIABLE]: sessionId,
-        ...(options.detached ? { [DETACHED_VARIABLE]: "1" } : {}),
+        RETINUE_SESSION_ID: sessionId,
         ...options.env,
       },
       graceMs,
