@@ -11,13 +11,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   sdk: ["protocol"],
   world: [],
+  prepared: [],
   store: ["protocol"],
   models: ["protocol"],
   session: ["protocol", "world", "store", "models"],
   hooks: ["protocol", "session"],
   permissions: ["protocol", "store"],
-  tools: ["protocol", "store", "models"],
-  agents: ["protocol", "tools"],
+  tools: ["protocol", "prepared", "store", "models"],
+  agents: ["protocol", "prepared", "tools"],
   skills: ["protocol", "tools", "agents"],
   mcp: ["protocol", "tools"],
   loop: ["protocol", "world", "models", "session", "hooks", "permissions", "tools"],
@@ -48,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const NEEDS_NODE = /^packages\/sdk\/src\/(spawn\.ts|testing\/)/;
 
 /** Tests may import anything, and so may what only tests use. */
-const FOR_TESTS = /(\.test|\.fixture)\.ts$|\/(test-[^/]*\.ts|fixtures\/)/;
+const FOR_TESTS = /(\.test|\.fixture|\.contract)\.ts$|\/(test-[^/]*\.ts|fixtures\/)/;
 
 interface Import {
   file: string;
