@@ -1,7 +1,7 @@
 /**
  * One connection of a client: handshake, tokens, and the way of every other call to its handler.
  *
- * Kept small on purpose: it answers the handshake before the rest of the runtime is loaded, so that a client is connected at once.
+ * Kept small on purpose: the handshake needs nothing of the runtime, and works also when that cannot be loaded.
  */
 
 import { AppError } from "@retinue/protocol/errors";
@@ -33,7 +33,7 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
       {
         request(method, params, { signal }) {
           const opensWithPing = isFirst && method === "ping";
-          if (isFirst) loadSoon();
+          if (isFirst) enter();
           isFirst = false;
           if (method === "connect") return connect(params);
           if (!isWelcome) return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
@@ -56,14 +56,11 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
     client.use(peer);
   });
 
-  /** After the answer to the handshake is out: loading takes longer than all of it. */
-  function loadSoon(): void {
-    const load = () =>
-      void options.load().then(
-        (runtime) => runtime.enter(client),
-        () => undefined, // Every later call loads again and is told why it failed.
-      );
-    setImmediate(() => setImmediate(load)); // The first round is the one that writes.
+  function enter(): void {
+    void options.load().then(
+      (runtime) => runtime.enter(client),
+      () => undefined, // Every later call loads again and is told why it failed.
+    );
   }
 
   async function connect(params: unknown): Promise<object> {

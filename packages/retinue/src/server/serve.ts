@@ -1,7 +1,7 @@
 /**
  * The runtime as a server: on stdio for one client, or on a loopback TCP port for several.
  *
- * Owns listening and the end of the process. It loads the runtime after the transport is up, not before.
+ * Owns listening and the end of the process. The runtime is loaded while the client is still connecting.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { streamTransport } from "@retinue/protocol/stream";
@@ -41,6 +41,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     return new Runtime({ config, provider: options.provider, clientToken });
   });
   const connection = { version: config.version, load: load.get };
+  setImmediate(() => void load.get().catch(() => undefined)); // Whoever needs it is told why it failed.
   if (options.transport === "stdio") {
     const ended = serveConnection(streamTransport(process.stdin, process.stdout), connection);
     return { ended, close: load.close };
