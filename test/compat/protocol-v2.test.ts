@@ -80,6 +80,9 @@ describe.runIf(ours)("protocol version 2", () => {
     const order = wire.messages.map(({ method }) => method);
     expect(order.indexOf("permission.request")).toBeLessThan(order.indexOf("tool.call"));
     expect(endpoint.lastRequest.texts("tool")).toEqual(['got {"x":1}']);
+    // SDK 0.2.2 knows the events of version 3 as well: told both ways, it would ask its handlers twice.
+    const told = wire.messages.flatMap(({ params }) => (params?.event ? [String(params.event.type)] : []));
+    expect(told.filter((type) => /^(permission|external_tool)\./.test(type))).toEqual([]);
   });
 
   test("a tool that failed in the client is told to the model in the client's safe words", async () => {

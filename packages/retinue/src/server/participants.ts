@@ -61,6 +61,7 @@ export class Participants implements Answerers {
       const skipsDeltas = config.includeSubAgentStreamingEvents === false;
       for (const event of events) {
         if (skipsDeltas && event.agentId && DELTAS.has(event.type)) continue;
+        if (client.style === 2 && ASKED_BY_REQUEST.has(event.type)) continue;
         client.tell(`${head}${event.json}}}`);
       }
     }
@@ -168,6 +169,14 @@ const DELTAS: ReadonlySet<string> = new Set([
   "assistant.reasoning_delta",
   "assistant.tool_call_delta",
   "assistant.streaming_delta",
+]);
+
+/** A client of protocol 2 gets these as requests. Some of them know the events too, and would answer twice. */
+const ASKED_BY_REQUEST: ReadonlySet<string> = new Set([
+  "permission.requested",
+  "permission.completed",
+  "external_tool.requested",
+  "external_tool.completed",
 ]);
 
 function fromProtocol2(kind: string): { kind: string } {
