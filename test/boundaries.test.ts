@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   skills: ["protocol", "tools", "agents"],
   mcp: ["protocol", "tools"],
   loop: ["protocol", "world", "models", "session", "hooks", "permissions", "tools"],
-  tasks: ["protocol", "session", "tools", "agents", "loop"],
+  tasks: ["protocol", "world", "session", "tools", "agents", "loop"],
   continuity: ["protocol", "world", "store", "tools"],
   server: [
     "protocol",

@@ -9,19 +9,8 @@ import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { AppError, messageOf } from "@retinue/protocol";
 import type * as Cli from "./cli.ts";
+import { CONTINUITY_COMMANDS } from "./commands.ts";
 import { runHook } from "./connectors/hook-command.ts";
-
-export const CONTINUITY_COMMANDS = [
-  "daemon",
-  "connect",
-  "disconnect",
-  "search",
-  "checkpoint",
-  "transcript",
-  "hook",
-  "mcp",
-  "op",
-] as const;
 
 const OPTIONS = {
   home: { type: "string" },

@@ -14,6 +14,12 @@ const KIND = "approvals";
 const DOMAINS = "*domains";
 const RULES_KIND = "location-rules";
 
+export interface RuleChange {
+  add?: readonly PermissionRule[];
+  remove?: readonly PermissionRule[];
+  removeAll?: boolean;
+}
+
 export class Rules {
   readonly #store: Store;
   #policy: Policy;
@@ -100,33 +106,13 @@ export class Rules {
     if (!this.#policy.directories.includes(path)) this.change({ directories: [...this.#policy.directories, path] });
   }
 
-  modify({
-    add = [],
-    remove = [],
-    removeAll = false,
-  }: {
-    add?: readonly PermissionRule[];
-    remove?: readonly PermissionRule[];
-    removeAll?: boolean;
-  }): void {
-    const removed = new Set(remove.map(ruleText));
-    const kept = removeAll ? [] : this.#policy.approved.filter((rule) => !removed.has(ruleText(rule)));
-    this.change({ approved: [...kept, ...add] });
+  modify(change: RuleChange): void {
+    this.change({ approved: changed(this.#policy.approved, change) });
   }
 
   /** The same for rules that are kept for the folder. */
-  modifyLocation({
-    add = [],
-    remove = [],
-    removeAll = false,
-  }: {
-    add?: readonly PermissionRule[];
-    remove?: readonly PermissionRule[];
-    removeAll?: boolean;
-  }): void {
-    const removed = new Set(remove.map(ruleText));
-    const kept = removeAll ? [] : this.#locationRules.filter((rule) => !removed.has(ruleText(rule)));
-    this.#locationRules = [...kept, ...add];
+  modifyLocation(change: RuleChange): void {
+    this.#locationRules = changed(this.#locationRules, change);
     this.#store.put(RULES_KIND, this.#locationKey, JSON.stringify(this.#locationRules));
   }
 
@@ -203,4 +189,12 @@ function withTargets(directories: readonly string[]): string[] {
 
 function readDomains(store: Store): string[] {
   return JSON.parse(store.get(KIND, DOMAINS) ?? "[]") as string[];
+}
+
+function changed(
+  rules: readonly PermissionRule[],
+  { add = [], remove = [], removeAll = false }: RuleChange,
+): PermissionRule[] {
+  const removed = new Set(remove.map(ruleText));
+  return [...(removeAll ? [] : rules.filter((rule) => !removed.has(ruleText(rule)))), ...add];
 }

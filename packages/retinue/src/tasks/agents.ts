@@ -11,7 +11,7 @@ import type { RunEnd } from "../loop/drive.ts";
 import type { Runner } from "../loop/runner.ts";
 import { Stop } from "../loop/stop.ts";
 import type { Session } from "../session/session.ts";
-import { notification } from "../session/wording.ts";
+import { agentNotice, isAbout } from "./agent-notice.ts";
 import { type AgentRecord, recordKey } from "./record.ts";
 import { checkMove, isEnded, type TaskStatus } from "./state.ts";
 
@@ -508,31 +508,13 @@ export class AgentTasks {
     if (record.mode !== "background" || task.waiting > 0 || record.status === "cancelled") return;
     const owner = this.#host.ownerSession(record.ownerId);
     if (!owner) return;
-    const about = {
-      agentId: record.id,
-      agentType: record.agentType,
-      displayName: record.name,
-      description: record.description,
-    };
-    const isIdle = record.status === "idle";
-    const status = record.status === "failed" ? "failed" : "completed";
-    const words = isIdle
-      ? `The background agent "${record.name}" has answered and is idle. Read its answer with read_agent, agent_id "${record.id}".`
-      : `The background agent "${record.name}" has ${status === "failed" ? `failed: ${record.error}` : "completed"}. Read its result with read_agent, agent_id "${record.id}".`;
-    owner.inbox.add({
-      kind: "notice",
-      id: owner.world.newId(),
-      content: notification(words),
-      cause: isIdle ? { type: "agent_idle", ...about } : { type: "agent_completed", ...about, status },
-    });
+    owner.inbox.add(agentNotice(record, owner.world));
     this.#host.ownerRunner(record.ownerId)?.wake();
   }
 
   #dropNotice({ record }: Task): void {
     const owner = this.#host.ownerSession(record.ownerId);
-    owner?.inbox.removeNotices(
-      ({ cause }) => (cause.type === "agent_idle" || cause.type === "agent_completed") && cause.agentId === record.id,
-    );
+    owner?.inbox.removeNotices((notice) => isAbout(notice, record.id));
   }
 
   #wake(task: Task): void {
