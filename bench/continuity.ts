@@ -103,7 +103,7 @@ function fill(home: string, { sessions, turns, at }: { sessions: number; turns: 
           sessionKey: `other-${s}`,
           harness: "other",
           agentId: "default",
-          project: `/work/p${s % 20}`,
+          project: `/projects/p${s % 20}`,
           at,
         });
         const spoken = Array.from({ length: turns }, (_, t) => ({
@@ -168,7 +168,7 @@ async function session({ client, transcripts }: World, key: string, bytes: numbe
   await client.post("/api/hooks/user-prompt-submit", {
     harness: "claude-code",
     sessionKey: key,
-    project: "/work/bench",
+    project: "/projects/bench",
     transcriptPath: path,
   });
   return path;
@@ -184,7 +184,7 @@ async function ingest(world: World, key: string, path: string): Promise<{ p50: n
     await world.client.post("/api/hooks/user-prompt-submit", {
       harness: "claude-code",
       sessionKey: key,
-      project: "/work/bench",
+      project: "/projects/bench",
       transcriptPath: path,
     });
   });
@@ -215,7 +215,7 @@ async function ingestRows(program: readonly string[]): Promise<Row[]> {
             harness: "claude-code",
             sessionKey: "s10000000",
             harnessAgentId: `a${n}`,
-            project: "/work/bench",
+            project: "/projects/bench",
           }),
         );
         const p50 = percentile(starts, 0.5);

@@ -8,7 +8,7 @@ const invocation = { sessionId: "s" };
 const shell = (command: string) => shellPermission(command, { intention: "", toolCallId: "c" });
 const write: PermissionRequest = {
   kind: "write",
-  fileName: "/work/a.txt",
+  fileName: "/projects/a.txt",
   diff: "+new",
   intention: "",
   canOfferSessionApproval: true,
@@ -132,7 +132,7 @@ describe("a question", () => {
 
 test("a link is shown with where it leads, and the flag opens that place", async () => {
   const { terminal, screen } = typed();
-  const request: PermissionRequest = { kind: "read", path: "/work/link", resolvedPath: "/etc/passwd", intention: "" };
+  const request: PermissionRequest = { kind: "read", path: "/projects/link", resolvedPath: "/etc/passwd", intention: "" };
   await asking(terminal).onPermissionRequest?.(request, invocation);
   expect(screen.join("\n")).toContain("wanted to read link, which is /etc/passwd");
   expect(screen.join("\n")).toContain("--add-dir /etc");

@@ -102,14 +102,14 @@ describe("the daemon", () => {
 });
 
 describe("a hook", () => {
-  const child = { hook_event_name: "SubagentStart", session_id: "s", agent_id: "a", cwd: "/work/shop" };
+  const child = { hook_event_name: "SubagentStart", session_id: "s", agent_id: "a", cwd: "/projects/shop" };
 
   test("gets its answer without a daemon, and starts one", async () => {
     expect(
       await runHook({
         hook_event_name: "UserPromptSubmit",
         session_id: "s",
-        cwd: "/work/shop",
+        cwd: "/projects/shop",
         prompt: "the pelican plan",
       }),
     ).toBe("");
@@ -125,7 +125,7 @@ describe("a hook", () => {
     const line = (n: number) =>
       `${JSON.stringify({ type: "user", uuid: `u${n}`, message: { role: "user", content: `turn ${n}` } })}\n`;
     writeFileSync(transcriptPath, Array.from({ length: 300 }, (_, n) => line(n)).join(""));
-    const payload = { hook_event_name: "Stop", session_id: "s", transcript_path: transcriptPath, cwd: "/work/shop" };
+    const payload = { hook_event_name: "Stop", session_id: "s", transcript_path: transcriptPath, cwd: "/projects/shop" };
     await Promise.all(Array.from({ length: 4 }, () => runHook(payload, "claude-code", { RETINUE_DAEMON: "off" })));
     await start();
     const answer = await askDaemon({ home, method: "GET", path: "/api/sessions/s/transcript?limit=1000" });

@@ -281,7 +281,7 @@ describe("lineage and the inherit block", () => {
     const answer = onSubagentStart(home, blue, hook({ sessionKey: "c", parentSessionKey: "p" }));
     expect(answer).toEqual({ sessionKey: "c", reason: "the parent session p is not known" });
     expect(() =>
-      onTurns(home, { project: "/work/shop" }, hook({ sessionKey: "z", project: "/work/shopping" })),
+      onTurns(home, { project: "/projects/shop" }, hook({ sessionKey: "z", project: "/projects/shopping" })),
     ).toThrow(/may not speak for/);
     expect(() => onTurns(home, blue, hook({ sessionKey: "z", transcriptPath: file() }))).toThrow(/may not name files/);
   });

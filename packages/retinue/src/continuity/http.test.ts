@@ -36,7 +36,7 @@ async function ask(method: string, path: string, body?: unknown, { token = OWNER
 }
 
 const hook = (name: string, fields: object, options?: Ask) =>
-  ask("POST", `/api/hooks/${name}`, { harness: "other", project: "/work/shop", ...fields }, options);
+  ask("POST", `/api/hooks/${name}`, { harness: "other", project: "/projects/shop", ...fields }, options);
 const scoped = async (fields: object): Promise<string> => (await ask("POST", "/api/tokens", fields)).json.token;
 
 describe("the HTTP API", () => {
@@ -187,12 +187,12 @@ describe("scoped tokens", () => {
   });
 
   test("a token of a project stays in it", async () => {
-    await hook("user-prompt-submit", { sessionKey: "in", userMessage: "zebra", project: "/work/shop/api" });
-    await hook("user-prompt-submit", { sessionKey: "out", userMessage: "zebra", project: "/work/shopping" });
-    const token = await scoped({ name: "shop", project: "/work/shop" });
+    await hook("user-prompt-submit", { sessionKey: "in", userMessage: "zebra", project: "/projects/shop/api" });
+    await hook("user-prompt-submit", { sessionKey: "out", userMessage: "zebra", project: "/projects/shopping" });
+    const token = await scoped({ name: "shop", project: "/projects/shop" });
     const { hits } = (await ask("POST", "/api/sessions/search", { query: "zebra" }, { token })).json;
     expect(hits.map((hit: { sessionKey: string }) => hit.sessionKey)).toEqual(["in"]);
-    expect((await hook("user-prompt-submit", { sessionKey: "x", project: "/work/shopping" }, { token })).status).toBe(
+    expect((await hook("user-prompt-submit", { sessionKey: "x", project: "/projects/shopping" }, { token })).status).toBe(
       403,
     );
     expect((await ask("GET", "/api/entities", undefined, { token })).status).toBe(403);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "retinue-mcp-"));
   const continuity = openContinuity({ home });
   const hook = (name: string, fields: object) =>
-    operationNamed(name).call(continuity, OWNER, { harness: "opencode", project: "/work/shop", ...fields });
+    operationNamed(name).call(continuity, OWNER, { harness: "opencode", project: "/projects/shop", ...fields });
   hook("hook_user_prompt_submit", { sessionKey: "parent", userMessage: "the pelican plan" });
   hook("hook_user_prompt_submit", { sessionKey: "stranger", userMessage: "another pelican" });
   hook("hook_subagent_start", { sessionKey: "child", parentSessionKey: "parent" });

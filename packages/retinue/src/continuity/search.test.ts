@@ -17,7 +17,7 @@ function say(
   texts: string[],
   more: { project?: string; harness?: string; agentId?: string; at?: number } = {},
 ) {
-  const { at = home.time.now, harness = "claude-code", agentId = "default", project = "/work/shop" } = more;
+  const { at = home.time.now, harness = "claude-code", agentId = "default", project = "/projects/shop" } = more;
   const session = openSession(home.db, { sessionKey, harness, agentId, at, project });
   appendTurns(
     home.db,
@@ -105,10 +105,10 @@ describe("search", () => {
   });
 
   test("filters by project, harness and time", () => {
-    say("a", ["zebra"], { project: "/work/other" });
+    say("a", ["zebra"], { project: "/projects/other" });
     say("b", ["zebra"], { harness: "codex" });
     say("c", ["zebra"], { at: home.time.now - 10_000 });
-    expect(keys("zebra", { project: "/work/other" })).toEqual(["a"]);
+    expect(keys("zebra", { project: "/projects/other" })).toEqual(["a"]);
     expect(keys("zebra", { harness: "codex" })).toEqual(["b"]);
     expect(keys("zebra", { until: home.time.now - 5_000 })).toEqual(["c"]);
     expect(keys("zebra", { since: home.time.now - 5_000 }).sort()).toEqual(["a", "b"]);

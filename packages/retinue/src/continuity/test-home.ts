@@ -23,4 +23,4 @@ export function testHome({ path = ":memory:", roots = {} }: { path?: string; roo
 }
 
 export const hook = (fields: { sessionKey: string } & Record<string, unknown>) =>
-  HookInput.parse({ harness: "claude-code", project: "/work/shop", ...fields });
+  HookInput.parse({ harness: "claude-code", project: "/projects/shop", ...fields });

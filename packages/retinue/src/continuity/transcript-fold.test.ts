@@ -26,7 +26,7 @@ const only = (key: string) => {
 describe("the transcript of our own sessions", () => {
   test("is what was said and called, in order, each in its own session", () => {
     record(
-      event("root", "session.start", { context: { cwd: "/work/shop" } }),
+      event("root", "session.start", { context: { cwd: "/projects/shop" } }),
       event("root", "user.message", { content: "look around" }),
       event("root", "assistant.message", { content: "I will", messageId: "m" }),
       event("root", "tool.execution_start", { toolCallId: "c1", toolName: "task", arguments: { prompt: "look" } }),
@@ -48,12 +48,12 @@ describe("the transcript of our own sessions", () => {
       ["tool", undefined, "found it"],
     ]);
     expect(readTurns(home.db, only("kid").id).map(({ text }) => text)).toEqual(["look"]);
-    expect(only("kid").project).toBe("/work/shop");
+    expect(only("kid").project).toBe("/projects/shop");
   });
 
   test("records who started whom, at every depth", () => {
     record(
-      event("root", "session.start", { context: { cwd: "/work/shop" } }),
+      event("root", "session.start", { context: { cwd: "/projects/shop" } }),
       event("kid", "subagent.started", { toolCallId: "c1", agentName: "explore" }, { agentId: "kid" }),
       event(
         "grandkid",

@@ -17,7 +17,7 @@ const session = (sessionKey: string, more: { harness?: string; agentId?: string 
     harness: "claude-code",
     agentId: "default",
     at: home.time.now,
-    project: "/work/shop",
+    project: "/projects/shop",
     ...more,
   });
 
@@ -54,7 +54,7 @@ describe("the transcript store", () => {
         session_key: "a",
         content: "User: find the lock\nCall Bash: ls\nResult: lock.ts\nAssistant: it is in lock.ts",
         harness: "claude-code",
-        project: "/work/shop",
+        project: "/projects/shop",
         agent_id: "default",
         created_at: "2026-11-15T12:00:00.000Z",
         updated_at: "2026-11-15T12:00:00.000Z",

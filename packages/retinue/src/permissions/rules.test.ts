@@ -80,8 +80,8 @@ describe("answers", () => {
     using small = world();
     const rules = small.rules();
     rules.approveForSession({ kind: "read" });
-    expect(rules.decide(read("/work/a.txt"))).toMatchObject({ type: "allow" });
-    expect(rules.decide(read("/work/../etc/passwd"))).toMatchObject({ type: "ask" });
+    expect(rules.decide(read("/projects/a.txt"))).toMatchObject({ type: "allow" });
+    expect(rules.decide(read("/projects/../etc/passwd"))).toMatchObject({ type: "ask" });
     rules.addDirectory("/etc");
     expect(rules.decide(read("/etc/passwd"))).toMatchObject({ type: "allow" });
   });
@@ -149,7 +149,7 @@ test("the working folder can be changed and others added, each once", () => {
   rules.addDirectory("/more");
   rules.setPrimary("/new");
   expect(rules.directories).toHaveLength(before + 1);
-  expect(["/new/a", "/more/a", "/work/a", "/newer"].map((path) => rules.isPathAllowed(path))).toEqual([
+  expect(["/new/a", "/more/a", "/projects/a", "/newer"].map((path) => rules.isPathAllowed(path))).toEqual([
     true,
     true,
     false,

@@ -38,7 +38,7 @@ async function load(files: Record<string, string>, entry: string) {
 describe("the plugin for OpenCode, fed with recorded events", () => {
   test("tells turns as they happen and pushes the block into the child's system prompt", async () => {
     const { Retinue } = await load({ "retinue.js": opencodePlugin({ home, program }) }, "retinue.js");
-    const hooks = await Retinue({ client: { session: { get: async () => ({}) } }, directory: "/work/shop" });
+    const hooks = await Retinue({ client: { session: { get: async () => ({}) } }, directory: "/projects/shop" });
     const event = (name: string) => hooks.event({ event: recorded("opencode", name).input });
     const chat = (name: string) =>
       hooks["chat.message"](recorded("opencode", name).input, recorded("opencode", name).output);
@@ -81,7 +81,7 @@ describe("the plugin for OpenCode, fed with recorded events", () => {
       client: {
         session: { get: async ({ path }: { path: { id: string } }) => ({ data: path.id === info.id ? info : {} }) },
       },
-      directory: "/work/shop",
+      directory: "/projects/shop",
     });
     await hooks["chat.message"](
       recorded("opencode", "chat.message").input,
@@ -94,7 +94,7 @@ describe("the plugin for OpenCode, fed with recorded events", () => {
 
   test("keeps what it could not tell, and changes nothing for the harness while the daemon is down", async () => {
     const { Retinue } = await load({ "retinue.js": opencodePlugin({ home, program }) }, "retinue.js");
-    const hooks = await Retinue({ client: { session: { get: async () => ({}) } }, directory: "/work/shop" });
+    const hooks = await Retinue({ client: { session: { get: async () => ({}) } }, directory: "/projects/shop" });
     await daemon.close();
     const { input, output } = recorded("opencode", "chat.message");
     await hooks["chat.message"](input, output);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 export function recorded(harness: string, name: string, places: { home?: string; project?: string } = {}) {
   const text = readFileSync(join(import.meta.dirname, "fixtures", harness, `${name}.json`), "utf8");
-  const { home = "/home/someone", project = "/work/shop" } = places;
+  const { home = "/home/someone", project = "/projects/shop" } = places;
   return JSON.parse(
     text
       .replaceAll("$HOME", home)
