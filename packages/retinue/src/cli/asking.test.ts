@@ -39,7 +39,7 @@ function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
 
 function asking(terminal: Terminal) {
   const agentPath = (id: string) => (id === "child" ? "lead › helper" : undefined);
-  return askingAt({ terminal, signal: new AbortController().signal, workingDirectory: () => "/work", agentPath });
+  return askingAt({ terminal, signal: new AbortController().signal, workingDirectory: () => "/projects", agentPath });
 }
 
 describe("a permission that is asked at the terminal", () => {
@@ -132,7 +132,12 @@ describe("a question", () => {
 
 test("a link is shown with where it leads, and the flag opens that place", async () => {
   const { terminal, screen } = typed();
-  const request: PermissionRequest = { kind: "read", path: "/projects/link", resolvedPath: "/etc/passwd", intention: "" };
+  const request: PermissionRequest = {
+    kind: "read",
+    path: "/projects/link",
+    resolvedPath: "/etc/passwd",
+    intention: "",
+  };
   await asking(terminal).onPermissionRequest?.(request, invocation);
   expect(screen.join("\n")).toContain("wanted to read link, which is /etc/passwd");
   expect(screen.join("\n")).toContain("--add-dir /etc");

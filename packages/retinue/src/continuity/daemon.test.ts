@@ -125,7 +125,12 @@ describe("a hook", () => {
     const line = (n: number) =>
       `${JSON.stringify({ type: "user", uuid: `u${n}`, message: { role: "user", content: `turn ${n}` } })}\n`;
     writeFileSync(transcriptPath, Array.from({ length: 300 }, (_, n) => line(n)).join(""));
-    const payload = { hook_event_name: "Stop", session_id: "s", transcript_path: transcriptPath, cwd: "/projects/shop" };
+    const payload = {
+      hook_event_name: "Stop",
+      session_id: "s",
+      transcript_path: transcriptPath,
+      cwd: "/projects/shop",
+    };
     await Promise.all(Array.from({ length: 4 }, () => runHook(payload, "claude-code", { RETINUE_DAEMON: "off" })));
     await start();
     const answer = await askDaemon({ home, method: "GET", path: "/api/sessions/s/transcript?limit=1000" });

@@ -192,9 +192,9 @@ describe("scoped tokens", () => {
     const token = await scoped({ name: "shop", project: "/projects/shop" });
     const { hits } = (await ask("POST", "/api/sessions/search", { query: "zebra" }, { token })).json;
     expect(hits.map((hit: { sessionKey: string }) => hit.sessionKey)).toEqual(["in"]);
-    expect((await hook("user-prompt-submit", { sessionKey: "x", project: "/projects/shopping" }, { token })).status).toBe(
-      403,
-    );
+    expect(
+      (await hook("user-prompt-submit", { sessionKey: "x", project: "/projects/shopping" }, { token })).status,
+    ).toBe(403);
     expect((await ask("GET", "/api/entities", undefined, { token })).status).toBe(403);
   });
 

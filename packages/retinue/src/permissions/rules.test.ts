@@ -20,7 +20,7 @@ const read = (path: string): PermissionRequest => ({ kind: "read", path, intenti
 
 function world() {
   const store = openSqlite({ path: ":memory:" });
-  const rules = (locationKey?: string) => new Rules({ store, workingDirectory: "/work", locationKey });
+  const rules = (locationKey?: string) => new Rules({ store, workingDirectory: "/projects", locationKey });
   return { store, rules, [Symbol.dispose]: () => store.close() };
 }
 
@@ -100,17 +100,17 @@ test("a rule is read from its text, and a bracket in its argument is part of it"
 test("a session that moves to another folder takes up the answers that were given there, and leaves them with it", () => {
   using small = world();
   small.rules("/other").approveForLocation({ kind: "custom-tool", toolName: "lookup" });
-  const rules = small.rules("/work");
-  expect(rules.useLocation("/work").changed).toBe(false);
+  const rules = small.rules("/projects");
+  expect(rules.useLocation("/projects").changed).toBe(false);
   expect(rules.useLocation("/other")).toMatchObject({ changed: true, approvals: [{ toolName: "lookup" }] });
   expect(rules.decide(tool("lookup")).type).toBe("allow");
-  rules.useLocation("/work");
+  rules.useLocation("/projects");
   expect(rules.decide(tool("lookup")).type).toBe("ask");
 });
 
 test("an answer that is kept for another folder is one for this session too, unless it is only kept", () => {
   using small = world();
-  const rules = small.rules("/work");
+  const rules = small.rules("/projects");
   rules.approveForLocation({ kind: "custom-tool", toolName: "lookup" }, "/other");
   rules.keepForLocation({ kind: "custom-tool", toolName: "kept" }, "/other");
   expect(["lookup", "kept"].map((name) => rules.decide(tool(name)).type)).toEqual(["allow", "ask"]);
@@ -119,23 +119,23 @@ test("an answer that is kept for another folder is one for this session too, unl
 
 test("rules come and go by their text, and those of a folder stay for later sessions", () => {
   using small = world();
-  const rules = small.rules("/work");
+  const rules = small.rules("/projects");
   rules.modify({ add: [parseRule("lookup"), parseRule("shell(ls)")] });
   rules.modify({ remove: [parseRule("shell(ls)")] });
   expect([rules.decide(tool("lookup")).rule, rules.decide(shell("ls")).type]).toEqual(["allow rule lookup", "ask"]);
   rules.modify({ removeAll: true });
   expect(rules.decide(tool("lookup")).type).toBe("ask");
   rules.modifyLocation({ add: [parseRule("lookup")] });
-  expect(small.rules("/work").decide(tool("lookup")).type).toBe("allow");
+  expect(small.rules("/projects").decide(tool("lookup")).type).toBe("allow");
   rules.resetApprovals({ includeLocation: true });
-  expect(small.rules("/work").decide(tool("lookup")).type).toBe("ask");
+  expect(small.rules("/projects").decide(tool("lookup")).type).toBe("ask");
 });
 
 test("an address that is allowed for good is allowed in every folder, with all under it and nothing beside it", () => {
   using small = world();
   const page = (url: string): PermissionRequest => ({ kind: "url", url, intention: "" });
-  small.rules("/work").allowDomain("example.com", { isPermanent: true });
-  small.rules("/work").allowDomain("once.org");
+  small.rules("/projects").allowDomain("example.com", { isPermanent: true });
+  small.rules("/projects").allowDomain("once.org");
   const later = small.rules("/other");
   const urls = ["https://docs.example.com/x", "https://badexample.com/x", "https://once.org", "example.com"];
   expect(urls.map((url) => later.decide(page(url)).type)).toEqual(["allow", "ask", "ask", "ask"]);
