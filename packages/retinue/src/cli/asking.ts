@@ -72,7 +72,7 @@ async function askPermission(
   for (const line of words.details) terminal.note(`    ${line}`);
   const always = words.always ? `, a = always (${words.always.words})` : "";
   for (;;) {
-    const answer = await terminal.ask(`Allow? [y = yes, n = no${always}] `, { signal });
+    const answer = await terminal.ask(`Allow? [y = yes, n = no${always}, then Enter] `, { signal });
     if (answer === undefined) return { kind: "user-not-available" };
     if (isYes(answer)) return { kind: "approve-once", approvedInteractively: true };
     if (isNo(answer))

@@ -11,7 +11,7 @@ export type Intent =
   | { type: "unknown" };
 
 const DELEGATE = /\b(sub-?agents?|delegat\w*|(explore|research|general-purpose|task) agents?|in parallel)\b/i;
-const RUN = /^(?:please\s+)?(?:run|execute)\s+(?:the\s+)?(?:command\s+|shell command\s+)?[:`"']*(.+?)[`"']*\.?$/is;
+const RUN = /^(?:please\s+)?(?:run|execute)\s+(?:the\s+)?(?:(?:shell )?command\b[:\s]*)?[:`"']*(.+?)[`"']*\.?$/is;
 const COUNT = /\b(how many|count|number of)\b/i;
 const FIND =
   /\b(find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where(?:'s|\s+is|\s+are|\s+do(?:es)?)?|locate|who\s+uses)\b/i;

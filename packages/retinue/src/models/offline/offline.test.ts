@@ -182,6 +182,9 @@ describe("the offline model", () => {
   test("runs a command only when asked to, and only when a shell is offered", async () => {
     const bash = { ...FILE_TOOLS, bash: ({ command }: Record<string, string>) => `ran ${command}` };
     expect((await play("run `npm test`", bash)).calls).toMatchObject([{ name: "bash", args: { command: "npm test" } }]);
+    for (const words of ["run the command: npm test", "Execute the shell command npm test."]) {
+      expect((await play(words, bash)).calls).toMatchObject([{ name: "bash", args: { command: "npm test" } }]);
+    }
     expect((await play("run `npm test`")).answer).toContain("No shell is offered");
     for (const prompt of ["explore this project", "find npm", "what is here"]) {
       expect((await play(prompt, bash)).calls.map((call) => call.name)).not.toContain("bash");
