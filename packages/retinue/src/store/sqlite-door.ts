@@ -12,8 +12,19 @@ export type Statement = StatementSyncInstance;
 const require = createRequire(import.meta.url);
 
 export function openDatabase(path: string): Database {
-  const { DatabaseSync }: typeof import("@photostructure/sqlite") = require(sqliteModule());
+  const { DatabaseSync } = library();
   return new DatabaseSync(path);
+}
+
+/** Node 22 warns on every start that its module may change; we use the part that both libraries have, and nobody can act on the warning. */
+function library(): typeof import("@photostructure/sqlite") {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return require(sqliteModule());
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 /** What another process of this Node requires to get the same library. */
