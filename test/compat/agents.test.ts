@@ -242,3 +242,14 @@ test("a sub-agent whose model fails has failed, and the main agent is told", asy
   expect(talk.record.one("tool.execution_complete").data).toMatchObject({ success: false });
   expect((await talk.record.until("subagent.failed")).data.error).toContain("child broke");
 });
+
+test.runIf(ours)("a budget on the call ends a sub-agent that would go on, with what it has so far", async () => {
+  await using talk = await openTalk(world);
+  const answers = scripts([calls([task({ budget: { maxTurns: 1 } })]), say("noted")], () =>
+    call("view", { path: "." }),
+  );
+  talk.model.reply(answers);
+  expect(await talk.ask("delegate")).toBe("noted");
+  expect(talk.record.one("subagent.failed").data).toMatchObject({ reason: "over_budget" });
+  expect(talk.model.requests.filter(isChild)).toHaveLength(2); // The turn that was given, and the one to wrap up in.
+});

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
 import { AgentPath, count, flag, json, lazy, type Of, text } from "../schema.ts";
+import { Budget } from "../session-config.ts";
 
 export const TaskStatus = lazy(() => z.enum(["running", "idle", "completed", "failed", "cancelled"]));
 export type TaskStatus = Of<typeof TaskStatus>;
@@ -201,6 +202,8 @@ const agentTasks = byName(
         name: z.string(),
         description: text(),
         model: text(),
+        /** What it may use at most; it can only lower the agent's own limits. Ours. */
+        budget: Budget().optional(),
       }),
     result: () => z.object({ agentId: z.string() }),
   }),

@@ -5,6 +5,7 @@ import { AppError } from "@retinue/protocol";
 import { type Inherit, toInherit } from "../agents/definition.ts";
 import { checkToolNames } from "../agents/effective-tools.ts";
 import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
+import { lowerBudget } from "../tasks/budget.ts";
 import type { AgentRecord } from "../tasks/record.ts";
 import type { Spawner } from "../tasks/task-service.ts";
 import type { Tree } from "./tree.ts";
@@ -53,7 +54,7 @@ export function createSpawner(tree: Tree): Spawner {
         taskModelSource: choice.taskModelSource,
         note: [note, choice.note].filter(Boolean).join(" ") || undefined,
         inherit: inheritOf(input.inherit, definition.inherit),
-        budget: definition.budget,
+        budget: lowerBudget(definition.budget, input.budget),
         startedAt: tree.root.world.now(),
         activeMs: 0,
         hasEnded: false,

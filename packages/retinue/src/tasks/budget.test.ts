@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Meter, OverBudget } from "./budget.ts";
+import { lowerBudget, Meter, OverBudget } from "./budget.ts";
 
 describe("a budget", () => {
   test("nudges once, gives one turn to wrap up, then ends the run", () => {
@@ -66,4 +66,13 @@ test("a new run begins with the whole budget, and with its own nudge", () => {
   expect([meter.check(), meter.isSpent, meter.used.turns]).toEqual([undefined, false, 0]);
   meter.add({ turns: 1 });
   expect(meter.check()).toContain("last turn");
+});
+
+test("a call may lower the limits of an agent and never raise them", () => {
+  expect(lowerBudget({ maxTurns: 5, maxTokens: 100 }, { maxTurns: 50, maxTokens: 10, maxSeconds: 3 })).toEqual({
+    maxTurns: 5,
+    maxTokens: 10,
+    maxSeconds: 3,
+  });
+  expect(lowerBudget({ maxTurns: 5 })).toEqual({ maxTurns: 5 });
 });

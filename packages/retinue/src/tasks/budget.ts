@@ -20,6 +20,15 @@ export class OverBudget extends Error {
 }
 
 const NUDGE_AT = 0.8;
+const LIMITS = ["maxTurns", "maxTokens", "maxToolCalls", "maxSeconds", "maxCost"] as const;
+
+/** Of two budgets the lower limit counts, one by one: whoever asks for more than a definition gives does not get it. */
+export function lowerBudget(a: Budget, b: Budget = {}): Budget {
+  const both = LIMITS.map(
+    (name) => [name, Math.min(a[name] ?? Number.POSITIVE_INFINITY, b[name] ?? Number.POSITIVE_INFINITY)] as const,
+  );
+  return Object.fromEntries(both.filter(([, limit]) => limit < Number.POSITIVE_INFINITY));
+}
 
 export class Meter {
   readonly #budget: Budget;

@@ -96,6 +96,7 @@ export const agentHandlers: Handlers = {
       name: params.name,
       description: params.description ?? params.name,
       model: params.model,
+      budget: params.budget,
       mode: "background" as const,
     };
     const record = await tree.spawner.prepare(tree.main, input, "");

@@ -31,6 +31,16 @@ const TaskInput = z.object({
     .regex(/^(none|brief|fork|tail\(\d+\))$/)
     .optional()
     .describe("What the agent is told of this session: none, brief, tail(n) or fork"),
+  budget: z
+    .object({
+      maxTurns: z.number().positive().optional(),
+      maxTokens: z.number().positive().optional(),
+      maxToolCalls: z.number().positive().optional(),
+      maxSeconds: z.number().positive().optional(),
+      maxCost: z.number().positive().optional(),
+    })
+    .optional()
+    .describe("What this piece of work may use at most; it can only lower the agent's own limits"),
 });
 export type TaskInput = z.output<typeof TaskInput>;
 
