@@ -8,11 +8,11 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startDaemon, stopDaemon } from "../packages/retinue/src/continuity/daemon-process.ts";
-import { migrateContinuity } from "../packages/retinue/src/continuity/schema.ts";
-import { inTransaction } from "../packages/retinue/src/continuity/transaction.ts";
-import { appendTurns, openSession } from "../packages/retinue/src/continuity/transcripts.ts";
-import { indexAll } from "../packages/retinue/src/continuity/turn-index.ts";
+import { migrateContinuity } from "../packages/retinue/src/continuity/records/schema.ts";
+import { inTransaction } from "../packages/retinue/src/continuity/records/transaction.ts";
+import { appendTurns, openSession } from "../packages/retinue/src/continuity/records/transcripts.ts";
+import { indexAll } from "../packages/retinue/src/continuity/records/turn-index.ts";
+import { startDaemon, stopDaemon } from "../packages/retinue/src/continuity/serve/daemon-process.ts";
 import { openSqlite } from "../packages/retinue/src/store/sqlite.ts";
 import { openDatabase } from "../packages/retinue/src/store/sqlite-door.ts";
 

@@ -1,7 +1,7 @@
 /** `npm run docs`: writes the generated pages and parts of pages. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { protocolPage } from "../packages/protocol/src/page.ts";
-import { withRoutes } from "../packages/retinue/src/continuity/operations.ts";
+import { withRoutes } from "../packages/retinue/src/continuity/serve/operations.ts";
 
 const page = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { runtimeConfig } from "../../packages/retinue/src/server/config.ts";
+import { runtimeConfig } from "../../packages/retinue/src/host/config.ts";
 import { Runtime } from "../../packages/retinue/src/server/runtime.ts";
 import type { SqliteStore } from "../../packages/retinue/src/store/sqlite.ts";
 import { brokenLaws } from "../laws/checker.ts";

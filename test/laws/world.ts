@@ -6,6 +6,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { type RuntimeConfig, runtimeConfig } from "../../packages/retinue/src/host/config.ts";
 import type { Catalog } from "../../packages/retinue/src/models/catalog.ts";
 import { modelInfo } from "../../packages/retinue/src/models/model-info.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type Part,
   type Provider,
 } from "../../packages/retinue/src/models/provider.ts";
-import { type RuntimeConfig, runtimeConfig } from "../../packages/retinue/src/server/config.ts";
 import { serveConnection } from "../../packages/retinue/src/server/connection.ts";
 import { Runtime } from "../../packages/retinue/src/server/runtime.ts";
 import { Gates } from "./gates.ts";

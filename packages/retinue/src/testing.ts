@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { linkedTransports } from "@retinue/protocol";
 import { RetinueClient, type RetinueClientOptions, RuntimeConnection, type SessionConfig } from "@retinue/sdk";
+import { type RuntimeConfig, runtimeConfig } from "./host/config.ts";
 import { oneProvider } from "./models/one-provider.ts";
 import type { Provider } from "./models/provider.ts";
-import { type RuntimeConfig, runtimeConfig } from "./server/config.ts";
 import { serveConnection } from "./server/connection.ts";
 import { Runtime } from "./server/runtime.ts";
 

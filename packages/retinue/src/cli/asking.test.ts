@@ -1,6 +1,6 @@
 import type { PermissionRequest } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
-import { shellPermission } from "../tools/shell-command.ts";
+import { shellPermission } from "../tools/shell/shell-command.ts";
 import { askingAt } from "./asking.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -5,7 +5,7 @@
  */
 import { messageOf } from "@retinue/protocol";
 import { Command, CommanderError, Option } from "commander";
-import { VERSION } from "../server/config.ts";
+import { VERSION } from "../host/config.ts";
 import type { CliContext } from "./cli-context.ts";
 import { CommonFlags, DeleteFlags, DemoFlags, DoctorFlags, ListFlags, PromptFlags, WhyFlags } from "./flags.ts";
 import help from "./help.md";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { messageOf } from "@retinue/protocol";
 import { readModelsConfig } from "../models/config.ts";
-import { headersFor, urlFor } from "../models/endpoint.ts";
-import { readText, send } from "../models/http.ts";
 import { type Source, sources } from "../models/sources.ts";
+import { headersFor, urlFor } from "../models/wire/endpoint.ts";
+import { readText, send } from "../models/wire/http.ts";
 import { openSqlite } from "../store/sqlite.ts";
 
 export interface Check {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { json, loopback } from "../models/loopback.ts";
+import { json, loopback } from "../models/wire/loopback.ts";
 import type { Check } from "./doctor-checks.ts";
 import { checkNode } from "./doctor-checks.ts";
 import { type CliWorld, cliWorld } from "./test-world.ts";

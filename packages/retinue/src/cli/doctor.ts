@@ -1,5 +1,5 @@
 /** `retinue doctor`: whether everything that a run needs is in place, and what to do where it is not. */
-import { runtimeConfig } from "../server/config.ts";
+import { runtimeConfig } from "../host/config.ts";
 import type { CliContext } from "./cli-context.ts";
 import {
   type Check,

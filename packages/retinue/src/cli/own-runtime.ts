@@ -5,8 +5,8 @@
  */
 import { isKnownEvent, linkedTransports, parseEvent, type SessionEvent } from "@retinue/protocol";
 import { RetinueClient, RuntimeConnection } from "@retinue/sdk";
+import { runtimeConfig } from "../host/config.ts";
 import type { Catalog } from "../models/catalog.ts";
-import { runtimeConfig } from "../server/config.ts";
 import { serveConnection } from "../server/connection.ts";
 import { Runtime } from "../server/runtime.ts";
 

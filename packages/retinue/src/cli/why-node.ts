@@ -3,8 +3,8 @@ import { AppError, type PermissionRule } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts";
-import { replay } from "../server/replay.ts";
-import type { SessionLimits } from "../server/session-limits.ts";
+import type { SessionLimits } from "../host/session-limits.ts";
+import { replay } from "../recovery/replay.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { AgentRecord } from "../tasks/record.ts";
 

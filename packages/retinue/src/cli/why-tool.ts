@@ -2,11 +2,11 @@
 import { isAbsolute, resolve } from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import type { ToolRef } from "../agents/tool-patterns.ts";
-import type { SessionLimits } from "../server/session-limits.ts";
+import type { SessionLimits } from "../host/session-limits.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { builtinTools } from "../tools/catalog.ts";
-import { linkTarget } from "../tools/file-path.ts";
-import { shellPermission } from "../tools/shell-command.ts";
+import { linkTarget } from "../tools/files/file-path.ts";
+import { shellPermission } from "../tools/shell/shell-command.ts";
 
 const LEADING = [
   "task",

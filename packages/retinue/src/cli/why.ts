@@ -4,9 +4,9 @@
  */
 import type { PermissionRequest } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
+import { readLimits, type SessionLimits } from "../host/session-limits.ts";
 import { parseRule, type Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
-import { readLimits, type SessionLimits } from "../server/session-limits.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./flags.ts";

@@ -1,10 +1,10 @@
 /** A small world for the tests of continuity: a database in memory, a clock that is set by hand. */
 import { openDatabase } from "../store/sqlite-door.ts";
-import { DEFAULT_CONFIG } from "./config.ts";
-import type { Continuity } from "./continuity.ts";
-import { HookInput } from "./hook-input.ts";
-import { migrateContinuity } from "./schema.ts";
-import type { TranscriptRoots } from "./transcript-roots.ts";
+import { HookInput } from "./ingest/hook-input.ts";
+import type { TranscriptRoots } from "./ingest/transcript-roots.ts";
+import { DEFAULT_CONFIG } from "./records/config.ts";
+import type { Continuity } from "./records/continuity.ts";
+import { migrateContinuity } from "./records/schema.ts";
 
 export interface TestHome extends Continuity {
   time: { now: number };

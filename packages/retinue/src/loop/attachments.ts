@@ -1,7 +1,7 @@
 /** What a prompt brought along, in words for the model: files and folders by name, selections with their text. */
 import { readFile, stat } from "node:fs/promises";
 import { type Attachment, messageOf } from "@retinue/protocol";
-import { imageType } from "../tools/image-type.ts";
+import { imageType } from "../tools/files/image-type.ts";
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 

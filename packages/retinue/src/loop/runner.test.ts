@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { enqueue } from "../host/enqueue.ts";
 import { call, say } from "../models/scripted.ts";
-import { enqueue } from "../server/handlers/sessions.ts";
 import { inSmallWorld, type TestClient } from "../server/handlers/small-world.ts";
 
 function gate(): { open(): void; opened: Promise<void> } {

@@ -6,7 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { McpServerConfig } from "@retinue/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createShells } from "../tools/shells.ts";
+import { createShells } from "../tools/shell/shells.ts";
 import type { CallContext, Outcome, Tool } from "../tools/tool.ts";
 import type { Elicitation } from "./elicitation.ts";
 import { McpHost, type McpHostOptions, type McpUse } from "./host.ts";

@@ -10,7 +10,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promi
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { AppError } from "@retinue/protocol";
-import { killGroup, rememberGroup } from "../tools/process-group.ts";
+import { killGroup, rememberGroup } from "../tools/shell/process-group.ts";
 import type { LocalServer } from "./server-config.ts";
 
 /** A well-behaved server ends by itself when its input ends. */

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { AppError } from "@retinue/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CatalogOptions, openCatalog, type SessionModelConfig } from "./catalog.ts";
-import { collect, json, loopback, namedSse, sse } from "./loopback.ts";
 import type { ModelRequest } from "./provider.ts";
+import { collect, json, loopback, namedSse, sse } from "./wire/loopback.ts";
 
 let home = "";
 beforeEach(() => {

@@ -11,13 +11,13 @@ import {
   type ProviderConfig,
   type SessionConfig,
 } from "@retinue/protocol";
-import { offlineProvider, providerFor } from "./adapters.ts";
 import { type ConfiguredModel, type ModelsConfig, readModelsConfig } from "./config.ts";
-import type { Endpoint } from "./endpoint.ts";
 import { type ListedModel, listed, type ModelInfo, type ModelLimits, modelInfo } from "./model-info.ts";
 import { listRemoteModels } from "./model-list.ts";
 import type { Provider } from "./provider.ts";
 import { type Source, sources } from "./sources.ts";
+import { offlineProvider, providerFor } from "./wire/adapters.ts";
+import type { Endpoint } from "./wire/endpoint.ts";
 
 export interface ModelChoice {
   /** The model as the session names it. */

@@ -1,11 +1,11 @@
 /** Asks an endpoint which models it has: `GET /models`, as OpenAI-compatible and Anthropic endpoints answer it. */
 import type { ModelCapabilities } from "@retinue/protocol";
 import * as z from "zod";
-import { headersFor, urlFor } from "./endpoint.ts";
-import { readText, send } from "./http.ts";
 import { type ListedModel, listed, modelInfo } from "./model-info.ts";
 import { ModelError } from "./provider.ts";
 import type { Source } from "./sources.ts";
+import { headersFor, urlFor } from "./wire/endpoint.ts";
+import { readText, send } from "./wire/http.ts";
 
 const count = z.number().optional().catch(undefined);
 const flag = z.boolean().optional().catch(undefined);

@@ -5,7 +5,7 @@
  */
 import { AppError } from "@retinue/protocol";
 import type { ConfiguredModel, ConfiguredProvider, ModelsConfig } from "./config.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Endpoint } from "./wire/endpoint.ts";
 
 export interface Source {
   endpoint: Endpoint;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../store/sqlite.ts";
-import { linkTarget } from "../tools/file-path.ts";
+import { linkTarget } from "../tools/files/file-path.ts";
 import { askForAll, decide, parseRule } from "./policy.ts";
 import { Rules } from "./rules.ts";
 

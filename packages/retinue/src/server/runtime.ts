@@ -4,17 +4,17 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
+import type { Client } from "../host/client.ts";
+import type { RuntimeConfig } from "../host/config.ts";
+import { Diagnostics } from "../host/diagnostics.ts";
+import { keepIndexed, memoryOf, transcribed } from "../host/memory.ts";
+import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
+import { ShellLedger } from "../host/shell-ledger.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
 import { realWorld, type World } from "../world.ts";
-import type { Client } from "./client.ts";
-import type { RuntimeConfig } from "./config.ts";
-import { Diagnostics } from "./diagnostics.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
-import { keepIndexed, memoryOf, transcribed } from "./memory.ts";
-import { type Lifecycle, Sessions, type SessionsOptions } from "./sessions.ts";
-import { ShellLedger } from "./shell-ledger.ts";
 
 export interface RuntimeOptions {
   config: RuntimeConfig;

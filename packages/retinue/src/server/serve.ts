@@ -5,9 +5,9 @@
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { streamTransport } from "@retinue/protocol/stream";
-import { runtimeConfig } from "./config.ts";
+import { runtimeConfig } from "../host/config.ts";
+import { logLevel } from "../host/diagnostics.ts";
 import { serveConnection } from "./connection.ts";
-import { logLevel } from "./diagnostics.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface ServeOptions {

@@ -139,6 +139,11 @@ export class Log {
     for (const listener of this.#listeners) listener(told);
   }
 
+  /** Resolves when everything that was appended so far is committed and told. Rejects when the store refuses; nothing is lost then. */
+  async committed(): Promise<void> {
+    this.flush();
+  }
+
   /** Forgets the tail after a truncation: the chain goes on from `lastId`. */
   rewind({ lastId, count }: { lastId: string | null; count: number }): void {
     this.#lastId = lastId;

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { SessionDatabase } from "./session-database.ts";
-import { createShells } from "./shells.ts";
+import { createShells } from "./shell/shells.ts";
+import { SessionDatabase } from "./sql/session-database.ts";
 import { type CallContext, CallRefused, type CallServices, type Outcome, type Tool } from "./tool.ts";
 
 export interface SmallWorld {

@@ -8,7 +8,7 @@ import type { EventData, PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import type { ToolSpec } from "../models/provider.ts";
 import { prepared } from "../prepared.ts";
-import type { SqlStatement } from "./sql-statements.ts";
+import type { SqlStatement } from "./sql/sql-statements.ts";
 
 export interface Tool extends ToolSpec {
   readonly source: "builtin" | "mcp" | "host";

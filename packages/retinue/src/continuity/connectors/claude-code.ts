@@ -5,7 +5,7 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fields, text } from "../readers/reader.ts";
+import { fields, text } from "../ingest/readers/reader.ts";
 import {
   asJson,
   type Check,

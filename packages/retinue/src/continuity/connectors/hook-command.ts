@@ -4,10 +4,10 @@
  * It asks the daemon. When there is none it does the work itself, on the same store, and starts one for the next time.
  */
 import { messageOf } from "@retinue/protocol";
-import { askDaemon } from "../daemon-client.ts";
-import { launchOnDemand } from "../daemon-process.ts";
-import type { HookAnswer } from "../hook-input.ts";
-import { fields, text } from "../readers/reader.ts";
+import type { HookAnswer } from "../ingest/hook-input.ts";
+import { fields, text } from "../ingest/readers/reader.ts";
+import { askDaemon } from "../serve/daemon-client.ts";
+import { launchOnDemand } from "../serve/daemon-process.ts";
 import { claudeHook } from "./claude-code.ts";
 import { codexHook } from "./codex.ts";
 
@@ -95,9 +95,9 @@ async function onTheStore({
   env: NodeJS.ProcessEnv;
 }): Promise<unknown> {
   const [{ openContinuity }, { hookOperations }, { OWNER }] = await Promise.all([
-    import("../home.ts"),
-    import("../hook-operations.ts"),
-    import("../scope.ts"),
+    import("../serve/home.ts"),
+    import("../serve/hook-operations.ts"),
+    import("../records/scope.ts"),
   ]);
   const continuity = openContinuity({ home, env });
   try {

@@ -2,7 +2,7 @@
  * The plugin for OpenClaw: a folder with two manifests and an entry. A sub-agent's parent comes with `subagent_spawned`; the block
  * goes into the system prompt of its turns, which OpenClaw does not store. session_search is a tool of the plugin, which knows the session.
  */
-import words from "../session-search.md";
+import words from "../recall/session-search.md";
 import { pluginClient } from "./plugin-client.ts";
 
 export const OPENCLAW_PLUGIN = "retinue";

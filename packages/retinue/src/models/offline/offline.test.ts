@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { collect } from "../loopback.ts";
 import type { Message, ModelRequest, ToolSpec } from "../provider.ts";
+import { collect } from "../wire/loopback.ts";
 import notice from "./notice.md";
 import { offline } from "./offline.ts";
 

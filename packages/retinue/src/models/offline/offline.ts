@@ -5,7 +5,7 @@
  * It keeps nothing between requests. What it does next follows from the messages alone.
  */
 import { type ModelRequest, NO_USAGE, type Part, type Provider } from "../provider.ts";
-import { newCallId } from "../wire.ts";
+import { newCallId } from "../wire/wire.ts";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { delegate } from "./delegate.ts";
 import { explore } from "./explore.ts";

@@ -1,10 +1,10 @@
 /** Agents and tasks of a session. */
 import { type AgentTask, AppError, type ShellTask, type TaskInfo } from "@retinue/protocol";
 import { agentInfo } from "../../agents/agent-info.ts";
+import type { HostedSession } from "../../host/hosted-session.ts";
 import { type AgentRecord, activeMs } from "../../tasks/record.ts";
 import type { Shell } from "../../tools/tool.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 export const agentHandlers: Handlers = {
   "session.agent.list": (params, scope) => {

@@ -1,7 +1,8 @@
 /** Answers to asks: host tools, permissions, questions, forms. False when the ask is unknown or settled. */
+
+import { elicit } from "../../host/asking.ts";
 import type { HostAnswer } from "../../loop/host-call.ts";
 import type { AskKind } from "../../permissions/asks.ts";
-import { elicit } from "../asking.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const askHandlers: Handlers = {

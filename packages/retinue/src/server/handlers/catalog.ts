@@ -2,12 +2,12 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, type Params, type Result } from "@retinue/protocol";
+import { forkSession } from "../../host/fork.ts";
+import type { Sessions } from "../../host/sessions.ts";
 import { createFolder, sessionFolder } from "../../session/folder.ts";
 import type { SessionRecord } from "../../store/store.ts";
 import { readPage } from "../event-page.ts";
-import { forkSession } from "../fork.ts";
 import type { Handlers } from "../handler.ts";
-import type { Sessions } from "../sessions.ts";
 import { listing } from "./sessions.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

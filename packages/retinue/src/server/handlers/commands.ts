@@ -1,7 +1,13 @@
 /** Slash commands: the runtime's own, skills, and those of clients. */
-import { commandQueue } from "../command-queue.ts";
+import { commandQueue } from "../../modes/command-queue.ts";
+import {
+  builtinCommands,
+  clientCommands,
+  runClientCommand,
+  runCommand,
+  skillCommands,
+} from "../../modes/run-command.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import { builtinCommands, clientCommands, runClientCommand, runCommand, skillCommands } from "../run-command.ts";
 
 export const commandHandlers: Handlers = {
   "session.commands.list": (params, scope) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runtimeConfig } from "../config.ts";
+import { runtimeConfig } from "../../host/config.ts";
 import { Runtime } from "../runtime.ts";
 import { inSmallWorld, TestClient } from "./small-world.ts";
 

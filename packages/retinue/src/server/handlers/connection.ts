@@ -1,10 +1,10 @@
 /** The runtime as a whole: version, credentials, models, tools, commands. The handshake is in ../connection.ts. */
 import { AppError } from "@retinue/protocol";
 import type { Catalog } from "../../models/catalog.ts";
+import { slashCommandInfos } from "../../modes/slash-commands.ts";
 import { listAgentsTool, readAgentTool, writeAgentTool } from "../../tools/builtin/task.ts";
 import { builtinTools } from "../../tools/catalog.ts";
 import type { Handlers } from "../handler.ts";
-import { slashCommandInfos } from "../slash-commands.ts";
 
 const PROTOCOL_VERSION = 3;
 

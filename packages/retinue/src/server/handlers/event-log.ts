@@ -1,9 +1,9 @@
 /** Reading the events of an open session in pages, and waiting for new ones. */
 import type { Params, SessionEvent } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { addInterest, dropInterest } from "../../host/interests.ts";
 import { type Page, readPage, tailCursor } from "../event-page.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
-import { addInterest, dropInterest } from "../interests.ts";
 
 const MAX_WAIT_MS = 30_000;
 

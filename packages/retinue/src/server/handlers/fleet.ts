@@ -1,7 +1,8 @@
 /** The call that sets a fleet of sub-agents to work: one prepared prompt, and the model does the rest with the task tool. */
+
+import { enqueue } from "../../host/enqueue.ts";
+import { fleetPrompt, fleetTitle } from "../../modes/slash-commands.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import { fleetPrompt, fleetTitle } from "../slash-commands.ts";
-import { enqueue } from "./sessions.ts";
 
 export const fleetHandlers: Handlers = {
   "session.fleet.start": async (params, scope) => {

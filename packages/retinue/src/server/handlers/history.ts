@@ -1,11 +1,11 @@
 /** Shortening, cutting and clearing what the model remembers. */
 import type { EventData, Result } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { compactNow, stopCompaction } from "../../host/manual-compaction.ts";
+import { clearContext, cutBack, isBusy } from "../../host/rewind.ts";
+import { askBeside } from "../../modes/side-question.ts";
+import handoffWords from "../../modes/words/handoff.md";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
-import { compactNow, stopCompaction } from "../manual-compaction.ts";
-import { clearContext, cutBack, isBusy } from "../rewind.ts";
-import { askBeside } from "../side-question.ts";
-import handoffWords from "../words/handoff.md";
 
 export const historyHandlers: Handlers = {
   "session.history.compact": async (params, scope) =>

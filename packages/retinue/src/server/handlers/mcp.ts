@@ -1,8 +1,8 @@
 /** The MCP servers of a session. */
 import type { McpServerConfig, Result } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
 import type { McpServerState } from "../../mcp/host.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 export const mcpHandlers: Handlers = {
   "session.mcp.list": async (params, scope) => await listServers(hosted(params, scope)),

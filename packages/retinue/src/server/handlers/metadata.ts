@@ -1,11 +1,11 @@
 /** The state of a session: what it does, where it works, how full its context is. */
 import type { Result } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { CLIENT_METADATA } from "../../host/sessions.ts";
+import { moveTo, recordContext, workspaceRecord } from "../../host/workspace-record.ts";
 import { type ContextSize, contextSize, messageTokens, tokensOf } from "../../loop/context-size.ts";
 import type { Message } from "../../models/provider.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
-import { CLIENT_METADATA } from "../sessions.ts";
-import { moveTo, recordContext, workspaceRecord } from "../workspace-record.ts";
 
 export const metadataHandlers: Handlers = {
   "session.metadata.snapshot": (params, scope) => snapshot(hosted(params, scope)),

@@ -3,11 +3,11 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Result, Todo } from "@retinue/protocol";
 import * as z from "zod";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { checkModel, switchModel } from "../../host/model-switch.ts";
 import { planPath, readPlan } from "../../session/folder.ts";
-import { splitStatements } from "../../tools/sql-statements.ts";
+import { splitStatements } from "../../tools/sql/sql-statements.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
-import { checkModel, switchModel } from "../model-switch.ts";
 
 export const modeHandlers: Handlers = {
   "session.mode.get": (params, scope) => hosted(params, scope).session.state.mode,

@@ -6,13 +6,13 @@ import {
   type Result,
   type SessionConfig,
 } from "@retinue/protocol";
+import { checkTools, type HostedSession } from "../../host/hosted-session.ts";
+import { checkModel, modelState, switchModel } from "../../host/model-switch.ts";
+import type { Tree } from "../../host/tree.ts";
+import { usageMetrics } from "../../host/usage.ts";
+import { moveTo, rename } from "../../host/workspace-record.ts";
 import { listed } from "../../models/model-info.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
-import { checkTools, type HostedSession } from "../hosted-session.ts";
-import { checkModel, modelState, switchModel } from "../model-switch.ts";
-import type { Tree } from "../tree.ts";
-import { usageMetrics } from "../usage.ts";
-import { moveTo, rename } from "../workspace-record.ts";
 
 export const modelHandlers: Handlers = {
   "session.model.getCurrent": (params, scope) => modelState(hosted(params, scope)),

@@ -2,10 +2,10 @@
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import type { Approval, Params, PermissionRule } from "@retinue/protocol";
-import { existingFolder } from "../folders.ts";
-import { gitContext } from "../git-context.ts";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { existingFolder } from "../../workspace/folders.ts";
+import { gitContext } from "../../workspace/git-context.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 const TRUSTED = "trusted-folder";
 const done = { success: true };

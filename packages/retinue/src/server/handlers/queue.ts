@@ -1,9 +1,9 @@
 /** Prompts and commands that wait. */
 import { AppError, type QueueItem } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { commandQueue } from "../../modes/command-queue.ts";
 import type { Prompt } from "../../session/inbox.ts";
-import { commandQueue } from "../command-queue.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 export const queueHandlers: Handlers = {
   "session.queue.pendingItems": (params, scope) => {

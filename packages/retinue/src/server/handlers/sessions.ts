@@ -1,10 +1,10 @@
 /** Opening, driving and closing sessions. */
 import { AppError, type OpenedSession } from "@retinue/protocol";
-import type { Prompt } from "../../session/inbox.ts";
+import { enqueue } from "../../host/enqueue.ts";
+import type { HostedSession } from "../../host/hosted-session.ts";
 import { notification } from "../../session/wording.ts";
 import type { SessionRecord } from "../../store/store.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 export const sessionHandlers: Handlers = {
   "session.create": async (params, { client, sessions }) => opened(await sessions.create(client, params)),
@@ -117,35 +117,6 @@ export function listing(record: SessionRecord) {
       ...(branch ? { branch } : {}),
     },
   };
-}
-
-/** Stored before it is acknowledged; runs when the session has nothing else to do. */
-export function enqueue(
-  { session, runner }: HostedSession,
-  messages: readonly Omit<Prompt, "kind" | "id" | "messageId" | "isSteering">[],
-  { isImmediate = false, prepend = false, at }: { isImmediate?: boolean; prepend?: boolean; at?: number },
-): string[] {
-  const isSteering = isImmediate && runner.isRunning;
-  const prompts = messages.map((message, index) => {
-    const prompt: Prompt = {
-      kind: "prompt",
-      id: session.world.newId(),
-      messageId: session.world.newId(),
-      ...message,
-      ...(isSteering ? { isSteering } : {}),
-    };
-    session.inbox.add(prompt, at !== undefined ? { at: at + index } : prepend ? { at: index } : {});
-    return prompt;
-  });
-  session.announce("pending_messages.modified", {});
-  try {
-    session.log.flush();
-  } catch (error) {
-    for (const { id } of prompts) session.inbox.remove(id); // Refused: it must not run when the store works again.
-    throw error;
-  }
-  runner.wake();
-  return prompts.map(({ messageId }) => messageId);
 }
 
 function opened({ id, session, tree }: HostedSession): OpenedSession {

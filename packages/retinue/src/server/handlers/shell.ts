@@ -1,9 +1,9 @@
 /** Commands that run without the model: for a program, or for a person who wants the model to know of it. */
 import type { Result } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
 import type { Shell } from "../../tools/tool.ts";
-import { existingFolder } from "../folders.ts";
+import { existingFolder } from "../../workspace/folders.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 

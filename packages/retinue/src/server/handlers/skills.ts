@@ -1,7 +1,7 @@
 /** The skills of a session. */
 import type { EventData } from "@retinue/protocol";
+import type { HostedSession } from "../../host/hosted-session.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
 
 export const skillHandlers: Handlers = {
   "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.skills.list() }),

@@ -12,9 +12,9 @@ import {
   type Result,
   type ServerMethodName,
 } from "@retinue/protocol";
+import { runtimeConfig } from "../../host/config.ts";
 import { oneProvider } from "../../models/one-provider.ts";
 import { type ScriptedProvider, scripted, type Turn } from "../../models/scripted.ts";
-import { runtimeConfig } from "../config.ts";
 import { serveConnection } from "../connection.ts";
 import { Runtime } from "../runtime.ts";
 

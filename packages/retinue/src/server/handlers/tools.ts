@@ -1,9 +1,9 @@
 /** The tools of a session. */
 import { AppError, type Result, type ToolMetadata } from "@retinue/protocol";
+import { checkTools } from "../../host/hosted-session.ts";
+import { runTool } from "../../host/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import { checkTools } from "../hosted-session.ts";
-import { runTool } from "../run-tool.ts";
 
 export const toolHandlers: Handlers = {
   // Null until the list was built once: a question about tools does not start MCP servers.

@@ -1,6 +1,7 @@
 /** A question of a person to the model, beside the conversation. */
+
+import { askBeside } from "../../modes/side-question.ts";
 import { type Handlers, hosted } from "../handler.ts";
-import { askBeside } from "../side-question.ts";
 
 export const uiHandlers: Handlers = {
   "session.ui.ephemeralQuery": async (params, scope) => {

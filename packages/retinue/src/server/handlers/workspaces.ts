@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { basename, dirname } from "node:path";
 import { AppError, messageOf, type Result } from "@retinue/protocol";
 import * as z from "zod";
+import type { HostedSession } from "../../host/hosted-session.ts";
+import { recordContext, rename, workspaceRecord } from "../../host/workspace-record.ts";
 import { createFolder, fileInside, listCheckpoints, listFiles, readCheckpoint } from "../../session/folder.ts";
-import { branchChanges, unstagedChanges } from "../git-diff.ts";
+import { branchChanges, unstagedChanges } from "../../workspace/git-diff.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
-import type { HostedSession } from "../hosted-session.ts";
-import { recordContext, rename, workspaceRecord } from "../workspace-record.ts";
 
 const Context = z.object({
   cwd: z.string(),

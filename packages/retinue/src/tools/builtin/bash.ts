@@ -1,9 +1,9 @@
 /** Runs a command in a shell of its own, and waits for its end, for a while, or not at all. */
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
-import { shellPermission } from "../shell-command.ts";
-import { reportShell } from "../shell-report.ts";
-import { streamShell } from "../shell-stream.ts";
+import { shellPermission } from "../shell/shell-command.ts";
+import { reportShell } from "../shell/shell-report.ts";
+import { streamShell } from "../shell/shell-stream.ts";
 import { type CallContext, CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./bash.md";
 

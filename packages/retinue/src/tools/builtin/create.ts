@@ -2,8 +2,8 @@
 import { lstatSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod";
-import { unifiedDiff } from "../diff.ts";
-import { isErrno, linkTarget, resolvePath, statOf } from "../file-path.ts";
+import { unifiedDiff } from "../files/diff.ts";
+import { isErrno, linkTarget, resolvePath, statOf } from "../files/file-path.ts";
 import { CallRefused, defineTool, failure, success, type Tool } from "../tool.ts";
 import description from "./create.md";
 

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
-import { countChanges, unifiedDiff } from "../diff.ts";
-import { linkTarget, resolvePath } from "../file-path.ts";
+import { countChanges, unifiedDiff } from "../files/diff.ts";
+import { linkTarget, resolvePath } from "../files/file-path.ts";
 import { CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./edit.md";
 

@@ -1,10 +1,10 @@
 /** Finds files by name, with ripgrep's idea of which files a project has. */
 import path from "node:path";
 import * as z from "zod";
-import { resolvePath } from "../file-path.ts";
+import { resolvePath } from "../files/file-path.ts";
+import { type Found, ripgrep } from "../files/ripgrep.ts";
+import { listOf, readPermission, searchPaths } from "../files/search-paths.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
-import { type Found, ripgrep } from "../ripgrep.ts";
-import { listOf, readPermission, searchPaths } from "../search-paths.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./glob.md";
 

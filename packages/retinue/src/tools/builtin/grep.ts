@@ -1,9 +1,9 @@
 /** Searches file contents with ripgrep. */
 import * as z from "zod";
-import { resolvePath } from "../file-path.ts";
+import { resolvePath } from "../files/file-path.ts";
+import { ripgrep } from "../files/ripgrep.ts";
+import { listOf, readPermission, searchPaths } from "../files/search-paths.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
-import { ripgrep } from "../ripgrep.ts";
-import { listOf, readPermission, searchPaths } from "../search-paths.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./grep.md";
 

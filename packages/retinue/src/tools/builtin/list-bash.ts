@@ -1,6 +1,6 @@
 /** Lists the shells of the session. */
 import * as z from "zod";
-import { describeShells } from "../shell-report.ts";
+import { describeShells } from "../shell/shell-report.ts";
 import { defineTool, success, type Tool } from "../tool.ts";
 import description from "./list-bash.md";
 

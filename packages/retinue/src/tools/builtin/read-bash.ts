@@ -1,7 +1,7 @@
 /** Reads a shell that runs in the background, after waiting a while for its end. */
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
-import { describeShells, reportShell } from "../shell-report.ts";
+import { describeShells, reportShell } from "../shell/shell-report.ts";
 import {
   type CallContext,
   defineTool,

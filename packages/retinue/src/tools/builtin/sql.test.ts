@@ -3,7 +3,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDatabase } from "../../store/sqlite-door.ts";
 import { type SmallWorld, smallWorld } from "../small-world.ts";
-import { splitStatements } from "../sql-statements.ts";
+import { splitStatements } from "../sql/sql-statements.ts";
 import { sqlTool } from "./sql.ts";
 
 const sql = sqlTool();

@@ -2,7 +2,7 @@
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { boundOutput, type OutputLimit } from "../output.ts";
-import { type SqlStatement, splitStatements } from "../sql-statements.ts";
+import { type SqlStatement, splitStatements } from "../sql/sql-statements.ts";
 import { type CallContext, defineTool, failure, type Outcome, type SqlResult, success, type Tool } from "../tool.ts";
 import description from "./sql.md";
 

@@ -2,9 +2,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isPrivateAddress } from "../private-address.ts";
 import { type SmallWorld, smallWorld } from "../small-world.ts";
-import { createFetchPage, type FetchOptions } from "../web-fetch-guard.ts";
+import { isPrivateAddress } from "../web/private-address.ts";
+import { createFetchPage, type FetchOptions } from "../web/web-fetch-guard.ts";
 import { webFetchTool } from "./web-fetch.ts";
 
 const webFetch = webFetchTool();

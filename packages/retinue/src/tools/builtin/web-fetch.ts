@@ -1,8 +1,8 @@
 /** Fetches a page and gives its text in parts. Which addresses may be reached is in ../web-fetch-guard.ts. */
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
-import { htmlToText } from "../html-text.ts";
 import { type CallContext, CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
+import { htmlToText } from "../web/html-text.ts";
 import description from "./web-fetch.md";
 
 const DEFAULT_LENGTH = 20_000;

@@ -1,7 +1,7 @@
 /** Types into a shell that runs in the background. Asks for permission like `bash`: a shell does what is typed into it. */
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
-import { shellPermission } from "../shell-command.ts";
+import { shellPermission } from "../shell/shell-command.ts";
 import { defineTool, failure, type Outcome, type Shell, type Tool } from "../tool.ts";
 import { readAfter, withShell } from "./read-bash.ts";
 import description from "./write-bash.md";

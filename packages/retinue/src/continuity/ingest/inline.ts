@@ -1,0 +1,119 @@
+/**
+ * A transcript that a hook brings whole each time: as a list of messages, as JSON lines, or as plain text with speakers.
+ *
+ * Only what was not seen before becomes turns, also when the last turn has grown or the front was cut away.
+ */
+import type { Database } from "../../store/sqlite-door.ts";
+import { inTransaction, sql } from "../records/transaction.ts";
+import { appendTurns, type NewTurn, ROLES, readTurns, type TranscriptSession } from "../records/transcripts.ts";
+import { contentText, type Fields, fields, LINE_READERS, parseLine, text, time } from "./readers/reader.ts";
+import { allSources, markOf, readingOf } from "./reading.ts";
+
+export type InlineTranscript = string | readonly unknown[];
+
+export function recordInline(
+  db: Database,
+  session: TranscriptSession,
+  { transcript, now }: { transcript: InlineTranscript; now: number },
+): number {
+  return inTransaction(db, () => {
+    const reading = readingOf(db, session.id);
+    const turns = parseInline(transcript, session.harness);
+    const last = turns.at(-1);
+    if (!last) return 0;
+    const told = new Set(reading.awaited);
+    const fresh = unseen(db, session, { turns, seen: reading.inline }).filter((turn) => !told.has(markOf(turn)));
+    const awaited = reading.awaited.filter((mark) => !turns.some((turn) => markOf(turn) === mark));
+    const inline = { count: turns.length, last: markOf(last) };
+    return appendTurns(db, session, fresh, { now, reading: JSON.stringify({ ...reading, awaited, inline }) });
+  });
+}
+
+/** As many of the last turns are looked at for a turn that is told again. */
+const RECENT = 512;
+
+/** Turns with ids, only the new ones; one that is stored already is not stored again. */
+export function recordNew(
+  db: Database,
+  session: TranscriptSession,
+  { turns, now }: { turns: readonly unknown[]; now: number },
+): number {
+  return inTransaction(db, () => {
+    const told = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
+    const parsed = told.filter(
+      ({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n,
+    );
+    const recent = readTurns(db, session.id, { backward: true, limit: RECENT });
+    const newestAt = recent[0]?.at ?? 0;
+    const without = (known: ReadonlySet<unknown>) =>
+      parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));
+    const fresh = without(new Set(recent.map(({ sourceId }) => sourceId)));
+    // Old turns that are not among the recent ones: a harness that catches up after a restart.
+    const isCatchingUp = recent.length === RECENT && fresh.some(({ at }) => at !== undefined && at < newestAt);
+    return appendTurns(db, session, isCatchingUp ? without(allSources(db, session.id)) : fresh, { now });
+  });
+}
+
+export function parseInline(transcript: InlineTranscript, harness: string): NewTurn[] {
+  if (typeof transcript !== "string") return transcript.flatMap((each) => messageTurn(fields(each)) ?? []);
+  const lines = transcript.split("\n");
+  const parsed = lines.map(parseLine);
+  if (!parsed.some((line) => line !== undefined)) return spokenTurns(transcript);
+  const readLine = LINE_READERS[harness];
+  return parsed.flatMap((line) => {
+    if (!line) return [];
+    const reads = readLine?.(line) ?? [];
+    if (reads.length > 0) return reads.flatMap((read) => (read.type === "turn" ? [read.turn] : []));
+    return messageTurn(line) ?? [];
+  });
+}
+
+/** One message as most programs write it. */
+export function messageTurn(message: Fields): NewTurn | undefined {
+  const role = roleOf(message.role);
+  const words = contentText(message.content ?? message.text).trim();
+  if (!role || words === "") return undefined;
+  return {
+    role,
+    text: words,
+    tool: text(message.tool) ?? text(message.toolName),
+    callId: text(message.callId),
+    sourceId: text(message.id),
+    at: time(message.at ?? message.timestamp),
+  };
+}
+
+function roleOf(value: unknown) {
+  const word = typeof value === "string" ? value.toLowerCase() : "";
+  if (word === "human") return "user";
+  if (word === "toolresult" || word === "function") return "tool";
+  return ROLES.find((role) => role === word);
+}
+
+function spokenTurns(transcript: string): NewTurn[] {
+  const parts = transcript.split(/^\s*(user|human|assistant|system|tool)\s*:/im);
+  const opening = parts[0]?.trim() ?? "";
+  const turns: NewTurn[] = opening === "" ? [] : [{ role: "user", text: opening }];
+  for (let n = 1; n < parts.length; n += 2) {
+    const words = parts[n + 1]?.trim() ?? "";
+    if (words !== "") turns.push({ role: roleOf(parts[n]) ?? "user", text: words });
+  }
+  return turns;
+}
+
+function unseen(
+  db: Database,
+  session: TranscriptSession,
+  { turns, seen }: { turns: readonly NewTurn[]; seen?: { count: number; last: string } },
+): readonly NewTurn[] {
+  if (!seen) return turns;
+  const at = turns[seen.count - 1];
+  if (at && markOf(at) === seen.last) return turns.slice(seen.count);
+  const [newest] = readTurns(db, session.id, { backward: true, limit: 1 });
+  if (at && newest?.role === at.role && at.text.startsWith(newest.text)) {
+    return [{ ...at, text: at.text.slice(newest.text.length).trim() }, ...turns.slice(seen.count)];
+  }
+  const stored = sql(db, "SELECT role, text FROM transcript_turns WHERE session_id = ?").all(session.id);
+  const known = new Set(stored.map((row) => markOf({ role: row.role, text: String(row.text) })));
+  return turns.filter((turn) => !known.has(markOf(turn)));
+}

@@ -1,0 +1,46 @@
+/** How the lines of a harness's transcript file become turns. One entry per harness that writes such files. */
+import type { NewTurn } from "../../records/transcripts.ts";
+import { readClaudeLine } from "./claude-code.ts";
+import { readCodexLine } from "./codex.ts";
+
+export type Read = { type: "turn"; turn: NewTurn } | { type: "checkpoint"; summary: string };
+
+/** What one parsed line holds; nothing for lines that are no part of the conversation. */
+export type LineReader = (line: Fields) => Read[];
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const LINE_READERS: Readonly<Record<string, LineReader>> = {
+  "claude-code": readClaudeLine,
+  codex: readCodexLine,
+};
+
+/** A line that is no JSON object is damaged, and passed over. */
+export function parseLine(line: string): Fields | undefined {
+  if (line.trim() === "") return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export const fields = (value: unknown): Fields =>
+  typeof value === "object" && value !== null ? (value as Fields) : {};
+export const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+export const list = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fields) : []);
+
+export function time(value: unknown): number | undefined {
+  const at = typeof value === "number" ? value : Date.parse(text(value) ?? "");
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** The text of a content field: a string, or blocks of which the text ones count. */
+export function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return list(content)
+    .map((block) => text(block.text) ?? text(block.content) ?? "")
+    .filter((part) => part !== "")
+    .join("\n");
+}

@@ -1,0 +1,129 @@
+/**
+ * The inherit block: what a child session is told about its parent. Made from the store alone, so the same store gives the same block.
+ *
+ * One budget for all of it. Constraints come first when room is short, then the checkpoint, then the tail; the order on the page is fixed.
+ */
+import type { Database } from "../../store/sqlite-door.ts";
+import { type Checkpoint, latestCheckpoint } from "../records/checkpoints.ts";
+import { type Entity, listEntities } from "../records/entities.ts";
+import { redact } from "../records/redact.ts";
+import { readTurns, speaker, type TranscriptSession, type Turn } from "../records/transcripts.ts";
+
+export const INHERIT_HEADING = "## Inherited from Parent Session";
+
+export interface InheritOptions {
+  tailChars: number;
+  /** The most that the harness delivers whole. */
+  maxChars: number;
+}
+
+/** What one injection may measure. Claude Code and Codex cut at 10,000; the rest is for the wrapper around the block. */
+export function maxCharsFor(harness: string): number {
+  return harness === "claude-code" || harness === "codex" ? 9_500 : 12_000;
+}
+
+export function inheritBlock(
+  db: Database,
+  parent: TranscriptSession,
+  { tailChars, maxChars }: InheritOptions,
+): string | undefined {
+  const checkpoint = latestCheckpoint(db, parent.id);
+  const turns = turnsSince(db, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
+  if (!checkpoint?.summary.trim() && turns.length === 0) return undefined;
+
+  const focal = focalEntities(db, parent.agentId, { checkpoint, turns });
+  const head = `${INHERIT_HEADING}\n\n[${oneLine(redact(parent.title ?? "active session"), 120)}]`;
+  const foot = footer(focal, maxChars / 2);
+  const left = maxChars - head.length - foot.length;
+  const summary = section("Checkpoint:", cut(indented(redact(checkpoint?.summary.trim() ?? "")), left * 0.6));
+  const recent = section("Recent context:", tail(turns, Math.min(tailChars, left - summary.length - 20)));
+  return `${head}${summary}${recent}${foot}`;
+}
+
+/** Enough turns from the end to fill the tail, in order. The call that starts the child is left out: it is the child's own prompt. */
+function turnsSince(
+  db: Database,
+  sessionId: number,
+  { checkpoint, chars }: { checkpoint?: Checkpoint; chars: number },
+): Turn[] {
+  const newest = readTurns(db, sessionId, {
+    after: checkpoint?.uptoSeq ?? 0,
+    limit: Math.max(8, Math.ceil(chars / 20)),
+    backward: true,
+  });
+  const spawned = newest.findIndex((turn) => !isSpawnCall(turn));
+  return spawned < 0 ? [] : newest.slice(spawned).reverse();
+}
+
+const SPAWN_TOOLS = /^(?:agent|task|sessions_spawn|.*spawn_agent)$/i;
+export const isSpawnTool = (tool: string) => SPAWN_TOOLS.test(tool);
+const isSpawnCall = ({ role, tool }: Turn) => role === "assistant" && tool !== undefined && isSpawnTool(tool);
+
+const MAX_TOOL_LINE = 300;
+
+/** Whole turns from the end while they fit. A single one that is too long keeps its end. */
+function tail(turns: readonly Turn[], room: number): string {
+  const lines: string[] = [];
+  let left = room;
+  for (const turn of [...turns].reverse()) {
+    const line = indented(turnLine(turn));
+    if (line.length > left) {
+      if (lines.length === 0 && left > 80) lines.push(`  ${speaker(turn)}: … ${line.slice(line.length - left + 40)}`);
+      break;
+    }
+    lines.unshift(line);
+    left -= line.length + 1;
+  }
+  return lines.join("\n");
+}
+
+function turnLine(turn: Turn): string {
+  const text = redact(turn.text.trim());
+  const isTool = turn.role === "tool" || turn.tool !== undefined;
+  return `${speaker(turn)}: ${isTool && text.length > MAX_TOOL_LINE ? `${text.slice(0, MAX_TOOL_LINE)} …` : text}`;
+}
+
+/** Those that the checkpoint names, and those that the recent turns speak of. */
+function focalEntities(
+  db: Database,
+  agentId: string,
+  { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] },
+): Entity[] {
+  const named = checkpoint?.entities ?? [];
+  const known = listEntities(db, agentId);
+  const said = turns
+    .map(({ text }) => text)
+    .join("\n")
+    .toLowerCase();
+  const isFocal = ({ name }: Entity) =>
+    named.some((each) => each.toLowerCase() === name.toLowerCase()) || said.includes(name.toLowerCase());
+  const unknown = named.filter((name) => !known.some((entity) => entity.name.toLowerCase() === name.toLowerCase()));
+  return [...known.filter(isFocal), ...unknown.map((name) => ({ name, agentId, attributes: [] }))];
+}
+
+function footer(focal: readonly Entity[], room: number): string {
+  if (focal.length === 0) return "";
+  const names = `\nFocal entities: ${oneLine(focal.map(({ name }) => name).join(", "), 600)}`;
+  const constraints = focal.flatMap(({ attributes }) => attributes.filter(({ kind }) => kind === "constraint"));
+  if (constraints.length === 0) return names;
+  const lines: string[] = [];
+  let left = room - names.length - 60;
+  for (const { content } of constraints) {
+    const line = `\n  - ${oneLine(redact(content), 500)}`;
+    if (line.length > left) break;
+    lines.push(line);
+    left -= line.length;
+  }
+  const missing = constraints.length - lines.length;
+  return `${names}\nActive constraints:${lines.join("")}${missing > 0 ? `\n  - (${missing} more)` : ""}`;
+}
+
+const section = (heading: string, text: string) => (text === "" ? "" : `\n${heading}\n${text}`);
+const indented = (text: string) => (text === "" ? "" : text.replace(/^/gm, "  "));
+const cut = (text: string, room: number) =>
+  text.length > room ? `${text.slice(0, Math.max(0, Math.floor(room) - 20))} …` : text;
+
+function oneLine(text: string, max: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+}

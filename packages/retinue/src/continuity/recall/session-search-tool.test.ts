@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { CallContext } from "../../tools/tool.ts";
+import { recordTranscript } from "../ingest/transcript-fold.ts";
+import { type TestHome, testHome } from "../test-home.ts";
+import { sessionSearchTool } from "./session-search-tool.ts";
+
+let home: TestHome;
+beforeEach(() => {
+  home = testHome();
+  const event = (sessionId: string, type: string, data: object, more: object = {}) => ({
+    sessionId,
+    type,
+    json: JSON.stringify({ type, data, timestamp: "2026-11-15T12:00:00Z", ...more }),
+  });
+  recordTranscript(home.db, "root", [
+    event("root", "user.message", { content: "the pelican plan" }),
+    event("kid", "subagent.started", { toolCallId: "c", agentName: "explore" }, { agentId: "kid" }),
+  ]);
+  recordTranscript(home.db, "elsewhere", [event("elsewhere", "user.message", { content: "another pelican" })]);
+});
+afterEach(() => home.db.close());
+
+async function ask(sessionId: string, args: object): Promise<string> {
+  // The tool uses nothing of the context but who asks.
+  const context = { sessionId } as CallContext;
+  return (await (await sessionSearchTool(home).prepare(args, context)).run()).text;
+}
+
+test("a sub-agent finds what its parent said, and not what strangers did", async () => {
+  const text = await ask("kid", { query: "pelican" });
+  expect(text).toContain("User: the pelican plan");
+  expect(text).not.toContain("another pelican");
+});
+
+test("a main agent finds what was said in its earlier sessions", async () => {
+  expect(await ask("root", { query: '"another pelican"' })).toContain("elsewhere #1");
+});
+
+test("an unknown session is said to the model", async () => {
+  expect(await ask("root", { query: "pelican", sessionKey: "nobody" })).toBe("No session nobody is known here.");
+  expect(await ask("root", { query: "walrus" })).toBe("Nothing was found.");
+});

@@ -1,0 +1,28 @@
+/** session_search for our own agents: the same operation, asked by the session that calls. */
+import { defineTool, failure, success, type Tool } from "../../tools/tool.ts";
+import type { Continuity } from "../records/continuity.ts";
+import { OWNER } from "../records/scope.ts";
+import { runSearch, SearchTool } from "../serve/session-operations.ts";
+import type { Hit } from "./search.ts";
+import words from "./session-search.md";
+
+/** `agentId` is the memory that the session belongs to. */
+export function sessionSearchTool(continuity: Continuity, agentId?: string): Tool {
+  return defineTool({
+    name: "session_search",
+    description: words.trim(),
+    readOnly: true,
+    input: SearchTool,
+    prepare: (args, { sessionId }) => ({
+      run: async () => {
+        const found = runSearch(continuity, OWNER, { ...args, currentSessionKey: sessionId, agentId });
+        if ("note" in found) return failure(found.note);
+        return success(found.hits.length === 0 ? "Nothing was found." : found.hits.map(hitText).join("\n\n"));
+      },
+    }),
+  });
+}
+
+export function hitText({ sessionKey, at, seq, harness, title, snippet }: Hit): string {
+  return `${at} ${harness} ${sessionKey}${title ? ` (${title})` : ""} #${seq}\n${snippet}`;
+}

@@ -1,0 +1,35 @@
+/** The part of a turn around what was looked for, without secrets. */
+
+import { redact } from "../records/redact.ts";
+import { speaker, type Turn } from "../records/transcripts.ts";
+import type { Term } from "./query.ts";
+
+const BEFORE = 160;
+const AFTER = 320;
+
+export function snippet(turn: Turn, terms: readonly Term[]): string {
+  // Secrets go first: a cut through the middle of one would hide it from the rules.
+  const text = redact(turn.text);
+  const at = firstMatch(text, terms);
+  const start = at > BEFORE ? wordStart(text, at - BEFORE) : 0;
+  const end = Math.min(text.length, at + AFTER);
+  const shown = text.slice(start, end).replace(/\s+/g, " ").trim();
+  return `${speaker(turn)}: ${start > 0 ? "… " : ""}${shown}${end < text.length ? " …" : ""}`;
+}
+
+/** Where the longest of the words stands. The index finds other endings of a word, so its beginning is enough. */
+function firstMatch(text: string, terms: readonly Term[]): number {
+  const lower = text.toLowerCase();
+  const words = terms.flatMap((term) => term.words).sort((a, b) => b.length - a.length);
+  for (const word of words) {
+    const whole = lower.indexOf(word);
+    const at = whole >= 0 ? whole : lower.indexOf(word.slice(0, Math.max(3, word.length - 3)));
+    if (at >= 0) return at;
+  }
+  return 0;
+}
+
+function wordStart(text: string, from: number): number {
+  const space = text.slice(from, from + 40).search(/\s/);
+  return space < 0 ? from : from + space + 1;
+}

@@ -1,0 +1,147 @@
+/**
+ * The daemon: one process per home that serves the operations over HTTP on the loopback address.
+ *
+ * The lock is an open transaction on a file of its own, so the system frees it however the process ends. Everything that was
+ * acknowledged is in the database by then; a start has nothing to repair.
+ */
+import { rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { serve } from "@hono/node-server";
+import { AppError, messageOf } from "@retinue/protocol";
+import { type Database, openDatabase } from "../../store/sqlite-door.ts";
+import { readOn } from "../ingest/reading.ts";
+import { ownerToken } from "../records/tokens.ts";
+import { toSession } from "../records/transcripts.ts";
+import { tidyIndex } from "../records/turn-index.ts";
+import { addressFile, daemonAddress } from "./daemon-client.ts";
+import { type OpenContinuity, openContinuity } from "./home.ts";
+import { continuityApp } from "./http.ts";
+
+export interface DaemonOptions {
+  home: string;
+  /** 0: any free one. */
+  port?: number;
+  env?: NodeJS.ProcessEnv;
+  log?: (line: string) => void;
+}
+
+export interface Daemon {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Serves until it is closed. Throws when another daemon has this home. */
+export async function runDaemon({ home, port = 0, env = process.env, log = () => {} }: DaemonOptions): Promise<Daemon> {
+  const continuity = openContinuity({ home, env });
+  let lock: Database | undefined;
+  try {
+    lock = takeLock(home);
+    const server = await listen(continuity, { home, port, log });
+    const address = server.address() as AddressInfo;
+    writeFileSync(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }), { mode: 0o600 });
+    log(`serving on 127.0.0.1:${address.port}`);
+    const stopped = new AbortController();
+    const caughtUp = Promise.all([
+      catchUp(continuity, { signal: stopped.signal, log }),
+      keepTidy(continuity, { signal: stopped.signal, log }),
+    ]);
+    return { port: address.port, close: () => close({ home, server, continuity, lock, stopped, caughtUp }) };
+  } catch (error) {
+    lock?.close();
+    continuity.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  home: string;
+  server: ReturnType<typeof serve>;
+  continuity: OpenContinuity;
+  lock: Database | undefined;
+  stopped: AbortController;
+  caughtUp: Promise<unknown>;
+}
+
+async function close({ home, server, continuity, lock, stopped, caughtUp }: Parts): Promise<void> {
+  stopped.abort();
+  await caughtUp;
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    if ("closeIdleConnections" in server) server.closeIdleConnections();
+  });
+  if (daemonAddress(home)?.pid === process.pid) rmSync(addressFile(home), { force: true });
+  lock?.close();
+  continuity.close();
+}
+
+function takeLock(home: string): Database {
+  const lock = openDatabase(join(home, "daemon.lock"));
+  try {
+    lock.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw new AppError("session_locked", `A daemon runs for ${home} already`, { cause: error });
+  }
+}
+
+function listen(
+  continuity: OpenContinuity,
+  { home, port, log }: { home: string; port: number; log: (line: string) => void },
+) {
+  const onError = (error: unknown) => {
+    if (!(error instanceof AppError) || error.code === "store_unavailable") log(`failed: ${messageOf(error)}`);
+  };
+  const app = continuityApp({ continuity, token: ownerToken(home), onError });
+  return new Promise<ReturnType<typeof serve>>((resolve, reject) => {
+    const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, () => resolve(server));
+    server.on("error", reject);
+  });
+}
+
+const QUIET_MS = 5_000;
+
+/** When nothing was written for a while, joins the pieces of the index, step by step. */
+async function keepTidy(
+  { db }: OpenContinuity,
+  { signal, log }: { signal: AbortSignal; log: (line: string) => void },
+): Promise<void> {
+  const version = () => Number(db.prepare("SELECT total_changes() AS n").get().n);
+  for (let seen = -1; !signal.aborted; ) {
+    await setTimeout(QUIET_MS, undefined, { signal, ref: false }).catch(() => undefined); // Told to end: the loop does.
+    if (signal.aborted || version() !== seen) {
+      seen = version();
+      continue;
+    }
+    try {
+      while (!signal.aborted && tidyIndex(db)) await setImmediate();
+    } catch (error) {
+      log(`could not tidy the index: ${messageOf(error)}`);
+    }
+    seen = version();
+  }
+}
+
+const RECENT = 7 * 24 * 3_600_000;
+
+/** Reads what running sessions of other harnesses wrote while no daemon ran; requests go first. */
+async function catchUp(
+  { db, world }: OpenContinuity,
+  { signal, log }: { signal: AbortSignal; log: (line: string) => void },
+): Promise<void> {
+  const since = world.now() - RECENT;
+  const found = db
+    .prepare("SELECT * FROM transcript_sessions WHERE reading IS NOT NULL AND ended_at IS NULL AND updated_at > ?")
+    .all(since);
+  for (const row of found) {
+    await setImmediate();
+    if (signal.aborted) return;
+    try {
+      readOn(db, toSession(row), { now: world.now() });
+    } catch (error) {
+      log(`could not catch up with ${row.session_key}: ${messageOf(error)}`);
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/** Operations on entities, their attributes and constraints. They belong to an agent, so a token that is bound to a project alone has none. */
+import { AppError } from "@retinue/protocol";
+import * as z from "zod";
+import {
+  ATTRIBUTE_KINDS,
+  addAttribute,
+  addEntity,
+  listEntities,
+  removeAttribute,
+  removeEntity,
+} from "../records/entities.ts";
+import { redact } from "../records/redact.ts";
+import { actingAgent, type Caller } from "../records/scope.ts";
+import { operation, word } from "./operation.ts";
+
+const agentId = word().optional();
+
+function agentOf(caller: Caller, given: string | undefined): string {
+  if (caller.project !== undefined && caller.agentId === undefined) {
+    throw new AppError("authentication_failed", "A token of a project has no entities");
+  }
+  return actingAgent(caller, given);
+}
+
+export const entityOperations = [
+  operation({
+    name: "entity_add",
+    method: "POST",
+    path: "/api/entities",
+    summary: "Adds an entity: something that work is about.",
+    input: z.object({ name: word(), agentId }),
+    run({ db, world }, caller, { name, agentId: given }) {
+      addEntity(db, { agentId: agentOf(caller, given), name, at: world.now() });
+      return { name };
+    },
+  }),
+  operation({
+    name: "entity_list",
+    method: "GET",
+    path: "/api/entities",
+    summary: "The entities of an agent, with attributes and constraints.",
+    input: z.object({ agentId }),
+    run({ db }, caller, { agentId: given }) {
+      const entities = listEntities(db, agentOf(caller, given));
+      return {
+        entities: entities.map((each) => ({
+          ...each,
+          attributes: each.attributes.map((one) => ({ ...one, content: redact(one.content) })),
+        })),
+      };
+    },
+  }),
+  operation({
+    name: "entity_remove",
+    method: "DELETE",
+    path: "/api/entities/{name}",
+    summary: "Removes an entity with all that is known of it.",
+    input: z.object({ name: word(), agentId }),
+    run: ({ db }, caller, { name, agentId: given }) => ({ removed: removeEntity(db, agentOf(caller, given), name) }),
+  }),
+  operation({
+    name: "attribute_add",
+    method: "POST",
+    path: "/api/entities/{name}/attributes",
+    summary: "Adds an attribute, or a constraint that every child session is told.",
+    input: z.object({
+      name: word(),
+      kind: z.enum(ATTRIBUTE_KINDS).default("attribute"),
+      content: z.string().min(1).max(4_000),
+      agentId,
+    }),
+    run: ({ db, world }, caller, { name, kind, content, agentId: given }) => ({
+      id: addAttribute(db, { agentId: agentOf(caller, given), entity: name, kind, content, at: world.now() }),
+    }),
+  }),
+  operation({
+    name: "attribute_remove",
+    method: "DELETE",
+    path: "/api/attributes/{id}",
+    summary: "Removes an attribute or a constraint.",
+    input: z.object({ id: z.coerce.number().int(), agentId }),
+    run: ({ db }, caller, { id, agentId: given }) => ({ removed: removeAttribute(db, agentOf(caller, given), id) }),
+  }),
+];

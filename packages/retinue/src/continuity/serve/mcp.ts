@@ -1,0 +1,80 @@
+/**
+ * The operations that models may use, as an MCP server on stdio.
+ *
+ * Who calls is told by the harness, not by the model: Codex says it in the request, Claude Code by the id of the call, which its hook has told us before.
+ */
+
+import { McpServer } from "@modelcontextprotocol/server";
+import { type StdioServerHandle, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { AppError, messageOf } from "@retinue/protocol";
+import * as z from "zod";
+import { fields, text } from "../ingest/readers/reader.ts";
+import searchWords from "../recall/session-search.md";
+import { callingSession } from "../records/calls.ts";
+import type { Continuity } from "../records/continuity.ts";
+import { OWNER } from "../records/scope.ts";
+import type { Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
+
+/** What models read, where the summary is not enough. */
+const WORDS: Readonly<Record<string, string>> = { session_search: searchWords.trim() };
+
+export interface McpOptions {
+  continuity: Continuity;
+  env: NodeJS.ProcessEnv;
+  version?: string;
+}
+
+export function serveMcp(options: McpOptions): StdioServerHandle {
+  return serveStdio(() => continuityMcp(options));
+}
+
+export function continuityMcp({ continuity, env, version = "1" }: McpOptions): McpServer {
+  const server = new McpServer({ name: "retinue", version });
+  for (const operation of operations) {
+    if (!operation.tool) continue;
+    const description = WORDS[operation.name] ?? operation.summary;
+    const annotations = { readOnlyHint: true, openWorldHint: false };
+    // A plugin may add the session to the arguments; nothing else that is not in the schema gets through.
+    const inputSchema = operation.tool.extend({
+      currentSessionKey: z.string().optional().describe("Set by the harness; leave it out."),
+    });
+    server.registerTool(operation.name, { description, inputSchema, annotations }, (args, { mcpReq }) =>
+      answer(continuity, operation, { ...args, ...callerSession(continuity, fields(mcpReq._meta), env) }),
+    );
+  }
+  return server;
+}
+
+function answer(continuity: Continuity, operation: Operation, input: object) {
+  try {
+    const result = operation.call(continuity, OWNER, input);
+    return {
+      content: [{ type: "text" as const, text: typeof result === "string" ? result : JSON.stringify(result, null, 1) }],
+    };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { content: [{ type: "text" as const, text: messageOf(error) }], isError: true };
+  }
+}
+
+/** The session that asks, and for a child that is not known yet its parent's. */
+export function callerSession(
+  { db }: Continuity,
+  meta: Readonly<Record<string, unknown>>,
+  env: NodeJS.ProcessEnv,
+): { currentSessionKey?: string; parentSessionKey?: string } {
+  const thread = text(meta.threadId);
+  const root = text(meta.sessionId);
+  if (thread && root)
+    return codexSession({ thread, root, parent: text(fields(meta["x-codex-turn-metadata"]).parent_thread_id) });
+  const call = text(meta["claudecode/toolUseId"]);
+  const calling = call ? callingSession(db, call)?.sessionKey : undefined;
+  const current = calling ?? env.RETINUE_SESSION_KEY ?? env.CLAUDE_CODE_SESSION_ID;
+  return current ? { currentSessionKey: current } : {};
+}
+
+function codexSession({ thread, root, parent }: { thread: string; root: string; parent?: string }) {
+  const key = (id: string) => (id === root ? root : `${root}:${id}`);
+  return { currentSessionKey: key(thread), ...(parent && { parentSessionKey: key(parent) }) };
+}

@@ -1,0 +1,104 @@
+import { linkedTransports, Peer } from "@retinue/protocol";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { call, say } from "../models/scripted.ts";
+import { serveConnection } from "../server/connection.ts";
+import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
+
+describe("a session that closes by itself", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  const LIMIT_SECONDS = 60;
+  const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1000);
+  function limited({ runtime }: SmallWorld): void {
+    runtime.config.idleTimeoutSeconds = LIMIT_SECONDS;
+  }
+
+  test("does so when nobody has used it for the limit, and can be resumed with its history", async () => {
+    await inSmallWorld([[say("hello")], [say("again")]], async (world) => {
+      limited(world);
+      const { client, create, send, runtime, provider } = world;
+      const sessionId = await create();
+      await pass(LIMIT_SECONDS - 1);
+      await send(sessionId, "hi");
+      await pass(LIMIT_SECONDS - 1);
+      expect(runtime.sessions.find(sessionId)).toBeDefined();
+      await pass(1);
+      await client.heard("session.shutdown");
+      expect(runtime.sessions.find(sessionId)).toBeUndefined();
+      await client.call("session.resume", { sessionId });
+      await send(sessionId, "still there?");
+      expect(provider.requests.at(-1)?.messages).toHaveLength(3);
+    });
+  });
+
+  test("does not do so while it works, however long that takes", async () => {
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    await inSmallWorld([[gate, say("at last")]], async (world) => {
+      limited(world);
+      const { client, create, runtime } = world;
+      const sessionId = await create();
+      await client.call("session.send", { sessionId, prompt: "work" });
+      await client.heard("assistant.turn_start");
+      await pass(10 * LIMIT_SECONDS);
+      expect(runtime.sessions.find(sessionId)).toBeDefined();
+      open();
+      await client.heard("session.idle");
+      await pass(LIMIT_SECONDS);
+      await client.heard("session.shutdown");
+    });
+  });
+
+  test("is the exception: without a limit it stays open", async () => {
+    await inSmallWorld([], async ({ create, runtime }) => {
+      const sessionId = await create();
+      await pass(1_000_000);
+      expect(runtime.sessions.find(sessionId)).toBeDefined();
+    });
+  });
+});
+
+/** A client of protocol 2, which takes permissions as requests and leaves them unanswered. */
+async function oldClient({ runtime }: SmallWorld) {
+  const [near, far] = linkedTransports();
+  const ended = serveConnection(far, { version: "", load: async () => runtime });
+  let heardRequest = () => {};
+  const asked = new Promise<void>((resolve) => {
+    heardRequest = resolve;
+  });
+  const peer = new Peer(near, {
+    request: () => {
+      heardRequest();
+      return new Promise(() => undefined);
+    },
+  });
+  await peer.request("ping", {});
+  return { peer, ended, asked };
+}
+
+test("an ask stays open when the client that was asked is lost, and the next client answers it", async () => {
+  await inSmallWorld([[call("bash", { command: "echo hi > out", description: "d" })], [say("done")]], async (world) => {
+    const { peer, ended, asked } = await oldClient(world);
+    const workingDirectory = world.folder;
+    const { sessionId } = (await peer.request("session.create", { requestPermission: true, workingDirectory })) as {
+      sessionId: string;
+    };
+    await peer.request("session.send", { sessionId, prompt: "work" });
+    await asked;
+    peer.close();
+    await ended;
+    const { client, runtime } = world;
+    await client.call("session.resume", { sessionId, requestPermission: true, continuePendingWork: true });
+    const [ask] = runtime.sessions.get(sessionId).tree.asks.list("permission");
+    expect(ask).toBeDefined();
+    const requestId = ask?.requestId ?? "";
+    const params = { sessionId, requestId, result: { kind: "approve-once" as const } };
+    await client.call("session.permissions.handlePendingPermissionRequest", params);
+    await client.heard("session.idle");
+    expect(client.of("permission.completed")).toMatchObject([{ requestId, result: { kind: "approved" } }]);
+    expect(client.of("assistant.message").at(-1)?.content).toBe("done");
+  });
+});

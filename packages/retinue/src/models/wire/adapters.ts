@@ -1,0 +1,41 @@
+/** Makes the provider for an endpoint. The code of a wire format is loaded with the first request that needs it. */
+
+import type { Provider } from "../provider.ts";
+import type { Endpoint, EndpointPath } from "./endpoint.ts";
+
+export function providerFor(endpoint: Endpoint, wireApi: "completions" | "responses"): Provider {
+  const apiEndpoint = pathOf(endpoint, wireApi);
+  let adapter: Promise<Provider> | undefined;
+  return {
+    id: endpoint.id,
+    apiEndpoint,
+    baseUrl: endpoint.baseUrl,
+    async *stream(request, options) {
+      adapter ??= LOAD[apiEndpoint](endpoint);
+      yield* (await adapter).stream(request, options);
+    },
+  };
+}
+
+function pathOf({ type }: Endpoint, wireApi: "completions" | "responses"): EndpointPath {
+  if (type === "anthropic") return "/v1/messages";
+  return wireApi === "responses" ? "/responses" : "/chat/completions";
+}
+
+const LOAD: Record<EndpointPath, (endpoint: Endpoint) => Promise<Provider>> = {
+  "/chat/completions": async (endpoint) => (await import("./openai-chat.ts")).openaiChat(endpoint),
+  "/responses": async (endpoint) => (await import("./openai-responses.ts")).openaiResponses(endpoint),
+  "/v1/messages": async (endpoint) => (await import("./anthropic.ts")).anthropic(endpoint),
+};
+
+export function offlineProvider(): Provider {
+  let adapter: Promise<Provider> | undefined;
+  return {
+    id: "offline",
+    apiEndpoint: "offline",
+    async *stream(request, options) {
+      adapter ??= import("../offline/offline.ts").then(({ offline }) => offline());
+      yield* (await adapter).stream(request, options);
+    },
+  };
+}

@@ -1,0 +1,192 @@
+/** Reads a Messages answer, as named events or as one object, as Parts. */
+import * as z from "zod";
+import type { FinishReason, Part, Usage } from "../provider.ts";
+import { BlockOrder } from "./blocks.ts";
+import { type Answer, cutOff, isJsonObject, newCallId, parseWire, unexpected } from "./wire.ts";
+
+const text = z.string().nullish().catch(undefined);
+const count = z.number().nullish().catch(undefined);
+
+const ContentBlock = z.looseObject({
+  type: z.string(),
+  text,
+  id: text,
+  name: text,
+  input: z.unknown().optional(),
+  thinking: text,
+  signature: text,
+  data: text,
+});
+type ContentBlock = z.infer<typeof ContentBlock>;
+
+const MessageUsage = z.looseObject({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+});
+type MessageUsage = z.infer<typeof MessageUsage>;
+
+const WholeMessage = z.looseObject({
+  id: text,
+  content: z.array(ContentBlock),
+  stop_reason: text,
+  usage: MessageUsage.nullish(),
+});
+
+const Event = z.looseObject({
+  type: z.string(),
+  index: count,
+  message: z.looseObject({ id: text, usage: MessageUsage.nullish() }).optional().catch(undefined),
+  content_block: ContentBlock.optional(),
+  delta: z
+    .looseObject({ type: text, text, thinking: text, signature: text, partial_json: text, stop_reason: text })
+    .optional(),
+  usage: MessageUsage.nullish().catch(undefined),
+});
+type Event = z.infer<typeof Event>;
+
+export async function* readMessage(answer: Answer, author: string): AsyncGenerator<Part> {
+  const reader = new MessageReader();
+  if (answer.type === "whole") yield* reader.readWhole(answer.body);
+  else for await (const value of answer.events) if (value !== undefined) yield* reader.read(value);
+  yield* reader.end(author);
+}
+
+/** A block that is being written. */
+interface OpenBlock {
+  block: ContentBlock;
+  callId: string;
+  pieces: string[];
+}
+
+type Call = Extract<Part, { type: "call" }>;
+
+class MessageReader {
+  #id: string | undefined;
+  #stop: string | undefined;
+  #isWhole = false;
+  #usage: MessageUsage = {};
+  readonly #order = new BlockOrder();
+  readonly #calls: Call[] = [];
+  readonly #open = new Map<number, OpenBlock>();
+
+  *read(value: unknown): Generator<Part> {
+    const event = parseWire(Event, value);
+    const at = event.index ?? 0;
+    switch (event.type) {
+      case "message_start":
+        this.#id = event.message?.id ?? undefined;
+        this.#count(event.message?.usage);
+        return;
+      case "content_block_start":
+        if (event.content_block) yield* this.#start(at, event.content_block);
+        return;
+      case "content_block_delta":
+        yield* this.#add(at, event.delta ?? {});
+        return;
+      case "content_block_stop":
+        this.#finish(at);
+        return;
+      case "message_delta":
+        this.#stop = event.delta?.stop_reason ?? this.#stop;
+        this.#count(event.usage);
+        return;
+      case "message_stop":
+        this.#isWhole = true;
+        return;
+    }
+  }
+
+  *readWhole(value: unknown): Generator<Part> {
+    const message = parseWire(WholeMessage, value);
+    this.#id = message.id ?? undefined;
+    for (const [at, block] of message.content.entries()) {
+      yield* this.#start(at, block);
+      this.#finish(at);
+    }
+    this.#count(message.usage);
+    this.#stop = message.stop_reason ?? undefined;
+    this.#isWhole = true;
+  }
+
+  *#start(at: number, block: ContentBlock): Generator<Part> {
+    const open: OpenBlock = { block, callId: block.id || newCallId(), pieces: [] };
+    this.#open.set(at, open);
+    if (block.type === "tool_use") yield { type: "call_delta", id: open.callId, name: block.name ?? "", delta: "" };
+    if (block.text) yield* this.#add(at, { text: block.text });
+    if (block.thinking) yield* this.#add(at, { thinking: block.thinking });
+  }
+
+  *#add(at: number, delta: NonNullable<Event["delta"]>): Generator<Part> {
+    const open = this.#open.get(at);
+    if (!open) throw unexpected("a piece of a block that was never started");
+    if (delta.signature) open.block.signature = delta.signature;
+    const piece = delta.text ?? delta.thinking ?? delta.partial_json;
+    if (!piece) return;
+    open.pieces.push(piece);
+    if (delta.text) yield { type: "text", delta: piece };
+    else if (delta.thinking) yield { type: "reasoning", delta: piece };
+    else yield { type: "call_delta", id: open.callId, name: open.block.name ?? "", delta: piece };
+  }
+
+  #finish(at: number): void {
+    const open = this.#open.get(at);
+    if (!open) return;
+    this.#open.delete(at);
+    const { block, callId, pieces } = open;
+    const written = pieces.join("");
+    switch (block.type) {
+      case "text":
+        this.#order.text(written.length);
+        return;
+      case "thinking":
+        this.#order.own({ type: "thinking", thinking: written, signature: block.signature ?? "" });
+        return;
+      case "redacted_thinking":
+        this.#order.own({ type: "redacted_thinking", data: block.data ?? "" });
+        return;
+      case "tool_use": {
+        const args = written || JSON.stringify(block.input ?? {});
+        this.#calls.push({ type: "call", id: callId, name: block.name ?? "", arguments: args });
+        this.#order.call();
+      }
+    }
+  }
+
+  /** Of an answer that was cut for its length, calls that are not whole are dropped rather than run with nothing. */
+  *end(author: string): Generator<Part> {
+    if (!this.#isWhole && this.#stop === undefined) throw cutOff();
+    const calls =
+      this.#stop === "max_tokens" ? this.#calls.filter((call) => isJsonObject(call.arguments)) : this.#calls;
+    yield* this.#order.parts(author);
+    yield* calls;
+    const reason = finishReason(this.#stop, calls.length > 0);
+    yield { type: "end", reason, usage: usageOf(this.#usage), ...(this.#id && { responseId: this.#id }) };
+  }
+
+  /** The counts of `message_delta` are totals, and it repeats only some of those in `message_start`. */
+  #count(usage: MessageUsage | null | undefined): void {
+    const known = Object.entries(usage ?? {}).filter(([, value]) => typeof value === "number");
+    this.#usage = { ...this.#usage, ...Object.fromEntries(known) };
+  }
+}
+
+function finishReason(reason: string | undefined, hasCalls: boolean): FinishReason {
+  if (reason === "max_tokens" || reason === "model_context_window_exceeded") return "length";
+  if (reason === "refusal") return "filtered";
+  return hasCalls ? "calls" : "stop";
+}
+
+/** Here the input leaves out what the cache read or wrote; Usage counts the whole prompt. */
+function usageOf(usage: MessageUsage): Usage {
+  const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
+  const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
+  return {
+    inputTokens: (usage.input_tokens ?? 0) + cacheReadTokens + cacheWriteTokens,
+    outputTokens: usage.output_tokens ?? 0,
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens: 0,
+  };
+}

@@ -1,0 +1,98 @@
+/** Error answers of model endpoints, in the shapes that providers use, as ModelErrors. */
+import type { IncomingHttpHeaders } from "node:http";
+import * as z from "zod";
+import { ModelError } from "../provider.ts";
+
+const optionalText = z.string().nullish().catch(undefined);
+const ErrorObject = z.looseObject({
+  message: optionalText,
+  type: optionalText,
+  code: z.union([z.string(), z.number()]).nullish().catch(undefined),
+  status: z.union([z.string(), z.number()]).nullish().catch(undefined),
+});
+const ErrorBody = z.union([
+  z.looseObject({ error: ErrorObject }).transform(({ error }) => error),
+  z.looseObject({ error: z.string() }).transform((body): ErrorObject => ({ message: body.error })),
+  z.looseObject({ detail: z.string() }).transform((body): ErrorObject => ({ message: body.detail })),
+  ErrorObject.refine(({ message }) => message),
+]);
+type ErrorObject = z.infer<typeof ErrorObject>;
+
+/** Used when an error arrives inside a stream, where there is no HTTP status. */
+const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  context_length_exceeded: 400,
+  api_error: 500,
+  server_error: 500,
+  overloaded_error: 529,
+};
+
+export function apiError(answer: { status: number; headers: IncomingHttpHeaders; body: string }): ModelError {
+  const { status, headers, body } = answer;
+  const error = errorObjectOf(parseJson(body));
+  const message = error?.message || firstLine(body) || "no message";
+  return build(error, { status, message, retryAfterMs: retryAfter(headers) });
+}
+
+/** The error that a stream or a JSON answer holds instead of content, if it does. */
+export function errorWithin(value: unknown): ModelError | undefined {
+  const parsed = ErrorBody.safeParse(value);
+  if (!parsed.success) return undefined;
+  const error = parsed.data;
+  const status = statusOf(error);
+  return build(error, { status, message: error.message || error.type || "the provider reported an error" });
+}
+
+function build(
+  error: ErrorObject | undefined,
+  { status, message, retryAfterMs }: { status?: number; message: string; retryAfterMs?: number },
+): ModelError {
+  return new ModelError(status ? `${status} ${message}` : message, {
+    kind: "api",
+    status,
+    retryAfterMs,
+    providerCode: error?.code === undefined || error.code === null ? undefined : String(error.code),
+    providerType: error?.type ?? undefined,
+    detail: JSON.stringify(error ?? { message }),
+  });
+}
+
+function statusOf({ code, type, status }: ErrorObject): number | undefined {
+  const number = [status, code].find((value) => Number(value) >= 400 && Number(value) < 600);
+  return number ? Number(number) : (STATUS_OF_TYPE[type ?? ""] ?? STATUS_OF_TYPE[String(code)]);
+}
+
+function errorObjectOf(body: unknown): ErrorObject | undefined {
+  const parsed = ErrorBody.safeParse(Array.isArray(body) ? body[0] : body);
+  return parsed.success ? parsed.data : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Proxies answer with HTML or plain text; its first line is then the message.
+  }
+}
+
+function firstLine(body: string): string {
+  const text = body.replace(/<(style|script)[\s\S]*?<\/\1>|<[^>]*>/g, " ").trim();
+  return (text.split("\n")[0] ?? "").trim().slice(0, 300);
+}
+
+/** `Retry-After` is seconds or a date; some providers send milliseconds in a header of their own. */
+function retryAfter(headers: IncomingHttpHeaders): number | undefined {
+  const exact = Number(headers["retry-after-ms"] ?? Number.NaN);
+  if (exact >= 0) return exact;
+  const text = headers["retry-after"];
+  if (!text) return undefined;
+  const seconds = Number(text);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : undefined;
+}

@@ -1,0 +1,168 @@
+import { createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { ModelError } from "../provider.ts";
+import { readText, send } from "./http.ts";
+import { brokenSse, json, type Loopback, loopback, sse } from "./loopback.ts";
+
+const never = new AbortController().signal;
+const call = (server: Loopback, signal = never) => send({ url: `${server.url}/v1/x`, headers: {}, body: "{}", signal });
+
+async function failure(work: Promise<unknown>): Promise<ModelError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ModelError);
+  return error as ModelError;
+}
+
+describe("send", () => {
+  test("gives status, headers and the body in chunks", async () => {
+    await using server = await loopback(json({ fine: true }, { headers: { "x-request-id": "r1" } }));
+    const answer = await call(server);
+    expect(answer).toMatchObject({ status: 200, headers: { "x-request-id": "r1" } });
+    expect(await readText(answer.chunks)).toBe('{"fine":true}');
+  });
+
+  test("uses one connection for several calls", async () => {
+    await using server = await loopback(sse({ a: 1 }, "[DONE]"));
+    for (let i = 0; i < 5; i++) await readText((await call(server)).chunks);
+    expect(server.connections).toBe(1);
+  });
+
+  test("a reader that stops early at the end mark leaves the connection usable", async () => {
+    await using server = await loopback(sse({ a: 1 }, "[DONE]"));
+    for (let i = 0; i < 3; i++) for await (const chunk of (await call(server)).chunks) if (chunk.length > 0) break;
+    expect(server.received).toHaveLength(3);
+    expect(server.connections).toBe(1);
+  });
+
+  test("closes the connection of an endpoint that goes on after its reader has stopped", async () => {
+    await using server = await loopback((response) => void response.writeHead(200).write("first"));
+    for await (const _ of (await call(server)).chunks) break;
+    await server.received[0]?.closed;
+  });
+
+  test("a call that breaks on a kept connection is a failure that shows, and the next one takes a new connection", async () => {
+    await using server = await loopback(json({}), (response) => void response.socket?.destroy(), json({ again: true }));
+    await readText((await call(server)).chunks);
+    expect(await failure(call(server))).toMatchObject({ kind: "transport", providerCode: "ECONNRESET" });
+    expect(await readText((await call(server)).chunks)).toBe('{"again":true}');
+    expect(server.connections).toBe(2);
+  });
+
+  test("does not send a call again that broke on a connection of its own", async () => {
+    await using server = await loopback((response) => void response.socket?.destroy(), json({}));
+    expect(await failure(call(server))).toMatchObject({ kind: "transport", providerCode: "ECONNRESET" });
+    expect(server.received).toHaveLength(1);
+  });
+
+  test("an abort before the answer closes the connection and throws the reason", async () => {
+    const stop = new AbortController();
+    await using server = await loopback(() => stop.abort(new Error("enough")));
+    await expect(call(server, stop.signal)).rejects.toThrow("enough");
+    await server.received[0]?.closed;
+  });
+
+  test("an abort in the middle of the body closes the connection and throws the reason", async () => {
+    await using server = await loopback((response) => void response.writeHead(200).write("first"));
+    const stop = new AbortController();
+    const { chunks } = await call(server, stop.signal);
+    const reading = async () => {
+      for await (const _ of chunks) stop.abort(new Error("enough"));
+    };
+    await expect(reading()).rejects.toThrow("enough");
+    await server.received[0]?.closed;
+  });
+
+  test("a signal that is aborted already sends nothing", async () => {
+    await using server = await loopback(json({}));
+    await expect(call(server, AbortSignal.abort(new Error("never mind")))).rejects.toThrow("never mind");
+    expect(server.connections).toBe(0);
+  });
+
+  test("a refused connection is a transport error with its code", async () => {
+    const probe = createServer();
+    await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+    const address = probe.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    await new Promise((resolve) => probe.close(resolve));
+    const error = await failure(send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: "", signal: never }));
+    expect(error).toMatchObject({ kind: "transport", providerCode: "ECONNREFUSED" });
+  });
+
+  test("a body that breaks off is a transport error", async () => {
+    await using server = await loopback(brokenSse({ a: 1 }));
+    const { chunks } = await call(server);
+    expect(await failure(readText(chunks))).toMatchObject({ kind: "transport" });
+  });
+
+  test("silence longer than allowed is a transport error", async () => {
+    await using server = await loopback(() => {});
+    const error = await failure(send({ url: server.url, headers: {}, body: "", signal: never, idleTimeoutMs: 20 }));
+    expect(error).toMatchObject({ kind: "transport", message: expect.stringContaining("20 ms") });
+  });
+
+  test("an address that is not http is a transport error", async () => {
+    expect(await failure(send({ url: "ftp://x/", headers: {}, signal: never }))).toMatchObject({ kind: "transport" });
+  });
+});
+
+describe("an error status", () => {
+  test.each([
+    ["an error object", { error: { message: "bad thing", type: "invalid_request_error", code: "bad" } }, "bad thing"],
+    ["an error text", { error: "model not loaded" }, "model not loaded"],
+    ["a message", { message: "unknown route" }, "unknown route"],
+    ["a detail", { detail: "not allowed" }, "not allowed"],
+    ["a list with an error", [{ error: { message: "in a list", code: 400 } }], "in a list"],
+    ["plain text", "upstream is away\nmore", "upstream is away"],
+    ["HTML", "<html><style>p{}</style><body><h1>Bad gateway</h1></body></html>", "Bad gateway"],
+    ["nothing", "", "no message"],
+  ])("with %s gives the provider's message", async (_, body, message) => {
+    await using server = await loopback(json(body, { status: 400 }));
+    expect(await failure(call(server))).toMatchObject({ kind: "api", status: 400, message: `400 ${message}` });
+  });
+
+  test("keeps the provider's code, class and error object", async () => {
+    const error = { message: "bad thing", type: "invalid_request_error", code: "bad" };
+    await using server = await loopback(json({ error }, { status: 400 }));
+    expect(await failure(call(server))).toMatchObject({
+      providerCode: "bad",
+      providerType: "invalid_request_error",
+      detail: JSON.stringify(error),
+    });
+  });
+
+  test.each([
+    [{ "retry-after": "2" }, 2000],
+    [{ "retry-after": "0.5" }, 500],
+    [{ "retry-after-ms": "40", "retry-after": "2" }, 40],
+    [{ "retry-after": new Date(0).toUTCString() }, 0],
+    [{ "retry-after": "soon" }, undefined],
+    [{}, undefined],
+  ])("with %j asks to wait %s ms", async (headers, retryAfterMs) => {
+    await using server = await loopback(json({ error: { message: "slow down" } }, { status: 429, headers }));
+    expect(await failure(call(server))).toMatchObject({ status: 429, retryAfterMs });
+  });
+
+  test("with a date in the future asks to wait until then", async () => {
+    const headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() };
+    await using server = await loopback(json({}, { status: 503, headers }));
+    const { retryAfterMs = 0 } = await failure(call(server));
+    expect(retryAfterMs).toBeGreaterThan(30_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test("with an endless body is read only so far", async () => {
+    await using server = await loopback(async (response) => {
+      response.writeHead(500);
+      response.on("drain", more);
+      more();
+      function more() {
+        while (!response.destroyed && response.write("x".repeat(16_384)));
+      }
+    });
+    expect(await failure(call(server))).toMatchObject({ status: 500 });
+    await server.received[0]?.closed;
+  });
+});

@@ -1,0 +1,153 @@
+/**
+ * One streaming request to a model endpoint: status, headers and body chunks, over connections that are kept alive.
+ *
+ * Owns what can go wrong below a wire format: no connection, a broken body, silence, an error status. Each becomes a
+ * ModelError. Why this is `node:http` and not a client library: docs/decisions/0002-model-http.md.
+ */
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from "node:http";
+import { Agent, request as requestHttp } from "node:http";
+import { messageOf } from "@retinue/protocol";
+import { ModelError } from "../provider.ts";
+import { apiError } from "./api-error.ts";
+
+export interface HttpCall {
+  method?: "POST" | "GET";
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Parts are sent one after the other as they are. */
+  body?: string | readonly (string | Uint8Array)[];
+  signal: AbortSignal;
+  /** How long the endpoint may be silent. */
+  idleTimeoutMs?: number;
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+const IDLE_TIMEOUT_MS = 600_000;
+const DRAIN_MS = 50;
+const MAX_ERROR_BODY = 64 * 1024;
+
+/** Sends the call and resolves with a 2xx answer. Aborting at any moment closes the connection and throws the reason. */
+export async function send(call: HttpCall): Promise<HttpAnswer> {
+  call.signal.throwIfAborted();
+  const open = await transportFor(new URL(call.url));
+  const response = await respond(call, open);
+  const chunks = chunksOf(response, call);
+  const status = response.statusCode ?? 0;
+  if (status >= 200 && status < 300) return { status, headers: response.headers, chunks };
+  throw apiError({ status, headers: response.headers, body: await readSome(chunks, MAX_ERROR_BODY) });
+}
+
+/** The whole body as text. */
+export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  return await readSome(chunks, Number.POSITIVE_INFINITY);
+}
+
+type Open = (options: RequestOptions) => ClientRequest;
+type OpenUrl = (url: URL, options: RequestOptions) => ClientRequest;
+
+// Idle sockets of these agents are unref'd by Node, so a waiting connection never keeps the process alive.
+const httpAgent = new Agent({ keepAlive: true });
+let https: Promise<OpenUrl> | undefined;
+
+async function transportFor(url: URL): Promise<Open> {
+  if (url.protocol === "http:") return (options) => requestHttp(url, { ...options, agent: httpAgent });
+  if (url.protocol !== "https:") throw new ModelError(`Not an http address: ${url.href}`, { kind: "transport" });
+  https ??= import("node:https").then(({ Agent, request }) => {
+    const agent = new Agent({ keepAlive: true });
+    return (to, options) => request(to, { ...options, agent });
+  });
+  const open = await https;
+  return (options) => open(url, options);
+}
+
+async function respond(call: HttpCall, open: Open): Promise<IncomingMessage> {
+  try {
+    return await responseTo(open(optionsFor(call)), call);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    throw transportError(error, call.url);
+  }
+}
+
+function optionsFor({ method = "POST", headers, body = "" }: HttpCall): RequestOptions {
+  const bytes = partsOf(body).reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  const length = method === "POST" ? { "content-length": String(bytes) } : {};
+  return { method, headers: { ...headers, ...length } };
+}
+
+function partsOf(body: NonNullable<HttpCall["body"]>): readonly (string | Uint8Array)[] {
+  return typeof body === "string" ? [body] : body;
+}
+
+function responseTo(request: ClientRequest, call: HttpCall): Promise<IncomingMessage> {
+  const { signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = call;
+  const abort = () => request.destroy();
+  signal.addEventListener("abort", abort, { once: true });
+  request.once("close", () => signal.removeEventListener("abort", abort));
+  request.setTimeout(idleTimeoutMs, () => request.destroy(new Error(`nothing was received for ${idleTimeoutMs} ms`)));
+  return new Promise((resolve, reject) => {
+    request.on("error", reject);
+    request.once("response", resolve);
+    request.cork(); // Head and parts leave in one write.
+    for (const part of partsOf(call.body ?? "")) if (part.length > 0) request.write(part);
+    request.end();
+    request.uncork();
+  });
+}
+
+async function* chunksOf(response: IncomingMessage, { signal, url }: HttpCall): AsyncGenerator<Uint8Array> {
+  try {
+    yield* response.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw transportError(error, url);
+  } finally {
+    if (!response.readableEnded && !response.destroyed) await drain(response);
+  }
+}
+
+/** A reader that stops at the end mark of its format leaves a few bytes: reading them keeps the connection for the next call. */
+function drain(response: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), DRAIN_MS).unref();
+    response.on("error", () => response.destroy());
+    response.once("end", resolve);
+    response.once("close", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    response.resume();
+  });
+}
+
+async function readSome(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
+  const read: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    read.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= limit) break;
+  }
+  return Buffer.concat(read).toString("utf8");
+}
+
+function transportError(error: unknown, url: string): ModelError {
+  if (error instanceof ModelError) return error;
+  const code = codeOf(error);
+  const text = messageOf(error) || code || "connection failed";
+  const { origin, pathname } = new URL(url);
+  return new ModelError(`Request to ${origin}${pathname} failed: ${text}`, {
+    kind: "transport",
+    providerCode: code,
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,93 @@
+/** The chat completions format: a request as JSON text. How an answer is read is in openai-chat-answer.ts. */
+
+import type { AssistantMessage, Message, ModelRequest, Part, Provider, ToolSpec, UserMessage } from "../provider.ts";
+import { conversationBytes } from "./conversation-bytes.ts";
+import { type Endpoint, post } from "./endpoint.ts";
+import { readChatAnswer } from "./openai-chat-answer.ts";
+import { isReasoningModel, jsonObject, readAnswer, remembered } from "./wire.ts";
+
+export function openaiChat(endpoint: Endpoint): Provider {
+  return {
+    id: endpoint.id,
+    apiEndpoint: "/chat/completions",
+    baseUrl: endpoint.baseUrl,
+    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
+      const answer = await post(endpoint, { path: "/chat/completions", request, body: bodyOf(request), signal });
+      yield* readChatAnswer(await readAnswer(answer));
+    },
+  };
+}
+
+/** The history is kept as bytes; only what stands around it is made for each request. */
+function bodyOf(request: ModelRequest): readonly (string | Uint8Array)[] {
+  const { model, system, messages, responseFormat, reasoningEffort } = request;
+  const around = jsonObject({
+    model: JSON.stringify(model),
+    tools: request.tools.length > 0 ? toolsText(request.tools) : undefined,
+    tool_choice: request.tools.length > 0 ? toolChoice(request.toolChoice) : undefined,
+    ...sampling(request),
+    reasoning_effort: reasoningEffort && JSON.stringify(reasoningEffort),
+    response_format: responseFormat === undefined ? undefined : JSON.stringify(responseFormat),
+    stream: request.stream ? "true" : undefined,
+    stream_options: request.stream ? '{"include_usage":true}' : undefined,
+  });
+  const first = system ? JSON.stringify({ role: "system", content: system }) : "";
+  const comma = system && messages.length > 0 ? "," : "";
+  return [`${around.slice(0, -1)},"messages":[${first}${comma}`, conversation(messages), "]}"];
+}
+
+function sampling({ model, reasoningEffort, maxOutputTokens }: ModelRequest): Record<string, string | undefined> {
+  const limit = maxOutputTokens === undefined ? undefined : String(maxOutputTokens);
+  if (reasoningEffort !== undefined || isReasoningModel(model)) return { max_completion_tokens: limit };
+  return { temperature: "0", top_p: "0.95", frequency_penalty: "0", presence_penalty: "0", max_tokens: limit };
+}
+
+function toolChoice(choice: ModelRequest["toolChoice"]): string | undefined {
+  if (choice === undefined) return undefined;
+  return JSON.stringify(typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } });
+}
+
+const toolsText = remembered((tools: readonly ToolSpec[]) =>
+  JSON.stringify(
+    tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters },
+    })),
+  ),
+);
+
+const conversation = conversationBytes((message: Message): string => {
+  switch (message.role) {
+    case "user":
+      return JSON.stringify({ role: "user", content: userContent(message.content) });
+    case "assistant":
+      return JSON.stringify(assistantMessage(message));
+    case "tool":
+      return JSON.stringify({ role: "tool", tool_call_id: message.callId, content: message.text });
+  }
+});
+
+function userContent(content: UserMessage["content"]): unknown {
+  if (typeof content === "string") return content;
+  return content.map((part) =>
+    part.type === "text"
+      ? { type: "text", text: part.text }
+      : { type: "image_url", image_url: { url: `data:${part.mimeType};base64,${part.data}` } },
+  );
+}
+
+/** Reasoning with blocks was written by another wire format, and its own endpoint wants it back, not this one. */
+function assistantMessage({ text, calls, reasoning }: AssistantMessage): unknown {
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(reasoning?.text && !reasoning.blocks && { reasoning_content: reasoning.text }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((call) => ({
+        id: call.id,
+        type: "function",
+        function: { name: call.name, arguments: call.arguments },
+      })),
+    }),
+  };
+}

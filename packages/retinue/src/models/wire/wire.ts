@@ -1,0 +1,92 @@
+/** What the three wire formats share: reading an answer by its content type, JSON that may be broken, and call ids. */
+import { randomUUID } from "node:crypto";
+import type * as z from "zod";
+import { ModelError } from "../provider.ts";
+import { errorWithin } from "./api-error.ts";
+import { type HttpAnswer, readText } from "./http.ts";
+import { serverEvents } from "./sse.ts";
+
+export type Answer = { type: "stream"; events: AsyncIterable<unknown> } | { type: "whole"; body: unknown };
+
+/** The content type decides, not what was asked for: gateways answer a stream request with one object, and the reverse. */
+export async function readAnswer({ headers, chunks }: HttpAnswer): Promise<Answer> {
+  if (headers["content-type"]?.includes("event-stream")) return { type: "stream", events: jsonEvents(chunks) };
+  return { type: "whole", body: checked(await readText(chunks)) };
+}
+
+/** `[DONE]` is the only event that is not JSON. It is yielded as `undefined`, and reading stops there. */
+async function* jsonEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
+  for await (const { data } of serverEvents(chunks)) {
+    if (data.trim() === "[DONE]") return yield undefined;
+    if (data !== "") yield checked(data);
+  }
+}
+
+function checked(text: string): unknown {
+  const value = parsed(text);
+  const error = isObject(value) && value.error ? errorWithin(value) : undefined;
+  if (error) throw error;
+  return value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ModelError(`The model endpoint sent broken JSON: ${text.slice(0, 200)}`, { kind: "protocol", cause });
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** An answer that stopped before the format's end mark was cut off on its way, even where HTTP saw a proper end. */
+export function cutOff(): ModelError {
+  return new ModelError("The model endpoint ended the answer in the middle", { kind: "transport" });
+}
+
+export function unexpected(what: string, cause?: unknown): ModelError {
+  return new ModelError(`The model endpoint sent an unexpected answer: ${what}`, { kind: "protocol", cause });
+}
+
+/** Parses a value of the wire; what does not fit is a fault of the endpoint. */
+export function parseWire<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw unexpected(JSON.stringify(value).slice(0, 200), result.error);
+}
+
+export const newCallId = (): string => `call_${randomUUID().replaceAll("-", "")}`;
+
+export function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Serialises each object once; the text lives as long as the object does. */
+export function remembered<Value extends object, Text>(serialise: (value: Value) => Text): (value: Value) => Text {
+  const texts = new WeakMap<Value, Text>();
+  return (value) => {
+    const known = texts.get(value);
+    if (known !== undefined) return known;
+    const text = serialise(value);
+    texts.set(value, text);
+    return text;
+  };
+}
+
+/** A JSON object out of members that are JSON text already; `undefined` members are left out. */
+export function jsonObject(members: Readonly<Record<string, string | undefined>>): string {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return `{${present.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
+}
+
+/** Models that think before they answer take an effort and refuse sampling settings. */
+export function isReasoningModel(model: string): boolean {
+  return /(^|\/)(o\d|gpt-5)/.test(model);
+}

@@ -1,0 +1,125 @@
+/**
+ * Slash commands that wait for the session to be idle. They run one after the other, behind the prompts that wait.
+ *
+ * Kept in memory: a command is something that a person typed a moment ago, not work that must survive a restart.
+ */
+import { messageOf, type QueueItem } from "@retinue/protocol";
+import { enqueue } from "../host/enqueue.ts";
+import type { HostedSession } from "../host/hosted-session.ts";
+import { hasInterest } from "../host/interests.ts";
+import { isCommand, runCommand } from "./run-command.ts";
+
+interface Waiting {
+  id: string;
+  command: string;
+  displayText: string;
+}
+
+const bySession = new WeakMap<HostedSession, CommandQueue>();
+
+export function commandQueue(target: HostedSession): CommandQueue {
+  const known = bySession.get(target) ?? new CommandQueue(target);
+  bySession.set(target, known);
+  return known;
+}
+
+export class CommandQueue {
+  readonly #target: HostedSession;
+  #waiting: Waiting[] = [];
+  #isDraining = false;
+
+  constructor(target: HostedSession) {
+    this.#target = target;
+  }
+
+  get items(): QueueItem[] {
+    const { mode } = this.#target.session.state;
+    return this.#waiting.map(({ id, displayText }) => ({ id, kind: "command", displayText, agentMode: mode }));
+  }
+
+  add(command: string, displayText = command): void {
+    this.#waiting.push({ id: this.#target.session.world.newId(), command, displayText });
+    this.#told();
+    void this.#drain();
+  }
+
+  remove(id: string): boolean {
+    const before = this.#waiting.length;
+    this.#waiting = this.#waiting.filter((each) => each.id !== id);
+    return this.#waiting.length < before;
+  }
+
+  removeLast(): boolean {
+    return this.#waiting.pop() !== undefined;
+  }
+
+  clear(): void {
+    this.#waiting = [];
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    try {
+      for (let next = await this.#next(); next; next = await this.#next()) {
+        if (!(await this.#run(next))) this.clear();
+      }
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  async #next(): Promise<Waiting | undefined> {
+    const { runner } = this.#target;
+    while (runner.isRunning) await runner.ended();
+    if (this.#target.isClosing) return undefined;
+    const next = this.#waiting.shift();
+    if (next) this.#told();
+    return next;
+  }
+
+  /** False when whoever handled it wants no more commands to run. */
+  async #run({ command, displayText }: Waiting): Promise<boolean> {
+    const { session } = this.#target;
+    const [, name = "", input = ""] = /^\/?(\S*)\s*([\s\S]*)$/.exec(command.trim()) ?? [];
+    const { signal } = new AbortController(); // Nobody waits for it: it ends by itself, or with the session.
+    try {
+      if (!isCommand(this.#target, name)) return await this.#offer(command, signal);
+      const outcome = await runCommand(name, { target: this.#target, input, signal });
+      if (outcome.kind === "agent-prompt") {
+        enqueue(
+          this.#target,
+          [{ prompt: outcome.prompt, displayPrompt: outcome.displayPrompt, agentMode: outcome.mode }],
+          {},
+        );
+      }
+    } catch (error) {
+      session.append("session.warning", { warningType: "command", message: `${displayText}: ${messageOf(error)}` });
+      session.log.flush();
+    }
+    return true;
+  }
+
+  /** A command that is nobody's is offered to clients that said they handle such. */
+  async #offer(command: string, signal: AbortSignal): Promise<boolean> {
+    const { session, tree } = this.#target;
+    if (!hasInterest(this.#target, "command.queued")) throw new Error("no such command");
+    const requestId = session.world.newId();
+    session.announce("command.queued", { requestId, command });
+    session.log.flush();
+    const answer = await tree.asks.open(
+      { requestId, kind: "command", sessionId: session.id, payload: { command } },
+      { signal },
+    );
+    const { handled, stopProcessingQueue } = answer as { handled?: boolean; stopProcessingQueue?: boolean };
+    session.announce("command.completed", { requestId });
+    if (!handled) throw new Error("nobody handled it");
+    return stopProcessingQueue !== true;
+  }
+
+  #told(): void {
+    const { session } = this.#target;
+    session.announce("pending_messages.modified", {});
+    session.log.flush();
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * A slash command by name, whoever it belongs to: the runtime, a skill, or a client.
+ *
+ * Owns `command.execute` and `command.completed`. The runtime's own commands are slash-commands.ts.
+ */
+import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
+import type { HostedSession } from "../host/hosted-session.ts";
+import type { Tree } from "../host/tree.ts";
+import { invoked, skillContext } from "../skills/skill.ts";
+import { type CommandCall, findSlashCommand, slashCommandInfos, typed } from "./slash-commands.ts";
+
+export function builtinCommands(): CommandInfo[] {
+  return slashCommandInfos();
+}
+
+export function skillCommands({ skills }: Tree): CommandInfo[] {
+  const usable = skills.list().filter(({ userInvocable, enabled }) => userInvocable && enabled);
+  return usable.map(({ name, description, argumentHint }) => ({
+    name,
+    description,
+    kind: "skill",
+    ...(argumentHint ? { input: { hint: argumentHint } } : {}),
+    allowDuringAgentExecution: false,
+  }));
+}
+
+export function clientCommands({ participants }: Tree): CommandInfo[] {
+  const all = participants.all.flatMap(({ config }) => config.commands ?? []);
+  const byName = new Map(all.map((command) => [command.name, command]));
+  return [...byName.values()].map(({ name, description = "" }) => ({
+    name,
+    description,
+    kind: "client",
+    allowDuringAgentExecution: false,
+  }));
+}
+
+export function isCommand(target: HostedSession, name: string): boolean {
+  const known = [...skillCommands(target.tree), ...clientCommands(target.tree)].some((each) => each.name === name);
+  return known || findSlashCommand(name) !== undefined;
+}
+
+/** A client's command takes the place of one of ours with the same name: the host knows what it wants. */
+export async function runCommand(name: string, call: CommandCall): Promise<CommandOutcome> {
+  const { target, input, signal } = call;
+  if (clientCommands(target.tree).some((each) => each.name === name)) {
+    const error = await runClientCommand(target, { name, args: input, signal });
+    if (error !== undefined) throw new AppError("internal", error);
+    return { kind: "completed" };
+  }
+  const own = findSlashCommand(name);
+  if (own) return await own.run(call);
+  if (skillCommands(target.tree).some((each) => each.name === name)) return useSkill(target, name, input);
+  throw new AppError("invalid_params", `Unknown slash command: /${name}`);
+}
+
+/** The client's error, if it had one. */
+export async function runClientCommand(
+  { session, tree }: HostedSession,
+  { name, args, signal }: { name: string; args: string; signal: AbortSignal },
+): Promise<string | undefined> {
+  const requestId = session.world.newId();
+  try {
+    if (!clientCommands(tree).some((each) => each.name === name)) return `No client found for command: ${name}`;
+    const payload = { command: typed(name, args), commandName: name, args };
+    session.announce("command.execute", { requestId, ...payload });
+    session.log.flush();
+    const answer = await tree.asks.open({ requestId, kind: "command", sessionId: session.id, payload }, { signal });
+    return (answer as { error?: string }).error;
+  } finally {
+    session.announce("command.completed", { requestId });
+    session.log.flush();
+  }
+}
+
+function useSkill({ session, tree }: HostedSession, name: string, input: string): CommandOutcome {
+  const skill = tree.skills.load(name);
+  session.append("skill.invoked", invoked(skill, "user-invoked"));
+  session.log.flush();
+  const prompt = input === "" ? `Use the skill ${name}.` : input;
+  return { kind: "agent-prompt", prompt: `${skillContext(skill)}\n\n${prompt}`, displayPrompt: typed(name, input) };
+}

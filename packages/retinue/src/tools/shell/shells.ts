@@ -1,0 +1,82 @@
+/**
+ * The shells of one session: their ids, who is told about their end, and that none is left when the session ends.
+ *
+ * One shell is in shell.ts. A detached shell is listed like any other, and is the only kind that outlives the session.
+ */
+import { randomUUID } from "node:crypto";
+import { EventEmitter } from "node:events";
+import path from "node:path";
+import type { Shell, ShellService, ShellStart } from "../tool.ts";
+import { ShellProcess } from "./shell.ts";
+
+const GRACE_MS = 2000;
+
+/** No pager and no password prompt can be answered here; both would only hang. */
+const QUIET = { PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
+
+export interface ShellsOptions {
+  sessionId: string;
+  /** Where long outputs are kept. */
+  logFolder: string;
+  /** Between the polite signal and the other one. */
+  graceMs?: number;
+}
+
+export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: ShellsOptions): ShellService {
+  const listed = new Map<string, Shell>();
+  // Also those that were removed: what they left in the background ends with the session.
+  const attached = new Set<Shell>();
+  const reclaimed = new Set<string>();
+  const events = new EventEmitter<{ ended: [Shell, { awaited: boolean }]; background: [Shell] }>();
+  let nextId = 0;
+
+  function freshId(): string {
+    let id = String(nextId++);
+    while (listed.has(id)) id = String(nextId++);
+    return id;
+  }
+
+  function start(options: ShellStart): Shell {
+    const shell = new ShellProcess({
+      ...options,
+      id: options.shellId ?? freshId(),
+      logFile: path.join(logFolder, `shell-${randomUUID()}.log`),
+      environment: {
+        ...process.env,
+        ...QUIET,
+        RETINUE_SESSION_ID: sessionId,
+        ...options.env,
+      },
+      graceMs,
+      onBackground: (promoted) => events.emit("background", promoted),
+    });
+    listed.set(shell.id, shell);
+    reclaimed.delete(shell.id);
+    if (!shell.detached) attached.add(shell);
+    void shell.ended.then(() => events.emit("ended", shell, { awaited: shell.isAwaited }));
+    if (shell.background) events.emit("background", shell);
+    return shell;
+  }
+
+  return {
+    start,
+    get: (shellId) => listed.get(shellId),
+    list: () => [...listed.values()],
+    remove(shellId) {
+      if (listed.delete(shellId)) reclaimed.add(shellId);
+    },
+    wasReclaimed: (shellId) => reclaimed.has(shellId),
+    onEnded(listener) {
+      events.on("ended", listener);
+      return () => events.off("ended", listener);
+    },
+    onBackground(listener) {
+      events.on("background", listener);
+      return () => events.off("background", listener);
+    },
+    async closeAll() {
+      await Promise.all([...attached].map((shell) => shell.kill()));
+      attached.clear();
+    },
+  };
+}

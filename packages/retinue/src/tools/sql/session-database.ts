@@ -1,0 +1,151 @@
+/**
+ * The session's own database for the `sql` tool: todos and whatever the model puts beside them.
+ *
+ * Owns the order of queries (one after another, for all agents of a session tree), their limits, and the process that runs them: it
+ * starts with the first query and ends when it has been idle for a while. No other file can be reached from a query.
+ */
+import path from "node:path";
+import type { DatabaseService, SqlQuery, SqlResult } from "../tool.ts";
+import { SqlProcess, type SqlRequest } from "./sql-process.ts";
+import type { SqlStatement } from "./sql-statements.ts";
+
+const MAX_ROWS = 1000;
+const MAX_CHARS = 16_000_000;
+const LIMIT_MS = 30_000;
+const IDLE_MS = 30_000;
+
+/** The limits are for queries that went wrong: a gigabyte of file, half of one in memory. */
+const SETUP = `
+  PRAGMA busy_timeout = 2000;
+  PRAGMA foreign_keys = ON;
+  PRAGMA max_page_count = 262144;
+  PRAGMA hard_heap_limit = 536870912;
+  CREATE TABLE IF NOT EXISTS todos (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    description TEXT,
+    status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'in_progress', 'done', 'blocked')),
+    created_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+  );
+  CREATE TABLE IF NOT EXISTS todo_deps (
+    todo_id TEXT NOT NULL REFERENCES todos (id) ON DELETE CASCADE,
+    depends_on TEXT NOT NULL REFERENCES todos (id) ON DELETE CASCADE,
+    PRIMARY KEY (todo_id, depends_on)
+  );
+  CREATE TRIGGER IF NOT EXISTS todos_touch AFTER UPDATE OF title, description, status ON todos BEGIN
+    UPDATE todos SET updated_at = CURRENT_TIMESTAMP WHERE id = new.id;
+  END;
+`;
+
+export interface SessionDatabaseOptions {
+  /** How long a query may run; waiting for others does not count. */
+  limitMs?: number;
+  /** How long the process is kept for the next query. */
+  idleMs?: number;
+}
+
+export class SessionDatabase implements DatabaseService {
+  readonly #limitMs: number;
+  readonly #idleMs: number;
+  #process: SqlProcess | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor({ limitMs = LIMIT_MS, idleMs = IDLE_MS }: SessionDatabaseOptions = {}) {
+    this.#limitMs = limitMs;
+    this.#idleMs = idleMs;
+  }
+
+  async run(
+    { folder, statements, maxRows = MAX_ROWS }: SqlQuery,
+    { signal }: { signal: AbortSignal },
+  ): Promise<SqlResult[]> {
+    const refused = statements.find(reachesOut);
+    if (refused) throw new Error(`${refused.verb} is not allowed here`);
+    const request: SqlRequest = {
+      file: path.join(folder, "session.db"),
+      setup: SETUP,
+      statements: statements.map(({ text }) => text),
+      isAtomic: statements.length > 1 && !statements.some(managesTransactions),
+      maxRows,
+      maxChars: MAX_CHARS,
+    };
+    const turn = this.#last.then(() => this.#runNow(request, signal));
+    this.#last = turn.catch(() => undefined); // Whoever asked is told; the next query runs all the same.
+    return await firstOf(turn, { signal });
+  }
+
+  /** Of the process that runs queries, while there is one. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Ends the process, with a query that runs. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#end();
+  }
+
+  async #runNow(request: SqlRequest, signal: AbortSignal): Promise<SqlResult[]> {
+    if (this.#isClosed) throw new QueryStopped("the session is closed");
+    if (signal.aborted) throw new QueryStopped(ABORTED);
+    clearTimeout(this.#idle);
+    if (this.#process?.isEnded !== false) this.#process = new SqlProcess();
+    try {
+      return await firstOf(this.#process.run(request), { signal, limitMs: this.#limitMs });
+    } catch (error) {
+      if (error instanceof QueryStopped) await this.#end();
+      throw error;
+    } finally {
+      this.#idle = setTimeout(() => void this.#end(), this.#idleMs).unref();
+    }
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle);
+    const process = this.#process;
+    this.#process = undefined;
+    await process?.kill();
+  }
+}
+
+class QueryStopped extends Error {
+  override readonly name = "QueryStopped";
+}
+
+const ABORTED = "the query was stopped";
+const tooLong = (ms: number) =>
+  `the query was stopped after ${ms / 1000} seconds, and what it had not committed is undone. Make it cheaper, or give a recursive part an end.`;
+
+/** The result, or `QueryStopped` when the signal or the limit comes first. */
+async function firstOf<T>(
+  result: Promise<T>,
+  { signal, limitMs }: { signal: AbortSignal; limitMs?: number },
+): Promise<T> {
+  let release = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    const abort = () => reject(new QueryStopped(ABORTED));
+    const timer =
+      limitMs === undefined ? undefined : setTimeout(() => reject(new QueryStopped(tooLong(limitMs))), limitMs);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    release = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    };
+  });
+  try {
+    return await Promise.race([result, stopped]);
+  } finally {
+    release();
+  }
+}
+
+const TRANSACTIONS = new Set(["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "VACUUM"]);
+const managesTransactions = ({ verb }: SqlStatement) => TRANSACTIONS.has(verb);
+
+/** The tool asks for no permission, so it must not get at other files. */
+const reachesOut = ({ verb, text }: SqlStatement) =>
+  verb === "ATTACH" || verb === "DETACH" || (verb === "VACUUM" && /\binto\b/i.test(text));

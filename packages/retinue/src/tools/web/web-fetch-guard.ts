@@ -1,0 +1,170 @@
+/**
+ * The real fetch behind `web_fetch`, and the guard before it: no loopback, private or link-local address is ever connected to.
+ *
+ * Names are checked as they are resolved for the connection itself, so that a second answer of a name server changes nothing.
+ * A redirect is checked like a first address; it is followed on the same host, and told to the caller when it leaves it.
+ */
+import { lookup } from "node:dns";
+import { isIP, type LookupFunction } from "node:net";
+import { TextDecoder } from "node:util";
+import { AppError } from "@retinue/protocol";
+import type { Agent, Response } from "undici";
+import type { CallServices } from "../tool.ts";
+import { isPrivateAddress } from "./private-address.ts";
+
+export type FetchPage = NonNullable<CallServices["fetchPage"]>;
+type Page = Awaited<ReturnType<FetchPage>>;
+
+export interface FetchOptions {
+  /** Lets addresses of this machine and private networks through: all of them, or those in the list. */
+  allowPrivate?: boolean | readonly string[];
+  timeoutMs?: number;
+  maxBytes?: number;
+}
+
+const MAX_REDIRECTS = 10;
+const HEADERS = {
+  "user-agent": "retinue",
+  accept: "text/html, text/markdown, text/plain, application/json, */*;q=0.5",
+};
+
+export class WebFetchBlockedUrlError extends Error {
+  override readonly name = "WebFetchBlockedUrlError";
+
+  constructor(url: string, address: string) {
+    super(
+      `web_fetch URL "${url}" resolves to blocked address ${address}. ` +
+        "URLs must not target loopback, private, or link-local addresses.",
+    );
+  }
+}
+
+export function createFetchPage({
+  allowPrivate = false,
+  timeoutMs = 30_000,
+  maxBytes = 10 * 1024 * 1024,
+}: FetchOptions = {}): FetchPage {
+  return async (address, { signal }) => {
+    const { Agent } = await import("undici");
+    const guard = new Guard(allowPrivate);
+    const agent = new Agent({ connect: { lookup: guard.lookup, timeout: timeoutMs } });
+    const limits = { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), maxBytes };
+    try {
+      return await follow(new URL(address), { agent, guard, ...limits });
+    } catch (error) {
+      throw guard.refusal ?? reasonOf(error);
+    } finally {
+      await agent.destroy();
+    }
+  };
+}
+
+interface Journey {
+  agent: Agent;
+  guard: Guard;
+  signal: AbortSignal;
+  maxBytes: number;
+}
+
+async function follow(start: URL, { agent, guard, signal, maxBytes }: Journey): Promise<Page> {
+  const { fetch } = await import("undici");
+  let url = start;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    await guard.check(url);
+    const response = await fetch(url, { dispatcher: agent, redirect: "manual", headers: HEADERS, signal });
+    const target = redirectOf(response, url);
+    if (!target) return { ...describe(response), url: url.href, body: await readText(response, maxBytes) };
+    await response.body?.cancel();
+    if (target.hostname !== start.hostname) {
+      await guard.check(target);
+      return { ...describe(response), url: target.href, body: "" };
+    }
+    url = target;
+  }
+  throw new AppError("invalid_request", `${start.href} redirects more than ${MAX_REDIRECTS} times`);
+}
+
+const describe = (response: Response) => ({
+  status: response.status,
+  contentType: response.headers.get("content-type") ?? "",
+});
+
+function redirectOf(response: Response, url: URL): URL | undefined {
+  const location = response.headers.get("location");
+  if (response.status < 300 || response.status > 399 || location === null || !URL.canParse(location, url.href))
+    return undefined;
+  const target = new URL(location, url);
+  return /^https?:$/.test(target.protocol) ? target : undefined;
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > maxBytes) break;
+  }
+  return decoder(response).decode(Buffer.concat(chunks).subarray(0, maxBytes));
+}
+
+function decoder(response: Response): TextDecoder {
+  const charset = /charset="?([\w-]+)/i.exec(response.headers.get("content-type") ?? "")?.[1] ?? "utf-8";
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder(); // A charset that nobody knows; most of it is ASCII then.
+  }
+}
+
+class Guard {
+  readonly #allowPrivate: boolean | readonly string[];
+  #url = "";
+  /** Set when an address was refused: the reason behind whatever the connection says. */
+  refusal: WebFetchBlockedUrlError | undefined;
+
+  constructor(allowPrivate: boolean | readonly string[]) {
+    this.#allowPrivate = allowPrivate;
+  }
+
+  /** Refuses before a connection is made, also where no name is resolved. */
+  async check(url: URL): Promise<void> {
+    this.#url = url.href;
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const addresses = isIP(host) ? [host] : await resolve(host);
+    for (const address of addresses) this.#refuse(address);
+  }
+
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      const [first] = found ?? [];
+      if (error || !first) return callback(error ?? new Error(`${hostname} has no address`), "", 0);
+      try {
+        for (const { address } of found) this.#refuse(address);
+      } catch (refusal) {
+        return callback(refusal instanceof Error ? refusal : new Error(String(refusal)), "", 0);
+      }
+      if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+  #refuse(address: string): void {
+    const isAllowed =
+      typeof this.#allowPrivate === "boolean" ? this.#allowPrivate : this.#allowPrivate.includes(address);
+    if (isAllowed || !isPrivateAddress(address)) return;
+    this.refusal = new WebFetchBlockedUrlError(this.#url, address);
+    throw this.refusal;
+  }
+}
+
+function resolve(host: string): Promise<string[]> {
+  return new Promise((done, fail) => {
+    lookup(host, { all: true }, (error, found) => (error ? fail(error) : done(found.map(({ address }) => address))));
+  });
+}
+
+/** undici says only "fetch failed"; why is in the cause. */
+function reasonOf(error: unknown): unknown {
+  return error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+}
