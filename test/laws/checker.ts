@@ -98,7 +98,7 @@ function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): strin
 /** Law 4 while the session is at rest: nothing runs, waits or holds a place. */
 export function leftBehind({ sessions, config }: Runtime): string[] {
   const broken: string[] = [];
-  for (const { tree, runner } of sessions.open) {
+  for (const { tree, tasks, runner } of sessions.open) {
     if (tree.limiter.free !== config.maxConcurrent)
       broken.push(`law 4: ${config.maxConcurrent - tree.limiter.free} places are still held`);
     if (tree.limiter.waiting > 0) broken.push(`law 4: ${tree.limiter.waiting} agents still wait for a place`);
@@ -109,14 +109,15 @@ export function leftBehind({ sessions, config }: Runtime): string[] {
           .map(({ kind }) => kind)
           .join(", ")}`,
       );
-    if (runner.isRunning || tree.children.runners.some(({ isRunning }) => isRunning))
+    if (runner.isRunning || tasks.agents.opened.some((child) => child.runner.isRunning))
       broken.push("law 4: a run goes on");
-    const open = tree.tasks.records.filter(({ status }) => status === "running");
-    if (open.length > 0) broken.push(`law 4: still running: ${open.map(({ path }) => place(path)).join(", ")}`);
-    const idle = tree.tasks.records.filter(({ status }) => status === "idle").map(({ id }) => id);
-    const kept = tree.children.agents.filter(({ session }) => !idle.includes(session.id));
+    const records = tasks.registry.records.list();
+    const open = records.filter(({ status }) => status === "running");
+    if (open.length > 0) broken.push(`law 4: still running: ${open.map(({ name }) => name).join(", ")}`);
+    const idle = records.filter(({ status }) => status === "idle").map(({ id }) => id);
+    const kept = tasks.agents.opened.filter(({ session }) => !idle.includes(session.id));
     if (kept.length > 0)
-      broken.push(`law 4: open children that are not idle: ${kept.map(({ path }) => place(path)).join(", ")}`);
+      broken.push(`law 4: open children that are not idle: ${kept.map(({ agent }) => place(agent.path)).join(", ")}`);
   }
   return broken;
 }

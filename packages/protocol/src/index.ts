@@ -20,7 +20,7 @@ export {
 export type { McpServerStatus } from "./events/mcp.ts";
 export type { AgentUsage, ModelUsage, SessionContext } from "./events/session.ts";
 export type { SkillInfo } from "./events/skills.ts";
-export type { EndReason, ModelSelectionSource } from "./events/subagents.ts";
+export { EndReason, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
 export type { CallError, CallResult } from "./events/tools.ts";
 export { HOOKS, type HookInput, type HookOutput, type HookType, parseHookOutput } from "./hooks.ts";
 export type { Method } from "./method.ts";
@@ -79,7 +79,7 @@ export { type Dispatch, Peer, type Receiver, RemoteError, type Transport } from 
 export { type ByteSource, type ByteTarget, streamTransport } from "./rpc/stream-transport.ts";
 export { type Lazy, lazy, type Mode, type PromptMode } from "./schema.ts";
 export {
-  type Budget,
+  Budget,
   CreateSession,
   CustomAgentConfig,
   HostCommand,

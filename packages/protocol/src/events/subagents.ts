@@ -21,6 +21,12 @@ export const ModelSelectionSource = lazy(() =>
 );
 export type ModelSelectionSource = Of<typeof ModelSelectionSource>;
 
+/** Where the wish for a model came from. */
+export const TaskModelSource = lazy(() =>
+  z.enum(["task_argument", "subagent_configuration", "custom_agent_definition", "unset"]),
+);
+export type TaskModelSource = Of<typeof TaskModelSource>;
+
 const ended = () => ({
   toolCallId: z.string(),
   agentName: z.string(),
@@ -54,9 +60,7 @@ export const SUBAGENT_EVENTS = byName(
         parentId: text(),
         model: text(),
         modelSelectionSource: ModelSelectionSource().optional(),
-        taskModelSource: z
-          .enum(["task_argument", "subagent_configuration", "custom_agent_definition", "unset"])
-          .optional(),
+        taskModelSource: TaskModelSource().optional(),
         resumable: flag(),
         /** The child session's id. Ours. */
         remoteSessionId: text(),

@@ -58,6 +58,8 @@ export class AgentCatalog {
   readonly #prompts: Map<string, string>;
   #byName = new Map<string, AgentDefinition>();
   #problems: readonly string[] = [];
+  /** Made when they are asked for, and again after a change. */
+  #lists: { all?: readonly AgentDefinition[]; offered?: readonly AgentDefinition[] } = {};
 
   constructor(options: CatalogOptions) {
     this.#options = options;
@@ -85,6 +87,7 @@ export class AgentCatalog {
       this.#byName.set(key, prompt === undefined ? agent : { ...agent, prompt });
     }
     this.#problems = problems;
+    this.#lists = {};
   }
 
   /** Other words for an agent, until the session ends. */
@@ -93,6 +96,7 @@ export class AgentCatalog {
     if (!agent) throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
     this.#prompts.set(normaliseName(name), prompt);
     this.#byName.set(normaliseName(name), { ...agent, prompt });
+    this.#lists = {};
   }
 
   /** Words that were given with `setPrompt`, by agent: for a catalog that takes the place of this one. */
@@ -102,12 +106,13 @@ export class AgentCatalog {
 
   setRules(rules: InvokeRules): void {
     this.#rules = rules;
+    this.#lists = {};
   }
 
-  /** Every agent that can be called. */
+  /** Every agent that can be called. The array is the same one until something changes. */
   list(): readonly AgentDefinition[] {
-    const disabled = new Set((this.#rules.disabledSubagents ?? []).map(normaliseName));
-    return [...this.#byName].filter(([key]) => !disabled.has(key)).map(([, agent]) => agent);
+    this.#lists.all ??= this.#callable();
+    return this.#lists.all;
   }
 
   /** Agents that somebody defined, without the built-in ones. */
@@ -117,9 +122,8 @@ export class AgentCatalog {
 
   /** What the model is told about: custom agents first, because they know the place best. */
   offered(): readonly AgentDefinition[] {
-    const offered = this.list().filter((agent) => this.#autoInvoke(agent) ?? agent.infer);
-    const isCustom = (agent: AgentDefinition): boolean => agent.source !== "builtin";
-    return [...offered.filter(isCustom), ...offered.filter((agent) => !isCustom(agent))];
+    this.#lists.offered ??= this.#offered();
+    return this.#lists.offered;
   }
 
   find(name: string): AgentDefinition | undefined {
@@ -143,6 +147,17 @@ export class AgentCatalog {
 
   names(): readonly string[] {
     return this.list().map((agent) => agent.name);
+  }
+
+  #callable(): readonly AgentDefinition[] {
+    const disabled = new Set((this.#rules.disabledSubagents ?? []).map(normaliseName));
+    return [...this.#byName].filter(([key]) => !disabled.has(key)).map(([, agent]) => agent);
+  }
+
+  #offered(): readonly AgentDefinition[] {
+    const offered = this.list().filter((agent) => this.#autoInvoke(agent) ?? agent.infer);
+    const isCustom = (agent: AgentDefinition): boolean => agent.source !== "builtin";
+    return [...offered.filter(isCustom), ...offered.filter((agent) => !isCustom(agent))];
   }
 
   #autoInvoke(agent: AgentDefinition): boolean | undefined {

@@ -6,7 +6,7 @@ import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts"
 import type { SessionLimits } from "../host/session-limits.ts";
 import { replay } from "../recovery/replay.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
-import type { AgentRecord } from "../tasks/record.ts";
+import { type AgentRecord, readRecord } from "../tasks/record.ts";
 
 export interface NodeContext {
   store: Store;
@@ -35,12 +35,13 @@ export function nodeOf(agent: string, context: NodeContext): { node: NodeLimits;
   };
   if (agent === "main")
     return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
-  const tasks = store.list("task", `${record.id}/`).map(({ json }) => JSON.parse(json) as AgentRecord);
+  const records = store.list("task", `${record.id}/`).map(({ json }) => readRecord(json));
+  const tasks = records.filter((each) => each.kind === "agent");
   const task = tasks.find(({ id }) => id === agent) ?? tasks.find(({ id }) => id.startsWith(agent));
   if (task)
     return {
       node: nodeOfTask(task, { tasks, catalog, main }),
-      title: `The sub-agent ${task.path.join(" › ")} (${task.agentType})`,
+      title: `The sub-agent ${namesOf(task, tasks).join(" › ")} (${task.agentType})`,
     };
   const definition = catalog.find(agent);
   if (definition) return { node: below(main, definition), title: `The agent ${definition.name}` };
@@ -49,6 +50,12 @@ export function nodeOf(agent: string, context: NodeContext): { node: NodeLimits;
     "agent_not_found",
     `There is no agent ${agent}. There are: main, ${[...catalog.names(), ...started].join(", ")}`,
   );
+}
+
+/** The names from the main agent's child down to this one. */
+function namesOf({ name, ownerId }: AgentRecord, tasks: readonly AgentRecord[]): string[] {
+  const owner = tasks.find(({ id }) => id === ownerId);
+  return owner ? [...namesOf(owner, tasks), name] : [name];
 }
 
 function nodeOfTask(

@@ -94,6 +94,7 @@ async function within<T>(ms: number, limit: AbortController, signal: AbortSignal
   const ended = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => reject(new Error(`the hook did not answer within ${ms / 1000} s`)), ms);
     const onAbort = () => reject(new Error("the run was stopped"));
+    if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     stop = () => {
       clearTimeout(timer);

@@ -1,56 +1,51 @@
 /**
  * A root session that is open in this process: its log, its agents, its clients, from opening to closing.
  *
- * Owns the life of the whole: what is opened here is closed here. Calls of clients on a session are in handlers/.
+ * Owns the life of the whole: what is opened here is closed here. Calls of clients on a session are in server/handlers/.
  */
 import { AppError, type SessionConfig } from "@retinue/protocol";
-import { Runner } from "../loop/runner.ts";
+import type { Runner } from "../loop/runner.ts";
 import { Stop } from "../loop/stop.ts";
-import { isEnded } from "../tasks/state.ts";
-import type { Shell, ShellService } from "../tools/tool.ts";
-import type { Client } from "./client.ts";
+import type { Session } from "../session/session.ts";
+import type { Store } from "../store/store.ts";
+import { cancelRunning } from "../tasks/cancel-running.ts";
+import type { ShellService } from "../tools/tool.ts";
+import type { Client } from "../tree/client.ts";
+import type { TreeParts } from "../tree/parts.ts";
+import type { WorkingAgent } from "../tree/working-agent.ts";
+import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
 import { keepLimits } from "./session-limits.ts";
-import { isNews, shellNotice } from "./shell-notice.ts";
-import { Tree, type TreeOptions } from "./tree.ts";
 import { usageMetrics } from "./usage.ts";
-import { WorkingAgent } from "./working-agent.ts";
 
 export class HostedSession {
-  readonly tree: Tree;
+  readonly store: Store;
+  readonly tree: TreeParts;
+  readonly tasks: TreeTasks;
+  readonly main: WorkingAgent;
   readonly runner: Runner;
-  readonly shells: ShellService;
   /** Shells that clients started beside the conversation: no task of the session, and gone with it. */
   readonly userShells: ShellService;
+  readonly #composed: SessionTree;
   readonly #onClosed: () => void;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
 
   constructor(options: TreeOptions & { onClosed: () => void }) {
     this.#onClosed = options.onClosed;
-    this.tree = new Tree(options);
-    const { root } = this.tree;
-    this.shells = this.tree.newShells(root.id);
-    this.userShells = this.tree.newShells(root.id);
-    this.shells.onEnded((shell, { awaited }) => this.#onShellEnded(shell, awaited));
-    this.shells.onBackground(() => this.tree.tasksChanged());
-    const main = new WorkingAgent({
-      tree: this.tree,
-      session: root,
-      shells: this.shells,
-      budget: options.config.budget,
-    });
-    this.runner = new Runner(main);
-    this.tree.useMain(main, this.runner);
-    this.#stopListening = root.log.listen((events) => {
+    this.#composed = composeTree(options);
+    this.store = options.store;
+    this.tree = this.#composed.parts;
+    this.tasks = this.#composed.tasks;
+    this.main = this.#composed.main;
+    this.runner = this.#composed.runner;
+    this.userShells = this.tasks.shells.unlisted(this.session.id);
+    this.#stopListening = this.session.log.listen((events) => {
       this.tree.participants.tell(events);
-      this.tree.activity.follow(events);
+      this.tree.usage.activity.follow(events);
     });
   }
 
-  get id(): string {
-    return this.tree.root.id;
-  }
-  get session() {
+  get session(): Session {
     return this.tree.root;
   }
   get isClosing(): boolean {
@@ -60,117 +55,58 @@ export class HostedSession {
   join(client: Client, config: SessionConfig): void {
     checkTools(config);
     this.tree.participants.join(client, config);
-    this.tree.configure(config);
+    this.configure(config);
     this.tree.asks.redeliver();
-    if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent)
-      keepLimits(this.tree);
+    if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this);
   }
 
   /** A client leaves. The last one to leave by its own will ends the session's work; one that was lost leaves it to be resumed. */
   async leave(client: Client, { isLost }: { isLost: boolean }): Promise<void> {
-    if (!this.tree.participants.of(client)) return;
-    if (this.tree.participants.all.length > 1) {
-      this.tree.participants.leave(client);
-      this.tree.clientTasks.orphan(client);
-      this.tree.changed();
-      this.tree.asks.redeliver();
+    const { participants, asks } = this.tree;
+    if (!participants.of(client)) return;
+    if (participants.all.length > 1) {
+      participants.leave(client);
+      this.tasks.clientWork.orphan(client);
+      asks.redeliver();
       return;
     }
     await this.close({ isLost });
-    this.tree.participants.leave(client);
+    participants.leave(client);
   }
 
-  /** Stops everything in the session, sub-agents included, and forgets waiting prompts. */
-  async abort(
-    reason: "user_initiated" | "remote_command" | "user_abort" | "autopilot_credit_limit" = "user_initiated",
-  ): Promise<void> {
-    const { root } = this.tree;
-    const isBusy = this.runner.isRunning || this.runner.owesIdle;
-    if (!isBusy) return;
-    root.inbox.clear();
-    root.append("abort", { reason });
-    const stopping = this.runner.stop(new Stop("abort", reason));
-    await Promise.all([
-      ...this.#runningAgents().map((id) => this.tree.tasks.cancel(id, reason)),
-      this.#killBackgroundShells(),
-    ]);
-    await stopping;
-    root.inbox.removeNotices(() => true);
-    this.runner.backgroundChanged();
-  }
-
-  /** Stops the main turn; background agents go on. */
-  async interrupt({ flushQueued = false }: { flushQueued?: boolean } = {}): Promise<boolean> {
-    if (!this.runner.isRunning) return false;
-    if (!flushQueued) this.session.inbox.clear();
-    return await this.runner.stop(new Stop("interrupt", "user_abort"));
-  }
-
-  async suspend(): Promise<void> {
-    await this.runner.stop(new Stop("suspend", "Session suspended"));
-    await this.tree.tasks.park();
+  /** Takes over what a client says of the session. What it does not name stays. */
+  configure(config: SessionConfig): void {
+    const { configuration, rules, servers } = this.tree;
+    configuration.change(config);
+    for (const directory of config.additionalDirectories ?? []) rules.addDirectory(directory);
+    if (config.mcpServers) servers.configured();
   }
 
   /** Closes in order: stop, tell, write, release. A second call waits for the first. */
-  async close({
-    isLost = false,
-    type = "routine",
-  }: {
-    isLost?: boolean;
-    type?: "routine" | "error";
-  } = {}): Promise<void> {
-    this.#closing ??= this.#close(isLost, type);
+  async close(options: { isLost?: boolean; type?: "routine" | "error" } = {}): Promise<void> {
+    this.#closing ??= this.#close(options);
     await this.#closing;
   }
 
-  async #close(isLost: boolean, shutdownType: "routine" | "error"): Promise<void> {
-    const { root, tasks } = this.tree;
-    this.runner.close();
-    await this.runner.stop(new Stop("shutdown", "session closed"));
-    if (!isLost) await Promise.all(this.#runningAgents().map((id) => tasks.cancel(id, "session closed")));
-    await tasks.park();
-    await Promise.all([this.shells.closeAll(), this.userShells.closeAll()]);
-    await this.tree.close();
-    keepLimits(this.tree);
-    root.append("session.shutdown", { shutdownType, ...usageMetrics(this.tree).shutdown });
-    root.log.flush();
+  async #close({
+    isLost = false,
+    type: shutdownType = "routine",
+  }: {
+    isLost?: boolean;
+    type?: "routine" | "error";
+  }): Promise<void> {
+    const { session, runner } = this;
+    const { registry } = this.tasks;
+    runner.close();
+    await runner.stop(new Stop("shutdown", "session closed"));
+    if (!isLost) await cancelRunning(registry, "session closed");
+    await registry.park({ isClosing: true });
+    await Promise.all([this.#composed.close(), this.userShells.closeAll()]);
+    keepLimits(this);
+    session.append("session.shutdown", { shutdownType, ...usageMetrics(this).shutdown });
+    session.log.flush();
     this.#stopListening();
     this.#onClosed();
-  }
-
-  /** The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. */
-  storeFailed(error: AppError): void {
-    const { root, participants } = this.tree;
-    const data = { errorType: "storage", message: error.message };
-    const event = {
-      type: "session.error",
-      data,
-      id: root.world.newId(),
-      timestamp: new Date(root.world.now()).toISOString(),
-      parentId: null,
-      ephemeral: true as const,
-    };
-    participants.tell([{ ...event, type: "session.error", sessionId: root.id, json: JSON.stringify(event) }]);
-    if (this.runner.isRunning) void this.runner.stop(new Stop("abort", "store unavailable"));
-  }
-
-  #runningAgents(): string[] {
-    return this.tree.tasks.records.filter(({ status }) => !isEnded(status) && status === "running").map(({ id }) => id);
-  }
-
-  async #killBackgroundShells(): Promise<void> {
-    const running = this.shells.list().filter((shell) => !shell.detached && shell.status === "running");
-    await Promise.all(running.map((shell) => shell.kill()));
-  }
-
-  #onShellEnded(shell: Shell, isAwaited: boolean): void {
-    if (this.isClosing) return;
-    const { root } = this.tree;
-    if (isNews(shell, isAwaited)) {
-      root.inbox.add(shellNotice(shell, root.world));
-      this.runner.wake();
-    }
-    this.tree.tasksChanged();
   }
 }
 

@@ -14,12 +14,12 @@ export async function compactNow(
   if (manual.has(target)) throw new AppError("session_invalid", "A compaction is already under way.");
   const controller = new AbortController();
   manual.set(target, controller);
-  const { session, tree } = target;
+  const { session, main } = target;
   try {
-    const toolset = await tree.main.tools();
-    const system = session.state.systemPrompt ?? (await tree.main.systemPrompt(toolset));
+    const toolset = await main.tools();
+    const system = session.state.systemPrompt ?? (await main.systemPrompt(toolset));
     const stop = AbortSignal.any([signal, controller.signal]);
-    const done = await compact(tree.main, { system, toolset, signal: stop, trigger: "manual", customInstructions });
+    const done = await compact(main, { system, toolset, signal: stop, trigger: "manual", customInstructions });
     const { summary, tokensRemoved, messagesRemoved, size } = done;
     const contextWindow = { ...size, messagesLength: session.state.messages.length };
     return { success: true, tokensRemoved, messagesRemoved, summaryContent: summary, contextWindow };

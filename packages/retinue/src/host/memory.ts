@@ -14,9 +14,10 @@ import { migrateContinuity } from "../continuity/records/schema.ts";
 import { sessionsByKey } from "../continuity/records/transcripts.ts";
 import { indexWhenDue } from "../continuity/records/turn-index.ts";
 import type { SqliteStore, SqliteStoreOptions } from "../store/sqlite.ts";
+import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { World } from "../world.ts";
 import type { RuntimeConfig } from "./config.ts";
-import type { TreeOptions } from "./tree.ts";
 
 /** A forked child is told everything, up to what a model can take. */
 const FORK_CHARS = 400_000;
@@ -43,11 +44,11 @@ export function memoryOf(
   { db }: SqliteStore,
   { home, env }: RuntimeConfig,
   world: World,
-): Pick<TreeOptions, "extraTools" | "inherit"> {
+): { tools: readonly Tool[]; inherit: InheritBlock } {
   const config = readConfig(home);
   const search = sessionSearchTool({ db, world, config, roots: transcriptRoots(env) });
   return {
-    extraTools: () => [search],
+    tools: [search],
     inherit: ({ ownerId, inherit }) => {
       const isFork = inherit === "fork";
       const tailChars = isFork ? FORK_CHARS : tailCharsOf(wordOf(inherit), config);

@@ -1,14 +1,21 @@
 /** `exit_plan_mode`: shows the plan, and leaves plan mode when somebody approves it. */
 import type { PlanDecision } from "@retinue/protocol";
 import * as z from "zod";
+import type { Agent } from "../loop/agent.ts";
 import { planPath, readPlan } from "../session/folder.ts";
 import { type CallContext, defineTool, success, type Tool } from "../tools/tool.ts";
+import type { TreeParts } from "../tree/parts.ts";
 import exitWords from "./exit-plan-mode.md";
-import type { Tree } from "./tree.ts";
+import { setMode } from "./mode.ts";
 
 const PlanAction = z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]);
 
-export function exitPlanModeTool(tree: Tree): Tool {
+/** The tools that only the main agent has, and only in plan mode. */
+export function planTools({ session }: Agent, parts: TreeParts): readonly Tool[] {
+  return session.parent === undefined && session.state.mode === "plan" ? [exitPlanModeTool(parts)] : [];
+}
+
+function exitPlanModeTool(tree: TreeParts): Tool {
   return defineTool({
     name: "exit_plan_mode",
     description: exitWords.trim(),
@@ -35,7 +42,7 @@ export function exitPlanModeTool(tree: Tree): Tool {
           );
         }
         const action = decision.selectedAction ?? recommendedAction;
-        tree.setMode(action === "autopilot" || action === "autopilot_fleet" ? "autopilot" : "interactive");
+        setMode(tree.root, action === "autopilot" || action === "autopilot_fleet" ? "autopilot" : "interactive");
         return success(
           action === "exit_only"
             ? "The plan is approved. Plan mode has ended; wait for the next prompt."
@@ -53,7 +60,7 @@ interface Leave {
 }
 
 async function askToLeave(
-  tree: Tree,
+  tree: TreeParts,
   { callId, signal, sessionFolder }: CallContext,
   leave: Leave,
 ): Promise<PlanDecision> {

@@ -1,7 +1,7 @@
 /** Changing the model of a session: what may be chosen, and the event that tells of it. */
 import { AppError, type ModelState } from "@retinue/protocol";
+import type { TreeParts } from "../tree/parts.ts";
 import type { HostedSession } from "./hosted-session.ts";
-import type { Tree } from "./tree.ts";
 
 export interface Switch {
   model: string;
@@ -11,13 +11,14 @@ export interface Switch {
 }
 
 /** Throws when the model cannot be asked. Only what is named in a list is refused: most endpoints do not tell what they have. */
-export function checkModel(tree: Tree, model: string): void {
+export function checkModel({ configuration, root }: TreeParts, model: string): void {
   if (model === "") throw new AppError("invalid_params", "The model must have a name");
-  const { allowedModels, config } = tree;
+  const { current, limits, models } = configuration;
+  const { allowedModels } = limits;
   if (allowedModels && !allowedModels.includes(model)) throw unknownModel(model, allowedModels);
-  const named = (config.models ?? []).flatMap(({ id, provider }) => [id, `${provider}/${id}`]);
-  if (named.length > 0 && !named.includes(model) && model !== tree.root.state.model) throw unknownModel(model, named);
-  tree.models.choose(model);
+  const named = (current.models ?? []).flatMap(({ id, provider }) => [id, `${provider}/${id}`]);
+  if (named.length > 0 && !named.includes(model) && model !== root.state.model) throw unknownModel(model, named);
+  models.choose(model);
 }
 
 export function switchModel({ session }: HostedSession, { model, reasoningEffort, source, cause }: Switch): void {

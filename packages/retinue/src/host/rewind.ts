@@ -7,7 +7,7 @@ import { AppError, messageOf } from "@retinue/protocol";
 import { lastCheckpoint, replay } from "../recovery/replay.ts";
 import { cutCheckpoints } from "../session/folder.ts";
 import type { StoredEvent } from "../store/store.ts";
-import { recordKey } from "../tasks/record.ts";
+import { recordKey, type TaskRecord } from "../tasks/record.ts";
 import { enqueue } from "./enqueue.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
@@ -18,8 +18,10 @@ export interface Cut {
 }
 
 /** Work of the main agent or of any sub-agent. */
-export function isBusy({ runner, tree }: HostedSession): boolean {
-  return runner.isRunning || tree.tasks.records.some(({ status }) => status === "running");
+export function isBusy({ runner, tasks }: HostedSession): boolean {
+  const { registry } = tasks;
+  const isKept = (record: TaskRecord) => registry.executorOf(record).traits.isKept;
+  return runner.isRunning || registry.records.list().some((record) => record.status === "running" && isKept(record));
 }
 
 export function refuseWhileBusy(target: HostedSession, what: string): void {
@@ -32,18 +34,19 @@ export function refuseWhileBusy(target: HostedSession, what: string): void {
 
 export async function cutBack(target: HostedSession, eventId: string): Promise<Cut> {
   refuseWhileBusy(target, "go back");
-  const { session, tree } = target;
+  const { session, tree, tasks, store } = target;
   session.log.flush();
-  checkEvent(tree.store.events(session.id), eventId);
-  await tree.tasks.park(); // Idle agents are opened from what is left of their log when they are next needed.
+  checkEvent(store.events(session.id), eventId);
+  await tasks.registry.park(); // Idle agents are opened from what is left of their log when they are next needed.
   refuseWhileBusy(target, "go back");
-  const eventsRemoved = tree.store.truncate(session.id, eventId);
-  const rest = tree.store.events(session.id);
+  const eventsRemoved = store.truncate(session.id, eventId);
+  const rest = store.events(session.id);
   const { state, usage, lastId, count } = replay(rest, session.id);
   state.title = session.state.title;
   session.rebuild(state);
   session.log.rewind({ lastId, count });
-  tree.rewound(usage);
+  tree.transcript.restart();
+  tree.usage.restart(usage);
   forgetTasks(target, rest);
   const cleanup = cleanCheckpoints(session.place.folder, rest);
   session.announce("session.snapshot_rewind", { upToEventId: eventId, eventsRemoved });
@@ -69,13 +72,16 @@ function checkEvent(events: readonly StoredEvent[], eventId: string): void {
     throw new AppError("invalid_params", "The first event of a session cannot be removed. Delete the session instead.");
 }
 
-function forgetTasks({ tree }: HostedSession, rest: readonly StoredEvent[]): void {
+/** Tasks whose start was cut from the log are gone, with their sessions. */
+function forgetTasks({ tasks, store }: HostedSession, rest: readonly StoredEvent[]): void {
+  const { registry } = tasks;
+  const { records } = registry;
   const started = new Set(rest.filter(({ type }) => type === "subagent.started").map(({ sessionId }) => sessionId));
-  for (const record of tree.tasks.records) {
-    if (started.has(record.id)) continue;
-    tree.tasks.forget(record.id);
-    tree.store.remove("task", recordKey(record));
-    tree.store.deleteSession(record.id);
+  const cut = records.list().filter((record) => registry.executorOf(record).traits.isKept && !started.has(record.id));
+  for (const record of cut) {
+    records.drop(record.id);
+    store.remove("task", recordKey(record));
+    store.deleteSession(record.id);
   }
 }
 

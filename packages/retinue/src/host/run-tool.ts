@@ -13,10 +13,10 @@ export interface ToolRun {
 }
 
 export async function runTool(
-  { session, tree }: HostedSession,
+  { session, main }: HostedSession,
   { name, args, callId, signal }: ToolRun,
 ): Promise<ToolResult> {
-  const toolset = await tree.main.tools();
+  const toolset = await main.tools();
   if (!toolset.byName.has(name)) throw new AppError("invalid_params", `Tool not found: ${name}`);
   const call: OpenCall = {
     id: callId,
@@ -32,7 +32,7 @@ export async function runTool(
   });
   try {
     session.append("tool.user_requested", { toolCallId: callId, toolName: name, arguments: args });
-    await runCalls(tree.main, { calls: [call], toolset, badArguments: new Map(), signal });
+    await runCalls(main, { calls: [call], toolset, badArguments: new Map(), signal });
     session.log.flush();
   } finally {
     stop();

@@ -4,8 +4,9 @@
  */
 import type { CustomAgentConfig, SessionConfig } from "@retinue/protocol";
 import type { Policy } from "../permissions/policy.ts";
+import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
-import type { Tree } from "./tree.ts";
+import type { TreeParts } from "../tree/parts.ts";
 
 export const SESSION_LIMITS = "session-limits";
 
@@ -26,7 +27,16 @@ export interface SessionLimits extends Pick<SessionConfig, (typeof FIELDS)[numbe
   policy?: Omit<Policy, "approvals">;
 }
 
-export function keepLimits({ config, rules, participants, root, store }: Tree): void {
+/** What is bounded: an open session. */
+export interface LimitedSession {
+  tree: Pick<TreeParts, "configuration" | "rules" | "participants">;
+  session: Session;
+  store: Store;
+}
+
+export function keepLimits({ tree, session, store }: LimitedSession): void {
+  const { rules, participants } = tree;
+  const config = tree.configuration.current;
   const limits: SessionLimits = {
     ...Object.fromEntries(FIELDS.map((field) => [field, config[field]])),
     customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer }) => ({
@@ -41,7 +51,7 @@ export function keepLimits({ config, rules, participants, root, store }: Tree): 
     hostTools: participants.tools.map(({ name }) => name),
     policy: rules.configured,
   };
-  store.put(SESSION_LIMITS, root.id, JSON.stringify(limits));
+  store.put(SESSION_LIMITS, session.id, JSON.stringify(limits));
 }
 
 export function readLimits(store: Store, sessionId: string): SessionLimits {

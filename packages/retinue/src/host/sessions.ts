@@ -25,15 +25,16 @@ import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
 import { thisProcess } from "../store/sqlite.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
-import type { AgentRecord } from "../tasks/record.ts";
+import { readRecord } from "../tasks/record.ts";
+import type { Client } from "../tree/client.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import { readInstructions } from "../workspace/instructions.ts";
 import type { World } from "../world.ts";
-import type { Client } from "./client.ts";
+import type { TreeOptions } from "./composition.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { checkTools, HostedSession } from "./hosted-session.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
-import type { TreeOptions } from "./tree.ts";
+import { tellStoreFailure } from "./store-failure.ts";
 
 export interface SessionsOptions {
   store: Store;
@@ -214,8 +215,8 @@ export class Sessions {
     const hosted = this.#host({ ...record, cwd }, config, context, { state, inbox: entries, lastId, count });
     const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));
     this.#left.set(hosted, { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept });
-    for (const [sessionId, totals] of usage) hosted.tree.usage.set(sessionId, totals);
-    for (const { json } of this.store.list("task", `${id}/`)) hosted.tree.tasks.adopt(JSON.parse(json) as AgentRecord);
+    for (const [sessionId, totals] of usage) hosted.tree.usage.count(sessionId, totals);
+    for (const { json } of this.store.list("task", `${id}/`)) hosted.tasks.registry.records.add(readRecord(json));
     return hosted;
   }
 
@@ -237,7 +238,7 @@ export class Sessions {
       world: this.world,
       lastId,
       count,
-      onFailure: (error) => hosted.storeFailed(error),
+      onFailure: (error) => tellStoreFailure(hosted, error),
     });
     const root = new Session({
       id,
@@ -275,14 +276,14 @@ export class Sessions {
   #begin(hosted: HostedSession, client: Client, config: SessionConfig): void {
     const { session } = hosted;
     hosted.join(client, config);
-    const model = hosted.tree.models.choose(config.model).id;
+    const model = hosted.tree.configuration.models.choose(config.model).id;
     this.#options.onLifecycle({
       type: "session.created",
-      sessionId: hosted.id,
-      metadata: metadataOf(this.store.session(hosted.id)),
+      sessionId: hosted.session.id,
+      metadata: metadataOf(this.store.session(hosted.session.id)),
     });
     session.append("session.start", {
-      sessionId: hosted.id,
+      sessionId: hosted.session.id,
       version: 1,
       producer: "retinue",
       copilotVersion: this.runtime.version,
@@ -290,7 +291,7 @@ export class Sessions {
       selectedModel: model,
       ...(config.reasoningEffort ? { reasoningEffort: config.reasoningEffort } : {}),
       contextTier: null,
-      context: hosted.tree.context,
+      context: hosted.tree.configuration.context,
       remoteSteerable: false,
       alreadyInUse: false,
     });
@@ -306,7 +307,7 @@ export class Sessions {
   }
 
   #selectAgent({ tree, session }: HostedSession, name: string): void {
-    const agent = tree.agents.getCustom(name);
+    const agent = tree.configuration.agents.getCustom(name);
     if (session.state.selectedAgent === agent.name) return;
     session.append("subagent.selected", {
       agentName: agent.name,
@@ -336,7 +337,7 @@ export class Sessions {
       ...(session.state.model ? { selectedModel: session.state.model } : {}),
       contextTier: null,
       sessionLimits: null,
-      context: tree.context,
+      context: tree.configuration.context,
       remoteSteerable: false,
       continuePendingWork,
       eventCount: session.log.count,
@@ -348,16 +349,17 @@ export class Sessions {
   /** After a restart: what was under way goes on, or is given its end. Background agents go on either way. */
   async #settle(hosted: HostedSession, left: LeftBehind, continuePendingWork: boolean): Promise<void> {
     const { session, tree, runner } = hosted;
+    const { registry } = hosted.tasks;
     if (!continuePendingWork) settleInterrupted(session);
-    const own = tree.tasks.records.filter(({ status, ownerId }) => status === "running" && ownerId === session.id);
+    const own = registry.records.ownedBy(session.id).filter(({ status }) => status === "running");
     for (const { id, mode, callId } of own) {
       const isGivenUp = mode === "sync" && !session.state.openCalls.has(callId);
       if (isGivenUp)
-        tree.tasks.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
+        await registry.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
     }
     for (const ask of left.asks) {
       const goesOn =
-        ask.sessionId === session.id ? continuePendingWork : tree.tasks.get(ask.sessionId)?.status === "running";
+        ask.sessionId === session.id ? continuePendingWork : registry.records.get(ask.sessionId)?.status === "running";
       if (goesOn) tree.asks.expect(ask, left.answers.get(ask.requestId));
       else tree.asks.settled(ask.requestId);
     }
@@ -365,7 +367,7 @@ export class Sessions {
     if (continuePendingWork) runner.continuePending();
     else if (session.inbox.notices.length > 0) runner.wake();
     for (const { id } of own.filter(({ status }) => status === "running")) {
-      await tree.tasks.continue(id).catch((error: unknown) => tree.tasks.lose(id, messageOf(error)));
+      await registry.continue(id).catch((error: unknown) => registry.lose(id, messageOf(error)));
     }
   }
 
@@ -373,14 +375,14 @@ export class Sessions {
   #watchIdle(hosted: HostedSession): void {
     const seconds = this.runtime.idleTimeoutSeconds;
     if (seconds <= 0 || hosted.isClosing) return;
-    clearTimeout(this.#idle.get(hosted.id));
+    clearTimeout(this.#idle.get(hosted.session.id));
     const timer = setTimeout(() => {
-      this.#idle.delete(hosted.id);
+      this.#idle.delete(hosted.session.id);
       if (hosted.runner.isRunning || hosted.runner.owesIdle) this.#watchIdle(hosted);
       else void hosted.close();
     }, seconds * 1000);
     timer.unref();
-    this.#idle.set(hosted.id, timer);
+    this.#idle.set(hosted.session.id, timer);
   }
 
   #acquire(id: string): void {

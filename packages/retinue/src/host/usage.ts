@@ -2,23 +2,28 @@
 import type { AgentUsage, ModelUsage } from "@retinue/protocol";
 import type { SessionState } from "../session/state.ts";
 import { addTotals, type ModelTotals } from "../session/usage.ts";
-import type { Tree } from "./tree.ts";
+import type { Tasks } from "../tasks/registry.ts";
+import type { TreeParts } from "../tree/parts.ts";
 
-export function usageMetrics(tree: Tree) {
-  const { root } = tree;
-  const byAgent = tree.usageByAgent();
+export interface Used {
+  tree: Pick<TreeParts, "root" | "usage">;
+  tasks: { registry: Tasks };
+}
+
+export function usageMetrics({ tree: { root, usage }, tasks }: Used) {
   const all = new Map<string, ModelTotals>();
   let apiDurationMs = 0;
   const agentMetrics: Record<string, AgentUsage> = {};
-  for (const { id, name, displayName, usage } of byAgent) {
-    apiDurationMs += usage.apiDurationMs;
-    for (const [model, totals] of usage.models) all.set(model, addTotals(all.get(model), totals));
-    agentMetrics[id] = {
-      ...(name ? { agentName: name } : {}),
-      ...(displayName ? { agentDisplayName: displayName } : {}),
-      totalApiDurationMs: usage.apiDurationMs,
+  for (const [sessionId, used] of usage.entries()) {
+    const task = tasks.registry.records.get(sessionId);
+    apiDurationMs += used.apiDurationMs;
+    for (const [model, totals] of used.models) all.set(model, addTotals(all.get(model), totals));
+    agentMetrics[sessionId === root.id ? "main" : sessionId] = {
+      agentName: task?.agentType,
+      agentDisplayName: task?.displayName,
+      totalApiDurationMs: used.apiDurationMs,
       totalNanoAiu: 0,
-      modelMetrics: metricsOf(usage.models),
+      modelMetrics: metricsOf(used.models),
     };
   }
   const changes = codeChanges(root.state);

@@ -5,9 +5,10 @@ import { existingFolder } from "../workspace/folders.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
-export function workspaceRecord({ id, session, tree }: HostedSession): WorkspaceRecord | null {
+export function workspaceRecord({ session, store }: HostedSession): WorkspaceRecord | null {
+  const { id } = session;
   session.log.flush();
-  const record = tree.store.session(id);
+  const record = store.session(id);
   if (!record) return null;
   return {
     id,
@@ -25,12 +26,11 @@ export function workspaceRecord({ id, session, tree }: HostedSession): Workspace
 }
 
 /** The folder or its repository is another one now. An empty text stands for what the new place does not have. */
-export function recordContext({ id, session, tree }: HostedSession, context: SessionContext): void {
+export function recordContext({ session, tree, store }: HostedSession, context: SessionContext): void {
   const { cwd, gitRoot = "", repository = "", branch = "" } = context;
-  tree.context = context;
-  tree.store.updateSession(id, { cwd, gitRoot, repository, branch });
+  tree.configuration.context = context;
+  store.updateSession(session.id, { cwd, gitRoot, repository, branch });
   session.append("session.context_changed", context);
-  tree.changed();
   session.log.flush();
 }
 
@@ -46,8 +46,8 @@ export async function moveTo(target: HostedSession, path: string): Promise<strin
 }
 
 /** A name that a person gave stays; a title that was made up gives way. */
-export function rename({ id, session, tree }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
-  tree.store.updateSession(id, { name, summary: name, userNamed: byUser });
+export function rename({ session, store }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
+  store.updateSession(session.id, { name, summary: name, userNamed: byUser });
   session.announce("session.title_changed", { title: name });
   session.log.flush();
 }

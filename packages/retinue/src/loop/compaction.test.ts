@@ -20,7 +20,7 @@ async function withAgent(
       backgroundCompactionThreshold: start / 128_000,
       bufferExhaustionThreshold: drop / 128_000,
     };
-    const agent = world.runtime.sessions.get(await world.create({ infiniteSessions })).tree.main;
+    const agent = world.runtime.sessions.get(await world.create({ infiniteSessions })).main;
     const input = { system: "", toolset: toolset([]), signal: new AbortController().signal };
     await test({ ...world, agent, input });
   });
@@ -51,7 +51,7 @@ test("nothing happens below the threshold, and nothing where it is switched off"
     talk(agent);
     await compactIfNeeded(agent, input);
     expect(agent.session.state.messages).toHaveLength(3);
-    const off = runtime.sessions.get(await create({ infiniteSessions: { enabled: false } })).tree.main;
+    const off = runtime.sessions.get(await create({ infiniteSessions: { enabled: false } })).main;
     off.session.append("user.message", { content: "x".repeat(1_000_000) });
     await compactIfNeeded(off, input);
     expect(off.session.state.messages).toHaveLength(1);

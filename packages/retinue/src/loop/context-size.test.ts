@@ -32,7 +32,7 @@ test("everything that a request carries of a message is counted: calls, reasonin
 
 test("the parts add up to the whole, and an empty list of tools costs nothing", async () => {
   await inSmallWorld([], async ({ create, runtime }) => {
-    const { main } = runtime.sessions.get(await create()).tree;
+    const { main } = runtime.sessions.get(await create());
     main.session.append("user.message", { content: "x".repeat(400) });
     const set = await main.tools();
     const size = contextSize(main, { system: "s".repeat(40), toolset: set });

@@ -12,7 +12,7 @@ async function turn(
 ): Promise<void> {
   await inSmallWorld(steps, async (world) => {
     const sessionId = await world.create({ streaming: true });
-    const { main } = world.runtime.sessions.get(sessionId).tree;
+    const { main } = world.runtime.sessions.get(sessionId);
     main.session.append("user.message", { content: "go" });
     const answer = await runTurn(main, {
       turnId: "0",

@@ -12,7 +12,10 @@ export interface ToolCallbacks {
   /** For `tool.execution_progress`. */
   onProgress?(call: CallRef, message: string): void;
   /** The `preMcpToolCall` hooks: what goes into the request's `_meta`; null or undefined: nothing. */
-  beforeCall?(call: McpCall): Promise<Readonly<Record<string, unknown>> | null | undefined>;
+  beforeCall?(
+    call: McpCall,
+    options: { signal: AbortSignal },
+  ): Promise<Readonly<Record<string, unknown>> | null | undefined>;
 }
 
 export interface McpCall extends CallRef {
@@ -67,11 +70,13 @@ async function call(
 ): Promise<Outcome> {
   const { callbacks, limitMs } = settings;
   const ref: CallRef = { sessionId: context.sessionId, callId: context.callId };
-  const meta = await callbacks.beforeCall?.({ ...ref, serverName: connection.name, toolName: tool, arguments: args });
+  const { signal } = context;
+  const about = { ...ref, serverName: connection.name, toolName: tool, arguments: args };
+  const meta = await callbacks.beforeCall?.(about, { signal });
   try {
     const result = await connection.call(tool, args, {
       call: ref,
-      signal: context.signal,
+      signal,
       limitMs,
       meta: meta ?? undefined,
       onProgress: (message) => callbacks.onProgress?.(ref, message),

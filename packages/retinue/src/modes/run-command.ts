@@ -5,15 +5,15 @@
  */
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
 import type { HostedSession } from "../host/hosted-session.ts";
-import type { Tree } from "../host/tree.ts";
 import { invoked, skillContext } from "../skills/skill.ts";
+import type { TreeParts } from "../tree/parts.ts";
 import { type CommandCall, findSlashCommand, slashCommandInfos, typed } from "./slash-commands.ts";
 
 export function builtinCommands(): CommandInfo[] {
   return slashCommandInfos();
 }
 
-export function skillCommands({ skills }: Tree): CommandInfo[] {
+export function skillCommands({ configuration: { skills } }: TreeParts): CommandInfo[] {
   const usable = skills.list().filter(({ userInvocable, enabled }) => userInvocable && enabled);
   return usable.map(({ name, description, argumentHint }) => ({
     name,
@@ -24,7 +24,7 @@ export function skillCommands({ skills }: Tree): CommandInfo[] {
   }));
 }
 
-export function clientCommands({ participants }: Tree): CommandInfo[] {
+export function clientCommands({ participants }: TreeParts): CommandInfo[] {
   const all = participants.all.flatMap(({ config }) => config.commands ?? []);
   const byName = new Map(all.map((command) => [command.name, command]));
   return [...byName.values()].map(({ name, description = "" }) => ({
@@ -74,7 +74,7 @@ export async function runClientCommand(
 }
 
 function useSkill({ session, tree }: HostedSession, name: string, input: string): CommandOutcome {
-  const skill = tree.skills.load(name);
+  const skill = tree.configuration.skills.load(name);
   session.append("skill.invoked", invoked(skill, "user-invoked"));
   session.log.flush();
   const prompt = input === "" ? `Use the skill ${name}.` : input;

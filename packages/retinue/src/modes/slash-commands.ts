@@ -7,6 +7,7 @@
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { compactNow } from "../host/manual-compaction.ts";
+import { setMode } from "../host/mode.ts";
 import { checkModel, switchModel } from "../host/model-switch.ts";
 import { clearContext } from "../host/rewind.ts";
 import { moveTo, rename } from "../host/workspace-record.ts";
@@ -224,19 +225,19 @@ function allowAll({ target, input }: CommandCall): CommandOutcome {
 
 function autopilot({ target, input }: CommandCall): CommandOutcome {
   const mode: Mode = input === "off" ? "interactive" : "autopilot";
-  setMode(target, mode);
+  changeMode(target, mode);
   if (input === "" || input === "on" || input === "off") return completed(`The mode is ${mode}`, mode);
   return { kind: "agent-prompt", prompt: input, displayPrompt: input, mode };
 }
 
 function plan({ target, input }: CommandCall): CommandOutcome {
-  setMode(target, "plan");
+  changeMode(target, "plan");
   if (input === "") return completed("The mode is plan", "plan");
   return { kind: "agent-prompt", prompt: input, displayPrompt: input, mode: "plan" };
 }
 
 function model({ target, input }: CommandCall): CommandOutcome {
-  const before = target.tree.main.model().id;
+  const before = target.main.model().id;
   if (input === "") return told(`The model is ${before}`);
   checkModel(target.tree, input);
   switchModel(target, { model: input, source: "slash_command" });
@@ -244,8 +245,7 @@ function model({ target, input }: CommandCall): CommandOutcome {
   return completed(`Model changed from ${before} to ${input}`);
 }
 
-function setMode({ tree, session }: HostedSession, mode: Mode): void {
-  tree.setMode(mode);
-  tree.changed();
+function changeMode({ session }: HostedSession, mode: Mode): void {
+  setMode(session, mode);
   session.log.flush();
 }

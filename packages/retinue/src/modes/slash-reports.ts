@@ -2,8 +2,8 @@
 import type { HostedSession } from "../host/hosted-session.ts";
 import { usageMetrics } from "../host/usage.ts";
 
-export function usageReport({ tree }: HostedSession): string {
-  const { codeChanges, totalApiDurationMs, totalUserRequests, modelMetrics } = usageMetrics(tree).metrics;
+export function usageReport(target: HostedSession): string {
+  const { codeChanges, totalApiDurationMs, totalUserRequests, modelMetrics } = usageMetrics(target).metrics;
   const models = Object.entries(modelMetrics).map(([model, { requests, usage }]) => {
     const { inputTokens, outputTokens, cacheReadTokens } = usage;
     return `${model}: ${requests.count} requests, ${inputTokens} tokens in (${cacheReadTokens} cached), ${outputTokens} out`;
@@ -16,31 +16,31 @@ export function usageReport({ tree }: HostedSession): string {
   ]);
 }
 
-export function sessionReport({ id, session, tree }: HostedSession): string {
-  const record = tree.store.session(id);
+export function sessionReport({ session, store, main }: HostedSession): string {
+  const { id } = session;
+  const record = store.session(id);
   return lines("Session", [
     `Id: ${id}`,
     ...(record?.name ? [`Name: ${record.name}`] : []),
     `Mode: ${session.state.mode}`,
-    `Model: ${tree.main.model().id}`,
+    `Model: ${main.model().id}`,
     `Working directory: ${session.place.workingDirectory}`,
     `Session folder: ${session.place.folder}`,
     `Events: ${session.log.count}`,
   ]);
 }
 
-export function tasksReport({ tree, shells }: HostedSession): string {
-  const agents = tree.tasks.records.map(
-    ({ name, agentType, status, id }) => `${name} (${agentType}): ${status}, ${id}`,
+export function tasksReport({ tasks }: HostedSession): string {
+  const all = tasks.registry.records.list();
+  return lines(
+    "Tasks",
+    all.map(({ name, agentType, status, id, alias = id }) => `${name} (${agentType}): ${status}, ${alias}`),
   );
-  const running = shells.list().map(({ id, description, status }) => `shell ${id} (${description}): ${status}`);
-  const clients = tree.clientTasks.list.map(({ description, status }) => `${description}: ${status}`);
-  return lines("Tasks", [...agents, ...running, ...clients]);
 }
 
 export function agentsReport({ tree, session }: HostedSession): string {
   const { selectedAgent } = session.state;
-  const agents = tree.agents
+  const agents = tree.configuration.agents
     .list()
     .map(({ name, description }) => `${name === selectedAgent ? "* " : ""}${name}: ${description}`);
   return lines("Agents", agents);
@@ -49,7 +49,9 @@ export function agentsReport({ tree, session }: HostedSession): string {
 export function skillsReport({ tree }: HostedSession): string {
   return lines(
     "Skills",
-    tree.skills.list().map(({ name, description, enabled }) => `${name}${enabled ? "" : " (off)"}: ${description}`),
+    tree.configuration.skills
+      .list()
+      .map(({ name, description, enabled }) => `${name}${enabled ? "" : " (off)"}: ${description}`),
   );
 }
 
@@ -58,8 +60,7 @@ export function directoriesReport({ tree }: HostedSession): string {
 }
 
 export async function serversReport({ tree }: HostedSession): Promise<string> {
-  const hasServers = Object.keys(tree.config.mcpServers ?? {}).length > 0;
-  const servers = hasServers ? (await tree.mcpHost()).list() : [];
+  const servers = tree.servers.hasOwn ? (await tree.servers.host()).list() : [];
   return lines(
     "MCP servers",
     servers.map(({ name, status, error }) => `${name}: ${status}${error ? ` (${error})` : ""}`),

@@ -6,7 +6,7 @@
 
 import { AppError } from "@retinue/protocol/errors";
 import { Peer, type Transport } from "@retinue/protocol/peer";
-import { Client, type TaskKind } from "../host/client.ts";
+import { Client, type TaskKind } from "../tree/client.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface ConnectionOptions {

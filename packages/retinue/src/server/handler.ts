@@ -1,8 +1,8 @@
 /** What answers the calls of clients: one function per method, by name. Parameters are parsed before they get here. */
 import type { Params, Result, ServerMethodName } from "@retinue/protocol";
-import type { Client } from "../host/client.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import type { Sessions } from "../host/sessions.ts";
+import type { Client } from "../tree/client.ts";
 
 export interface CallScope {
   client: Client;

@@ -4,14 +4,15 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
-import type { Client } from "../host/client.ts";
 import type { RuntimeConfig } from "../host/config.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
 import { keepIndexed, memoryOf, transcribed } from "../host/memory.ts";
+import { planTools } from "../host/mode-tools.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
-import { ShellLedger } from "../host/shell-ledger.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
+import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
+import type { Client } from "../tree/client.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
@@ -42,13 +43,14 @@ export class Runtime {
     this.#stopIndexing = keepIndexed(this.#store);
     const reaped = new ShellLedger(this.#store).reap();
     if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
+    const memory = memoryOf(this.#store, config, world);
     this.sessions = new Sessions({
       store: this.#store,
       runtime: config,
       world,
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
       onLifecycle: (change) => this.#tell(change),
-      extend: memoryOf(this.#store, config, world),
+      extend: { ...memory, extraTools: (agent, parts) => [...memory.tools, ...planTools(agent, parts)] },
     });
   }
 

@@ -41,6 +41,7 @@ export class SkillCatalog {
   readonly #disabled: Set<string>;
   #skills = new Map<string, Skill>();
   #problems: { warnings: readonly string[]; errors: readonly string[] } = { warnings: [], errors: [] };
+  #offered: readonly Skill[] | undefined;
 
   constructor(options: { folders: readonly SkillFolder[]; disabledSkills?: readonly string[] }) {
     this.#folders = options.folders;
@@ -57,6 +58,7 @@ export class SkillCatalog {
       for (const file of skillFiles(folder.path)) this.#add(file, folder.source, { warnings, errors });
     }
     this.#problems = { warnings, errors };
+    this.#offered = undefined;
     return this.#problems;
   }
 
@@ -78,21 +80,24 @@ export class SkillCatalog {
     }));
   }
 
-  /** What the model may load by itself. */
+  /** What the model may load by itself. The array is the same one until something changes. */
   offered(): readonly Skill[] {
-    return [...this.#skills.values()].filter(
+    this.#offered ??= [...this.#skills.values()].filter(
       (skill) => !skill.disableModelInvocation && !this.#disabled.has(skill.name),
     );
+    return this.#offered;
   }
 
   enable(name: string): void {
     this.#require(name);
     this.#disabled.delete(name);
+    this.#offered = undefined;
   }
 
   disable(name: string): void {
     this.#require(name);
     this.#disabled.add(name);
+    this.#offered = undefined;
   }
 
   /** The text as it is now. A skill that is switched off is not there. */

@@ -1,51 +1,141 @@
 /**
- * What is known about a sub-agent as a task. Plain data: it is kept in the store and is enough to go on in another process.
+ * What is known about a task: plain data, kept in the store, and enough to go on in another process.
+ *
+ * One record type for every kind. The head is the registry's; the fields beside it belong to the executor of the kind.
  */
-import type { Budget, EndReason, EventData } from "@retinue/protocol";
-import type { Inherit } from "../agents/definition.ts";
-import type { TaskStatus } from "./state.ts";
+import { Budget, EndReason, lazy, ModelSelectionSource, TaskModelSource } from "@retinue/protocol";
+import * as z from "zod";
+import { TASK_STATES } from "./moves.ts";
 
-export interface AgentRecord {
-  id: string;
-  rootId: string;
-  /** The session of the agent that started it. */
-  ownerId: string;
-  /** The call that started it; its own id when a client did. */
-  callId: string;
-  agentType: string;
-  /** The `name` argument: for people, not unique. */
-  name: string;
-  displayName: string;
-  description: string;
-  /** The latest prompt. */
-  prompt: string;
-  path: string[];
-  mode: "sync" | "background";
-  /** Takes more messages after it has answered. */
-  isMultiTurn: boolean;
-  status: TaskStatus;
-  reason?: EndReason;
-  error?: string;
-  model: string;
-  reasoningEffort?: string;
-  modelSelectionSource?: EventData<"subagent.started">["modelSelectionSource"];
-  taskModelSource?: EventData<"subagent.started">["taskModelSource"];
-  /** Words about the model or the mode that the one who started it must read. */
-  note?: string;
-  inherit: Inherit;
-  budget: Budget;
-  startedAt: number;
-  completedAt?: number;
-  idleSince?: number;
-  activeMs: number;
-  activeSince?: number;
-  /** The end of the first run was told. */
-  hasEnded: boolean;
-  turns: { message?: string; response: string }[];
+const head = lazy(() =>
+  z.object({
+    /** Unique in its session tree. */
+    id: z.string(),
+    /** A shorter id, unique among the tasks of one owner. Where there is one, clients and the model use it. */
+    alias: z.string().optional(),
+    rootId: z.string(),
+    /** The session of the agent that started it. */
+    ownerId: z.string(),
+    /** The call that started it; its own id when a client did. */
+    callId: z.string(),
+    /** For people, not unique. */
+    name: z.string(),
+    /** How screens call it; `name` when absent. */
+    displayName: z.string().optional(),
+    description: z.string(),
+    /** Who does it, in a word: the name of an agent, or the kind. */
+    agentType: z.string(),
+    /** What it was last asked to do. */
+    prompt: z.string(),
+    /** Words about the model or the mode that the one who started it must read. */
+    note: z.string().optional(),
+    /** Whether a call waits for it. */
+    mode: z.enum(["sync", "background"]),
+    /** Meant to outlive the session, so nothing waits for it. */
+    isDetached: z.boolean().optional(),
+    /** Takes more messages after it has answered. */
+    isMultiTurn: z.boolean(),
+    status: z.enum(TASK_STATES),
+    reason: EndReason().optional(),
+    error: z.string().optional(),
+    /** What one run may use. */
+    budget: Budget(),
+    startedAt: z.number(),
+    completedAt: z.number().optional(),
+    idleSince: z.number().optional(),
+    activeMs: z.number(),
+    activeSince: z.number().optional(),
+    /** The message that the present run answers; absent in the first run. */
+    message: z.string().optional(),
+    turns: z.array(z.object({ message: z.string().optional(), response: z.string() })),
+  }),
+);
+
+/** A sub-agent. */
+export const AgentRecord = lazy(() =>
+  head().extend({
+    kind: z.literal("agent"),
+    model: z.string(),
+    reasoningEffort: z.string().optional(),
+    modelSelectionSource: ModelSelectionSource().optional(),
+    taskModelSource: TaskModelSource().optional(),
+    inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
+    /** The end of the first run was told. */
+    hasEnded: z.boolean(),
+  }),
+);
+export type AgentRecord = z.output<ReturnType<typeof AgentRecord>>;
+
+/** A command in a process group of its own. */
+export const ShellRecord = lazy(() =>
+  head().extend({
+    kind: z.literal("shell"),
+    command: z.string(),
+    cwd: z.string(),
+    isInteractive: z.boolean(),
+    env: z.record(z.string(), z.string()).optional(),
+  }),
+);
+export type ShellRecord = z.output<ReturnType<typeof ShellRecord>>;
+
+/** Work that a client does and reports on. */
+export const ClientRecord = lazy(() =>
+  head().extend({
+    kind: z.literal("client"),
+    /** The client's own id for it. */
+    clientTaskId: z.string(),
+    /** The connection that reports on it. */
+    clientId: z.string(),
+    canCancel: z.boolean(),
+    /** The last report that counted. */
+    sequence: z.number(),
+    updatedAt: z.number(),
+    orphanedAt: z.number().optional(),
+    reclaimedAt: z.number().optional(),
+    result: z.unknown().optional(),
+    errorCode: z.string().optional(),
+    cancellationReason: z.string().optional(),
+    phase: z.string().optional(),
+    percentage: z.number().optional(),
+    activity: z.array(z.object({ message: z.string(), timestamp: z.string() })),
+  }),
+);
+export type ClientRecord = z.output<ReturnType<typeof ClientRecord>>;
+
+export const TaskRecord = lazy(() => z.discriminatedUnion("kind", [AgentRecord(), ShellRecord(), ClientRecord()]));
+export type TaskRecord = z.output<ReturnType<typeof TaskRecord>>;
+export type TaskKind = TaskRecord["kind"];
+
+/** The part of a record that every new task starts with. */
+export function newHead(now: number) {
+  return {
+    status: "running" as const,
+    isMultiTurn: false,
+    budget: {},
+    startedAt: now,
+    activeMs: 0,
+    turns: [],
+  };
 }
 
-export const recordKey = ({ rootId, id }: Pick<AgentRecord, "rootId" | "id">): string => `${rootId}/${id}`;
+export const recordKey = ({ rootId, id }: Pick<TaskRecord, "rootId" | "id">): string => `${rootId}/${id}`;
 
-export function activeMs(record: AgentRecord, now: number): number {
-  return record.activeMs + (record.activeSince === undefined ? 0 : now - record.activeSince);
+/** How long it has worked so far. */
+export function activeMs({ activeMs, activeSince }: Pick<TaskRecord, "activeMs" | "activeSince">, now: number): number {
+  return activeMs + (activeSince === undefined ? 0 : now - activeSince);
+}
+
+/** Work in the background that holds back `session.idle` of its owner. */
+export function holdsIdle({ mode, status, isDetached }: TaskRecord): boolean {
+  return mode === "background" && status === "running" && isDetached !== true;
+}
+
+/** A record of the store. Records of version 1 were all of sub-agents, and had no kind. */
+export function readRecord(json: string): TaskRecord {
+  return TaskRecord().parse(migrated(JSON.parse(json)));
+}
+
+function migrated(stored: unknown): unknown {
+  const isOld = typeof stored === "object" && stored !== null && !("kind" in stored);
+  return isOld ? { kind: "agent", ...stored } : stored;
 }

@@ -9,6 +9,7 @@ import * as z from "zod";
 import type { ToolSpec } from "../models/provider.ts";
 import { prepared } from "../prepared.ts";
 import type { SqlStatement } from "./sql/sql-statements.ts";
+import type { ListInput, ReadInput, TaskInput, WriteInput } from "./task-input.ts";
 
 export interface Tool extends ToolSpec {
   readonly source: "builtin" | "mcp" | "host";
@@ -192,7 +193,10 @@ export interface Shell {
 
 /** Given to the task tools, so that tools never import tasks. */
 export interface TaskService {
-  run(tool: "task" | "read_agent" | "write_agent" | "list_agents", args: unknown): Promise<Outcome>;
+  task(input: TaskInput): Promise<Outcome>;
+  read_agent(input: ReadInput): Promise<Outcome>;
+  write_agent(input: WriteInput): Promise<Outcome>;
+  list_agents(input: ListInput): Promise<Outcome>;
 }
 
 export const success = (text: string, more: Partial<Outcome> = {}): Outcome => ({

@@ -1,8 +1,8 @@
 /** Answers to asks: host tools, permissions, questions, forms. False when the ask is unknown or settled. */
 
-import { elicit } from "../../host/asking.ts";
 import type { HostAnswer } from "../../loop/host-call.ts";
 import type { AskKind } from "../../permissions/asks.ts";
+import { elicit } from "../../tree/asking.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const askHandlers: Handlers = {
@@ -25,8 +25,8 @@ export const askHandlers: Handlers = {
   }),
 
   "session.ui.elicitation": async (params, scope) => {
-    const { tree } = hosted(params, scope);
-    return await elicit(tree, tree.main, {
+    const { tree, main } = hosted(params, scope);
+    return await elicit(tree.participants, main, {
       message: params.message,
       requestedSchema: params.requestedSchema,
       signal: scope.signal,

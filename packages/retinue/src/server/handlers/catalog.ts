@@ -76,7 +76,7 @@ export const catalogHandlers: Handlers = {
 
   "sessions.getEventFilePath": ({ sessionId }, { sessions }) => {
     const open = sessions.find(sessionId);
-    if (open) return { filePath: open.tree.transcriptPath() };
+    if (open) return { filePath: open.tree.transcript.write() };
     return rootSession(sessions, sessionId) ? { filePath: writeEvents(sessions, sessionId) } : {};
   },
   "sessions.readPersistedEvents": (params, { sessions }) => {

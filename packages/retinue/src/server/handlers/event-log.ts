@@ -12,16 +12,16 @@ export const eventLogHandlers: Handlers = {
     const target = hosted(params, scope);
     target.session.log.flush();
     const matches = matcher(target, params);
-    const page = readPage(target.tree.store, target.id, { ...params, matches });
+    const page = readPage(target.store, target.session.id, { ...params, matches });
     const { waitMs = 0, direction = "forward" } = params;
     if (page.events.length > 0 || waitMs <= 0 || direction === "backward" || page.cursorStatus === "expired")
       return page;
     return await nextPage(target, params, { page, signal: scope.signal });
   },
   "session.eventLog.tail": (params, scope) => {
-    const { session, tree, id } = hosted(params, scope);
+    const { session, store } = hosted(params, scope);
     session.log.flush();
-    return { cursor: tailCursor(tree.store, id) };
+    return { cursor: tailCursor(store, session.id) };
   },
   "session.eventLog.registerInterest": (params, scope) => ({
     handle: addInterest(hosted(params, scope), params.eventType),
@@ -33,12 +33,12 @@ export const eventLogHandlers: Handlers = {
 
 type Read = Params<"session.eventLog.read">;
 
-function matcher({ id }: HostedSession, { types = "*", agentScope = "all", agentIds }: Read) {
+function matcher({ session }: HostedSession, { types = "*", agentScope = "all", agentIds }: Read) {
   const wanted = types === "*" ? undefined : new Set(types);
   const agents = agentIds && new Set(agentIds);
   return ({ type, sessionId }: { type: string; sessionId: string }): boolean => {
     if (wanted && !wanted.has(type)) return false;
-    return agents ? agents.has(sessionId) : agentScope === "all" || sessionId === id;
+    return agents ? agents.has(sessionId) : agentScope === "all" || sessionId === session.id;
   };
 }
 
@@ -62,7 +62,7 @@ async function nextPage(
     const stop = target.session.log.listen((told) => {
       const found = told.filter((event) => matches(event) && (!event.ephemeral || params.includeEphemeral !== false));
       if (found.length === 0) return;
-      const stored = readPage(target.tree.store, target.id, { ...params, cursor: page.cursor, matches });
+      const stored = readPage(target.store, target.session.id, { ...params, cursor: page.cursor, matches });
       // In their order with the passing ones, unless there are more than the caller takes.
       const events = stored.hasMore ? stored.events : found.map(({ json }) => JSON.parse(json) as SessionEvent);
       settle({ ...stored, events });

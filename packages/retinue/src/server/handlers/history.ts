@@ -17,8 +17,8 @@ export const historyHandlers: Handlers = {
     return { cancelled: false };
   },
   "session.history.summarizeForHandoff": async (params, scope) => {
-    const { tree } = hosted(params, scope);
-    return { summary: await askBeside(tree.main, handoffWords.trim(), scope) };
+    const { main } = hosted(params, scope);
+    return { summary: await askBeside(main, handoffWords.trim(), scope) };
   },
 
   "session.history.truncate": async (params, scope) => await cutBack(hosted(params, scope), params.eventId),
@@ -48,11 +48,9 @@ export const historyHandlers: Handlers = {
   }),
 };
 
-function rewindPoints({ session, tree }: HostedSession): Result<"session.history.listRewindPoints">["points"] {
+function rewindPoints({ session, store }: HostedSession): Result<"session.history.listRewindPoints">["points"] {
   session.log.flush();
-  const prompts = tree.store
-    .events(session.id, { sessionId: session.id })
-    .filter(({ type }) => type === "user.message");
+  const prompts = store.events(session.id, { sessionId: session.id }).filter(({ type }) => type === "user.message");
   return prompts.flatMap(({ json }) => {
     const { id, timestamp, data } = JSON.parse(json) as {
       id: string;

@@ -17,6 +17,7 @@ import { queueHandlers } from "./queue.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { shellHandlers } from "./shell.ts";
 import { skillHandlers } from "./skills.ts";
+import { taskHandlers } from "./tasks.ts";
 import { toolHandlers } from "./tools.ts";
 import { uiHandlers } from "./ui.ts";
 import { workspaceHandlers } from "./workspaces.ts";
@@ -27,6 +28,7 @@ export const handlers: Handlers = {
   ...catalogHandlers,
   ...askHandlers,
   ...agentHandlers,
+  ...taskHandlers,
   ...fleetHandlers,
   ...modeHandlers,
   ...toolHandlers,

@@ -62,7 +62,7 @@ test("a session without servers lists none and loads nothing for it", async () =
   await inSmallWorld([], async ({ client, create, runtime }) => {
     const sessionId = await create();
     expect((await client.call("session.mcp.list", { sessionId })).servers).toEqual([]);
-    expect(runtime.sessions.get(sessionId).tree.hasMcp).toBe(false);
+    expect(runtime.sessions.get(sessionId).tree.servers.isUsed).toBe(false);
   });
 });
 

@@ -7,11 +7,11 @@ import { type CallScope, type Handlers, hosted } from "../handler.ts";
 export const mcpHandlers: Handlers = {
   "session.mcp.list": async (params, scope) => await listServers(hosted(params, scope)),
   "session.mcp.listTools": async (params, scope) => {
-    const host = await hosted(params, scope).tree.mcpHost();
+    const host = await hosted(params, scope).tree.servers.host();
     return { tools: [...(await host.listTools(params.serverName))] };
   },
   "session.mcp.isServerRunning": async (params, scope) => {
-    const host = await hosted(params, scope).tree.mcpHost();
+    const host = await hosted(params, scope).tree.servers.host();
     return { running: host.isRunning(params.serverName) };
   },
   "session.mcp.enable": async (params, scope) => await onServer(params, scope, (host, name) => host.enable(name)),
@@ -27,27 +27,26 @@ export const mcpHandlers: Handlers = {
   },
   "session.mcp.reload": async (params, scope) => {
     const { tree, session } = hosted(params, scope);
-    await (await tree.mcpHost()).reload();
-    tree.changed();
+    await (await tree.servers.host()).reload();
     session.log.flush();
     return {};
   },
 
   "session.mcp.resources.list": async (params, scope) => {
-    const host = await hosted(params, scope).tree.mcpHost();
+    const host = await hosted(params, scope).tree.servers.host();
     const { resources, nextCursor } = await host.with(params.serverName, (client) =>
       client.listResources(page(params), scope),
     );
     return { resources, ...(nextCursor === undefined ? {} : { nextCursor }) };
   },
   "session.mcp.resources.listTemplates": async (params, scope) => {
-    const host = await hosted(params, scope).tree.mcpHost();
+    const host = await hosted(params, scope).tree.servers.host();
     const found = await host.with(params.serverName, (client) => client.listResourceTemplates(page(params), scope));
     const { resourceTemplates, nextCursor } = found;
     return { resourceTemplates, ...(nextCursor === undefined ? {} : { nextCursor }) };
   },
   "session.mcp.resources.read": async (params, scope) => {
-    const host = await hosted(params, scope).tree.mcpHost();
+    const host = await hosted(params, scope).tree.servers.host();
     const { contents } = await host.with(params.serverName, (client) =>
       client.readResource({ uri: params.uri }, scope),
     );
@@ -55,7 +54,7 @@ export const mcpHandlers: Handlers = {
   },
 };
 
-type Host = Awaited<ReturnType<HostedSession["tree"]["mcpHost"]>>;
+type Host = Awaited<ReturnType<HostedSession["tree"]["servers"]["host"]>>;
 interface OnServer {
   sessionId: string;
   serverName: string;
@@ -67,8 +66,7 @@ async function onServer(
   work: (host: Host, name: string) => Promise<void>,
 ): Promise<Record<string, never>> {
   const { tree, session } = hosted(params, scope);
-  await work(await tree.mcpHost(), params.serverName);
-  tree.changed();
+  await work(await tree.servers.host(), params.serverName);
   session.log.flush();
   return {};
 }
@@ -87,21 +85,21 @@ async function takeDown(
 
 /** A server that the session did not have becomes one of its own. */
 async function setConfig(
-  { tree }: HostedSession,
+  target: HostedSession,
   { serverName, config }: { serverName: string; config?: McpServerConfig },
 ): Promise<void> {
   if (!config) return;
-  await tree.mcpHost();
-  tree.configure({ mcpServers: { ...tree.config.mcpServers, [serverName]: config } });
+  const { servers, configuration } = target.tree;
+  await servers.host();
+  target.configure({ mcpServers: { ...configuration.current.mcpServers, [serverName]: config } });
 }
 
 const page = ({ cursor }: { cursor?: string }) => (cursor === undefined ? {} : { cursor });
 
 async function listServers({ tree, session }: HostedSession): Promise<Result<"session.mcp.list">> {
-  const hasServers = Object.keys(tree.config.mcpServers ?? {}).length > 0;
-  const servers = hasServers || tree.hasMcp ? (await tree.mcpHost()).list() : [];
+  const servers = tree.servers.hasOwn || tree.servers.isUsed ? (await tree.servers.host()).list() : [];
   const named = (status: McpServerState["status"]) => servers.filter((server) => server.status === status);
-  const since = (name: string) => tree.mcpFailures.get(name) ?? session.world.now();
+  const since = (name: string) => tree.servers.failedAt(name) ?? session.world.now();
   return {
     servers: servers.map(({ transport: _, ...server }) => server),
     host: {

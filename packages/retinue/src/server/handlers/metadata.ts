@@ -21,7 +21,7 @@ export const metadataHandlers: Handlers = {
     const { clear = false, remove = [], set = {} } = params;
     const kept = Object.entries(clear ? {} : clientMetadata(target)).filter(([key]) => !remove.includes(key));
     const changed = { ...Object.fromEntries(kept), ...set };
-    target.tree.store.put(CLIENT_METADATA, target.id, JSON.stringify(changed));
+    target.store.put(CLIENT_METADATA, target.session.id, JSON.stringify(changed));
     return changed;
   },
   "session.metadata.setWorkingDirectory": async (params, scope) => {
@@ -61,9 +61,10 @@ export const metadataHandlers: Handlers = {
 };
 
 function snapshot(target: HostedSession): Result<"session.metadata.snapshot"> {
-  const { id, session, tree } = target;
+  const { session, store } = target;
+  const { id } = session;
   const workspace = workspaceRecord(target);
-  const record = tree.store.session(id);
+  const record = store.session(id);
   return {
     sessionId: id,
     startTime: session.state.startTime ?? workspace?.created_at ?? "",
@@ -81,8 +82,8 @@ function snapshot(target: HostedSession): Result<"session.metadata.snapshot"> {
   };
 }
 
-function clientMetadata({ id, tree }: HostedSession): Record<string, string> {
-  const json = tree.store.get(CLIENT_METADATA, id);
+function clientMetadata({ session, store }: HostedSession): Record<string, string> {
+  const json = store.get(CLIENT_METADATA, session.id);
   return json === undefined ? {} : (JSON.parse(json) as Record<string, string>);
 }
 
@@ -98,22 +99,22 @@ interface Measured {
 
 /** Undefined before the first prompt: nothing is in the context then. */
 async function measure(params: { sessionId: string }, scope: CallScope): Promise<Measured | undefined> {
-  const { session, tree } = hosted(params, scope);
+  const { session, tree, main } = hosted(params, scope);
   const { systemPrompt, model = "", checkpoints } = session.state;
   if (systemPrompt === undefined) return undefined;
-  const toolset = await tree.main.tools();
+  const toolset = await main.tools();
   const mcp = toolset.tools.filter(({ source }) => source === "mcp");
   return {
-    size: contextSize(tree.main, { system: systemPrompt, toolset }),
+    size: contextSize(main, { system: systemPrompt, toolset }),
     modelName: model,
     mcpToolsTokens: mcp.reduce(
       (sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })),
       0,
     ),
-    customInstructionsTokens: tokensOf(tree.customInstructions ?? ""),
+    customInstructionsTokens: tokensOf(tree.configuration.customInstructions ?? ""),
     checkpoints,
-    compactAt: tree.settings.compaction.startAt,
-    dropAt: tree.settings.compaction.dropAt,
+    compactAt: tree.configuration.settings.compaction.startAt,
+    dropAt: tree.configuration.settings.compaction.dropAt,
   };
 }
 

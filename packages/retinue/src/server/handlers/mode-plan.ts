@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Result, Todo } from "@retinue/protocol";
 import * as z from "zod";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { setMode } from "../../host/mode.ts";
 import { checkModel, switchModel } from "../../host/model-switch.ts";
 import { planPath, readPlan } from "../../session/folder.ts";
 import { splitStatements } from "../../tools/sql/sql-statements.ts";
@@ -24,8 +25,7 @@ export const modeHandlers: Handlers = {
       checkModel(tree, planModel);
       switchModel(target, { model: planModel, source: "sdk", cause: "plan_mode" });
     }
-    tree.setMode(mode);
-    tree.changed();
+    setMode(session, mode);
     session.log.flush();
     return { status: modelChanged ? "applied" : "unchanged", modelChanged, modeApplied: true };
   },
@@ -83,7 +83,10 @@ async function readTodos(
 ): Promise<Result<"session.plan.readSqlTodosWithDependencies">> {
   const { folder } = session.place;
   if (!existsSync(join(folder, "session.db"))) return { rows: [], dependencies: [] };
-  const [todos, dependencies] = await tree.database.run({ folder, statements: TODOS, maxRows: MAX_TODOS }, { signal });
+  const [todos, dependencies] = await tree.services.database.run(
+    { folder, statements: TODOS, maxRows: MAX_TODOS },
+    { signal },
+  );
   return { rows: readable(todos?.rows ?? [], Row), dependencies: readable(dependencies?.rows ?? [], Dependency) };
 }
 

@@ -8,10 +8,10 @@ import {
 } from "@retinue/protocol";
 import { checkTools, type HostedSession } from "../../host/hosted-session.ts";
 import { checkModel, modelState, switchModel } from "../../host/model-switch.ts";
-import type { Tree } from "../../host/tree.ts";
 import { usageMetrics } from "../../host/usage.ts";
 import { moveTo, rename } from "../../host/workspace-record.ts";
 import { listed } from "../../models/model-info.ts";
+import type { TreeParts } from "../../tree/parts.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const modelHandlers: Handlers = {
@@ -21,7 +21,7 @@ export const modelHandlers: Handlers = {
     const { modelId, reasoningEffort, modelCapabilities, reasoningSummary, verbosity, source = "sdk" } = params;
     checkModel(target.tree, modelId);
     const before = target.session.state.model ?? "";
-    target.tree.configure({ modelCapabilities, reasoningSummary, verbosity });
+    target.configure({ modelCapabilities, reasoningSummary, verbosity });
     switchModel(target, { model: modelId, reasoningEffort, source });
     target.session.log.flush();
     const message = `Model changed from ${before} to ${modelId}`;
@@ -31,27 +31,33 @@ export const modelHandlers: Handlers = {
   "session.model.setReasoningEffort": (params, scope) => {
     const target = hosted(params, scope);
     const { reasoningEffort } = params;
-    switchModel(target, { model: target.tree.main.model().id, reasoningEffort, source: "sdk" });
+    switchModel(target, { model: target.main.model().id, reasoningEffort, source: "sdk" });
     target.session.log.flush();
     return { reasoningEffort };
   },
   "session.model.setAllowedModels": (params, scope) => allowOnly(hosted(params, scope), params.allowedModels),
 
   "session.provider.add": (params, scope) => {
-    const { tree } = hosted(params, scope);
+    const target = hosted(params, scope);
+    const { tree } = target;
     const { providers = [], models = [] } = params;
-    tree.configure({
-      providers: merged(tree.config.providers ?? [], providers, ({ name }: NamedProviderConfig) => name),
-      models: merged(tree.config.models ?? [], models, ({ provider, id }: ModelConfig) => `${provider}/${id}`),
+    target.configure({
+      providers: merged(tree.configuration.current.providers ?? [], providers, ({ name }: NamedProviderConfig) => name),
+      models: merged(
+        tree.configuration.current.models ?? [],
+        models,
+        ({ provider, id }: ModelConfig) => `${provider}/${id}`,
+      ),
     });
     return { models: models.map((model) => listedModel(tree, model)) };
   },
   "session.provider.getEndpoint": (params, scope) => endpointOf(hosted(params, scope).tree, params.modelId),
 
   "session.usage.getMetrics": (params, scope) => {
-    const { tree, session } = hosted(params, scope);
+    const target = hosted(params, scope);
+    const { session } = target;
     const { inputTokens, outputTokens } = session.state.usage.lastCall;
-    return { ...usageMetrics(tree).metrics, lastCallInputTokens: inputTokens, lastCallOutputTokens: outputTokens };
+    return { ...usageMetrics(target).metrics, lastCallInputTokens: inputTokens, lastCallOutputTokens: outputTokens };
   },
 
   "session.options.update": async (params, scope) => {
@@ -61,9 +67,9 @@ export const modelHandlers: Handlers = {
   },
 
   "session.name.get": (params, scope) => {
-    const { id, session, tree } = hosted(params, scope);
+    const { session, store } = hosted(params, scope);
     session.log.flush();
-    return { name: tree.store.session(id)?.name ?? null };
+    return { name: store.session(session.id)?.name ?? null };
   },
   "session.name.set": (params, scope) => {
     const name = params.name.trim();
@@ -73,21 +79,21 @@ export const modelHandlers: Handlers = {
   "session.name.setAuto": (params, scope) => {
     const target = hosted(params, scope);
     const summary = params.summary.trim();
-    const applied = summary !== "" && target.tree.store.session(target.id)?.userNamed !== true;
+    const applied = summary !== "" && target.store.session(target.session.id)?.userNamed !== true;
     if (applied) rename(target, summary, { byUser: false });
     return { applied };
   },
 };
 
-async function modelsOf(tree: Tree, { sessions, signal }: CallScope): Promise<unknown[]> {
-  const { models = [], provider } = tree.config;
+async function modelsOf(tree: TreeParts, { sessions, signal }: CallScope): Promise<unknown[]> {
+  const { models = [], provider } = tree.configuration.current;
   if (models.length > 0) return models.map((model) => listedModel(tree, model));
   return provider ? [] : await sessions.catalog.list({ signal });
 }
 
-function listedModel(tree: Tree, { provider, id, name }: ModelConfig) {
+function listedModel(tree: TreeParts, { provider, id, name }: ModelConfig) {
   const full = `${provider}/${id}`;
-  return listed(full, name ?? id, tree.models.choose(full).info);
+  return listed(full, name ?? id, tree.configuration.models.choose(full).info);
 }
 
 /** A model that is no longer allowed gives way to the first that is. */
@@ -96,7 +102,7 @@ function allowOnly(target: HostedSession, allowed: string[] | undefined): Result
   const [fallbackModel] = allowed ?? [];
   if (allowed && fallbackModel === undefined)
     throw new AppError("invalid_params", "At least one model must be allowed");
-  tree.allowedModels = allowed;
+  tree.configuration.allowModels(allowed);
   const { model } = session.state;
   if (allowed && fallbackModel && (model === undefined || !allowed.includes(model))) {
     switchModel(target, { model: fallbackModel, source: "sdk", cause: "allowed_models" });
@@ -111,9 +117,9 @@ function merged<T>(before: readonly T[], added: readonly T[], keyOf: (item: T) =
 }
 
 /** Keys only of endpoints that a client gave: it knows them already. */
-function endpointOf(tree: Tree, modelId: string | undefined): Result<"session.provider.getEndpoint"> {
-  const { provider: single, providers = [] } = tree.config;
-  const choice = tree.models.choose(modelId ?? tree.root.state.model);
+function endpointOf(tree: TreeParts, modelId: string | undefined): Result<"session.provider.getEndpoint"> {
+  const { provider: single, providers = [] } = tree.configuration.current;
+  const choice = tree.configuration.models.choose(modelId ?? tree.root.state.model);
   const given = single ?? providers.find(({ name }) => choice.id.startsWith(`${name}/`));
   if (given) {
     const { type = "openai", wireApi = "completions", baseUrl, apiKey, headers = {} } = given;
@@ -130,16 +136,16 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   checkTools(config);
   const { model, reasoningEffort, agent, workingDirectory, disabledMcpServers } = config;
   if (model !== undefined) checkModel(tree, model);
-  const selected = agent === undefined ? undefined : tree.agents.getCustom(agent);
+  const selected = agent === undefined ? undefined : tree.configuration.agents.getCustom(agent);
   const participant = tree.participants.of(client);
   if (participant) participant.config = { ...participant.config, ...given(config) };
-  tree.configure(config);
+  target.configure(config);
   if (workingDirectory !== undefined && workingDirectory !== session.place.workingDirectory)
     await moveTo(target, workingDirectory);
   if (disabledMcpServers) await disableServers(tree, disabledMcpServers);
   const hasNewEffort = reasoningEffort !== undefined && reasoningEffort !== session.state.reasoningEffort;
   if ((model !== undefined && model !== session.state.model) || hasNewEffort) {
-    switchModel(target, { model: model ?? tree.main.model().id, reasoningEffort, source: "sdk" });
+    switchModel(target, { model: model ?? target.main.model().id, reasoningEffort, source: "sdk" });
   }
   if (selected && selected.name !== session.state.selectedAgent) {
     const { name, displayName, tools } = selected;
@@ -153,8 +159,8 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   session.log.flush();
 }
 
-async function disableServers(tree: Tree, names: readonly string[]): Promise<void> {
-  const host = await tree.mcpHost();
+async function disableServers(tree: TreeParts, names: readonly string[]): Promise<void> {
+  const host = await tree.servers.host();
   const known = new Set(host.list().map(({ name }) => name));
   await Promise.all(names.filter((name) => known.has(name)).map((name) => host.disable(name)));
 }

@@ -46,7 +46,6 @@ export const permissionHandlers: Handlers = {
     const { tree } = hosted(params, scope);
     if (params.scope === "location") tree.rules.modifyLocation(params);
     else tree.rules.modify(params);
-    tree.changed();
     return done;
   },
   "session.permissions.resetSessionApprovals": (params, scope) => {
@@ -93,11 +92,11 @@ export const permissionHandlers: Handlers = {
   },
   "session.permissions.folderTrust.isTrusted": (params, scope) => {
     const target = hosted(params, scope);
-    return { trusted: target.tree.store.get(TRUSTED, absolute(target, params.path)) !== undefined };
+    return { trusted: target.store.get(TRUSTED, absolute(target, params.path)) !== undefined };
   },
   "session.permissions.folderTrust.addTrusted": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.store.put(TRUSTED, existingFolder(target.session, params.path), "{}");
+    target.store.put(TRUSTED, existingFolder(target.session, params.path), "{}");
     return done;
   },
   "session.permissions.urls.setUnrestrictedMode": (params, scope) => {
@@ -132,7 +131,6 @@ function configure(target: HostedSession, params: Params<"session.permissions.co
     directories,
   };
   rules.change(Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)));
-  target.tree.changed();
 }
 
 function directoriesOf(

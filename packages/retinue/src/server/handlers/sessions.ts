@@ -2,6 +2,7 @@
 import { AppError, type OpenedSession } from "@retinue/protocol";
 import { enqueue } from "../../host/enqueue.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { type AbortReason, abort, interrupt, suspend } from "../../host/stopping.ts";
 import { notification } from "../../session/wording.ts";
 import type { SessionRecord } from "../../store/store.ts";
 import { type Handlers, hosted } from "../handler.ts";
@@ -24,7 +25,7 @@ export const sessionHandlers: Handlers = {
   "session.shutdown": async ({ sessionId, type }, { sessions }) => {
     await sessions.get(sessionId).close({ type });
   },
-  "session.suspend": async (params, scope) => await hosted(params, scope).suspend(),
+  "session.suspend": async (params, scope) => await suspend(hosted(params, scope)),
 
   "session.send": (params, scope) => {
     const target = hosted(params, scope);
@@ -37,18 +38,18 @@ export const sessionHandlers: Handlers = {
     return { messageIds: enqueue(hosted(params, scope), all, { isImmediate: mode === "immediate", prepend }) };
   },
   "session.abort": async (params, scope) => {
-    await hosted(params, scope).abort(abortReason(params.reason));
+    await abort(hosted(params, scope), abortReason(params.reason));
     return { success: true };
   },
   "session.interruptMainTurn": async (params, scope) => ({
-    interrupted: await hosted(params, scope).interrupt(params),
+    interrupted: await interrupt(hosted(params, scope), params),
   }),
   "session.cancelAllBackgroundAgents": async (params, scope) => {
-    const { tasks } = hosted(params, scope).tree;
-    const running = tasks.records.filter(
-      ({ mode, status }) => mode === "background" && (status === "running" || status === "idle"),
-    );
-    const ended = await Promise.all(running.map(({ id }) => tasks.cancel(id)));
+    const { registry } = hosted(params, scope).tasks;
+    const running = registry.records
+      .list()
+      .filter((record) => record.mode === "background" && registry.executorOf(record).traits.isAddressable);
+    const ended = await Promise.all(running.map(({ id }) => registry.cancel(id)));
     return ended.filter(Boolean).length;
   },
   "session.sendSystemNotification": (params, scope) => {
@@ -119,10 +120,10 @@ export function listing(record: SessionRecord) {
   };
 }
 
-function opened({ id, session, tree }: HostedSession): OpenedSession {
+function opened({ session, tree }: HostedSession): OpenedSession {
   return {
-    sessionId: id,
-    nativeSessionId: id,
+    sessionId: session.id,
+    nativeSessionId: session.id,
     startTime: session.state.startTime,
     isRemote: false,
     mode: session.state.mode,
@@ -135,8 +136,13 @@ function opened({ id, session, tree }: HostedSession): OpenedSession {
   };
 }
 
-const ABORT_REASONS = ["user_initiated", "remote_command", "user_abort", "autopilot_credit_limit"] as const;
+const ABORT_REASONS: readonly AbortReason[] = [
+  "user_initiated",
+  "remote_command",
+  "user_abort",
+  "autopilot_credit_limit",
+];
 
-function abortReason(reason: string | undefined): (typeof ABORT_REASONS)[number] {
+function abortReason(reason: string | undefined): AbortReason {
   return ABORT_REASONS.find((each) => each === reason) ?? "user_initiated";
 }

@@ -4,21 +4,21 @@ import type { HostedSession } from "../../host/hosted-session.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const skillHandlers: Handlers = {
-  "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.skills.list() }),
+  "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.configuration.skills.list() }),
   "session.skills.getInvoked": (params, scope) => ({ skills: invokedSkills(hosted(params, scope)) }),
   "session.skills.enable": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.skills.enable(params.name);
+    target.tree.configuration.skills.enable(params.name);
     changed(target);
   },
   "session.skills.disable": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.skills.disable(params.name);
+    target.tree.configuration.skills.disable(params.name);
     changed(target);
   },
   "session.skills.reload": (params, scope) => {
     const target = hosted(params, scope);
-    const { warnings, errors } = target.tree.skills.reload();
+    const { warnings, errors } = target.tree.configuration.skills.reload();
     changed(target);
     return { warnings: [...warnings], errors: [...errors] };
   },
@@ -29,17 +29,17 @@ export const skillHandlers: Handlers = {
 
 /** What was switched off stays off when a client changes the skill folders. */
 function changed({ session, tree }: HostedSession): void {
-  const skills = tree.skills.list();
-  tree.config = { ...tree.config, disabledSkills: skills.filter(({ enabled }) => !enabled).map(({ name }) => name) };
-  tree.changed();
+  const skills = tree.configuration.skills.list();
+  const disabledSkills = skills.filter(({ enabled }) => !enabled).map(({ name }) => name);
+  tree.configuration.change({ disabledSkills });
   session.announce("session.skills_loaded", { skills });
   session.log.flush();
 }
 
-function invokedSkills({ session, tree }: HostedSession) {
+function invokedSkills({ session, store }: HostedSession) {
   session.log.flush();
   let turns = 0;
-  return tree.store.events(session.id).flatMap(({ type, sessionId, json }) => {
+  return store.events(session.id).flatMap(({ type, sessionId, json }) => {
     if (type === "assistant.turn_start" && sessionId === session.id) turns++;
     if (type !== "skill.invoked") return [];
     const {

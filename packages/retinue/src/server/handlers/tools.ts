@@ -8,11 +8,11 @@ import { type Handlers, hosted } from "../handler.ts";
 export const toolHandlers: Handlers = {
   // Null until the list was built once: a question about tools does not start MCP servers.
   "session.tools.getCurrentMetadata": async (params, scope) => {
-    const { main } = hosted(params, scope).tree;
+    const { main } = hosted(params, scope);
     return { tools: main.hasTools ? (await main.tools()).tools.map(metadataOf) : null };
   },
   "session.tools.set": async (params, scope) => {
-    const { tree } = hosted(params, scope);
+    const { tree, main } = hosted(params, scope);
     const participant = tree.participants.of(scope.client);
     if (!participant)
       throw new AppError("session_invalid", "Only a client that has joined the session can give it tools");
@@ -20,18 +20,16 @@ export const toolHandlers: Handlers = {
     checkTools({ tools });
     const before = participant.config;
     participant.config = { ...before, tools };
-    tree.changed();
     try {
-      if (tree.main.hasTools) await tree.main.tools();
+      if (main.hasTools) await main.tools();
     } catch (error) {
       participant.config = before;
-      tree.changed();
       throw error;
     }
     return {};
   },
   "session.tools.initializeAndValidate": async (params, scope) => {
-    await hosted(params, scope).tree.main.tools();
+    await hosted(params, scope).main.tools();
     return {};
   },
   "session.tools.execute": async (params, scope) => {
@@ -41,10 +39,10 @@ export const toolHandlers: Handlers = {
   },
   "session.tools.getBuiltinDescriptors": (params, scope) => {
     const { tree } = hosted(params, scope);
-    return { tools: [...tree.builtinTools(), tree.skillTool(), tree.taskTool()].map(descriptorOf) };
+    return { tools: tree.toolbox.builtin().map(descriptorOf) };
   },
   "session.tools.updateSubagentSettings": (params, scope) => {
-    hosted(params, scope).tree.setSubagents(params.subagents ?? {});
+    hosted(params, scope).tree.configuration.setSubagents(params.subagents ?? {});
     return {};
   },
 };

@@ -5,8 +5,8 @@ import { type Handlers, hosted } from "../handler.ts";
 
 export const uiHandlers: Handlers = {
   "session.ui.ephemeralQuery": async (params, scope) => {
-    const { tree, session } = hosted(params, scope);
-    const answer = await askBeside(tree.main, params.question, scope);
+    const { main, session } = hosted(params, scope);
+    const answer = await askBeside(main, params.question, scope);
     session.log.flush();
     return { answer };
   },

@@ -126,7 +126,7 @@ async function diff(
   { mode: requestedMode, ignoreWhitespace }: { mode: Diff["mode"]; ignoreWhitespace?: boolean },
   signal: AbortSignal,
 ): Promise<Diff> {
-  const { gitRoot } = tree.context;
+  const { gitRoot } = tree.configuration.context;
   const isFallback = requestedMode !== "unstaged";
   const reason = requestedMode === "session" ? { unavailableReason: "file-change-tracking-disabled" } : {};
   const unstaged = { requestedMode, mode: "unstaged", isFallback, ...reason } as const;

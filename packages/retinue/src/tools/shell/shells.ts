@@ -22,7 +22,12 @@ export interface ShellsOptions {
   graceMs?: number;
 }
 
-export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: ShellsOptions): ShellService {
+/** With the ids that it would give. */
+export interface Shells extends ShellService {
+  freshId(): string;
+}
+
+export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: ShellsOptions): Shells {
   const listed = new Map<string, Shell>();
   // Also those that were removed: what they left in the background ends with the session.
   const attached = new Set<Shell>();
@@ -60,6 +65,7 @@ export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: Shell
 
   return {
     start,
+    freshId,
     get: (shellId) => listed.get(shellId),
     list: () => [...listed.values()],
     remove(shellId) {

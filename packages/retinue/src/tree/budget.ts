@@ -5,6 +5,8 @@
  */
 import type { Budget } from "@retinue/protocol";
 
+export type { Budget };
+
 export interface Used {
   turns: number;
   tokens: number;

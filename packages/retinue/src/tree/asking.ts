@@ -5,7 +5,7 @@
  */
 import type { ElicitationResult, UserInputAnswer } from "@retinue/protocol";
 import type { Agent } from "../loop/agent.ts";
-import type { Tree } from "./tree.ts";
+import type { Participants } from "./participants.ts";
 
 interface Asking {
   callId?: string;
@@ -18,7 +18,6 @@ const NOBODY: UserInputAnswer = {
 };
 
 export async function askUser(
-  tree: Tree,
   agent: Agent,
   { question, choices, callId, signal }: Asking & { question: string; choices?: string[] },
 ): Promise<UserInputAnswer> {
@@ -33,7 +32,7 @@ export async function askUser(
   });
   session.log.flush();
   const ask = { requestId, kind: "question" as const, sessionId: session.id, callId, payload: about };
-  const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as
+  const answer = (await agent.slot.waiting(() => agent.asks.open(ask, { signal }), signal)) as
     | UserInputAnswer
     | undefined;
   session.appendAsk("user_input.completed", { requestId, ...(answer ?? {}) });
@@ -41,7 +40,7 @@ export async function askUser(
 }
 
 export async function elicit(
-  tree: Tree,
+  participants: Pick<Participants, "can">,
   agent: Agent,
   {
     message,
@@ -52,7 +51,7 @@ export async function elicit(
   }: Asking & { message: string; requestedSchema: Record<string, unknown>; source?: string },
 ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }> {
   const { session } = agent;
-  if (!tree.participants.can("requestElicitation")) return { action: "cancel" };
+  if (!participants.can("requestElicitation")) return { action: "cancel" };
   const requestId = session.world.newId();
   const about = { message, requestedSchema, ...(source ? { elicitationSource: source } : {}) };
   session.appendAsk("elicitation.requested", {
@@ -63,7 +62,7 @@ export async function elicit(
   });
   session.log.flush();
   const ask = { requestId, kind: "elicitation" as const, sessionId: session.id, callId, payload: about };
-  const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as ElicitationResult;
+  const answer = (await agent.slot.waiting(() => agent.asks.open(ask, { signal }), signal)) as ElicitationResult;
   const content = answer.content ?? undefined;
   session.appendAsk("elicitation.completed", { requestId, action: answer.action, ...(content ? { content } : {}) });
   return { action: answer.action, ...(content ? { content } : {}) };

@@ -10,32 +10,33 @@ import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/eff
 import type { Agent, AgentSettings, Answering, Toolset } from "../loop/agent.ts";
 import { toolset } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
-import { callHost } from "../loop/host-call.ts";
 import { systemPrompt } from "../loop/prompt.ts";
 import { Slot } from "../loop/slot.ts";
 import type { McpUse } from "../mcp/host.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Session } from "../session/session.ts";
-import { Meter } from "../tasks/budget.ts";
-import { taskService } from "../tasks/task-service.ts";
-import { listAgentsTool, readAgentTool, writeAgentTool } from "../tools/builtin/task.ts";
-import { taskCompleteTool } from "../tools/builtin/task-complete.ts";
-import { orderTools } from "../tools/catalog.ts";
-import { hostTool } from "../tools/host-tool.ts";
-import type { CallServices, ShellService, Tool } from "../tools/tool.ts";
+import type { CallServices, ShellService, TaskService, Tool } from "../tools/tool.ts";
 import { askUser, elicit } from "./asking.ts";
-import { exitPlanModeTool } from "./mode-tools.ts";
-import type { Tree } from "./tree.ts";
+import { type Budget, Meter } from "./budget.ts";
+import { Derived } from "./derived.ts";
+import type { TreeParts } from "./parts.ts";
+
+/** What an agent needs of the tasks of its tree. */
+export interface Delegation {
+  service(agent: WorkingAgent, call: { callId: string; signal: AbortSignal }): TaskService;
+  hasBackground(sessionId: string): boolean;
+}
 
 export interface WorkingAgentOptions {
-  tree: Tree;
+  parts: TreeParts;
+  delegation: Delegation;
   session: Session;
   shells: ShellService;
   /** Undefined for the default main agent. */
   definition?: AgentDefinition;
   parent?: WorkingAgent;
   path?: readonly string[];
-  budget?: ConstructorParameters<typeof Meter>[0];
+  budget?: Budget;
   mcp?: McpUse;
 }
 
@@ -44,53 +45,52 @@ export class WorkingAgent implements Agent {
   readonly path: readonly string[];
   readonly slot: Slot;
   readonly meter: Meter;
-  readonly shells: ShellService;
   readonly parent: WorkingAgent | undefined;
-  readonly #tree: Tree;
-  readonly #definition: AgentDefinition | undefined;
-  readonly #mcp: McpUse | undefined;
-  #tools: { key: string; set: Toolset } | undefined;
+  readonly #options: WorkingAgentOptions;
+  readonly #tools = new Derived<Toolset>();
 
-  constructor({ tree, session, shells, definition, parent, path = [], budget = {}, mcp }: WorkingAgentOptions) {
-    this.#tree = tree;
+  constructor(options: WorkingAgentOptions) {
+    const { parts, session, parent, path = [], budget = {} } = options;
+    this.#options = options;
     this.session = session;
-    this.shells = shells;
-    this.#definition = definition;
     this.parent = parent;
     this.path = path;
-    this.slot = new Slot(parent ? tree.limiter : undefined);
+    this.slot = new Slot(parent ? parts.limiter : undefined);
     this.meter = new Meter(budget, parent?.meter);
-    this.#mcp = mcp;
   }
 
+  get #parts(): TreeParts {
+    return this.#options.parts;
+  }
   get name(): string | undefined {
-    return this.#definition?.name;
+    return this.#options.definition?.name;
   }
   get hooks() {
-    return this.#tree.hooks;
+    return this.#parts.hooks;
   }
   get rules() {
-    return this.#tree.rules;
+    return this.#parts.rules;
   }
   get asks() {
-    return this.#tree.asks;
+    return this.#parts.asks;
   }
   get settings(): AgentSettings {
-    return this.#tree.settings;
+    return this.#parts.configuration.settings;
   }
 
   /** The definition in force: a sub-agent's own, or the one that was selected for the main agent. */
   get definition(): AgentDefinition | undefined {
-    if (this.#definition) return this.#definition;
+    if (this.#options.definition) return this.#options.definition;
     const selected = this.session.state.selectedAgent;
-    return selected === undefined ? undefined : this.#tree.agents.find(selected);
+    return selected === undefined ? undefined : this.#parts.configuration.agents.find(selected);
   }
 
   get limits(): NodeLimits {
-    const { config, rules } = this.#tree;
+    const { configuration, rules } = this.#parts;
+    const { current } = configuration;
     return {
-      sessionFilters: config,
-      defaultAgentExcludedTools: config.defaultAgent?.excludedTools ?? [],
+      sessionFilters: current,
+      defaultAgentExcludedTools: current.defaultAgent?.excludedTools ?? [],
       isMainAgent: this.parent === undefined,
       ancestors: this.parent ? ancestorsOfChild(this.parent.limits) : [],
       definition: this.definition,
@@ -102,97 +102,64 @@ export class WorkingAgent implements Agent {
   }
 
   model(): ModelChoice {
-    return this.#tree.models.choose(this.session.state.model);
+    return this.#parts.configuration.models.choose(this.session.state.model);
   }
 
   /** Everything that exists for this node before any filter. */
   async allTools(): Promise<readonly Tool[]> {
-    await this.#mcp?.ready();
-    await this.#tree.mcpReady();
-    return this.#all();
+    await this.#serversReady();
+    return this.#parts.toolbox.all(this.#owner);
   }
 
   /** Whether a tool list was ever made: before that nothing of this agent has started. */
   get hasTools(): boolean {
-    return this.#tools !== undefined;
+    return !this.#tools.isEmpty;
   }
 
   async tools(): Promise<Toolset> {
-    await this.#mcp?.ready();
-    await this.#tree.mcpReady();
-    const key = `${this.#tree.version}|${this.session.root.state.mode}|${this.session.state.selectedAgent ?? ""}`;
-    if (this.#tools?.key === key) return this.#tools.set;
-    const set = toolset(effectiveTools(this.#all(), this.limits).allowed);
-    this.#tools = { key, set };
-    return set;
-  }
-
-  #all(): readonly Tool[] {
-    const tree = this.#tree;
-    const { mode } = this.session.root.state;
-    const isMain = this.parent === undefined;
-    const shared = tree.participants.tools;
-    const own = (this.#definition?.toolDefinitions ?? []).filter(
-      (spec) => !shared.some(({ name }) => name === spec.name),
-    );
-    return orderTools({
-      builtin: [
-        ...tree.builtinTools(),
-        tree.skillTool(),
-        tree.taskTool(),
-        readAgentTool,
-        writeAgentTool,
-        listAgentsTool,
-        ...tree.extraTools(this),
-        ...(isMain && mode === "autopilot" ? [taskCompleteTool()] : []),
-        ...(isMain && mode === "plan" ? [exitPlanModeTool(tree)] : []),
-      ],
-      mcp: [...tree.mcpTools(), ...(this.#mcp?.tools() ?? [])],
-      host: [...shared, ...own].map((spec) =>
-        hostTool(spec, (args, context) => callHost(this, spec.name, args, context)),
-      ),
-    });
+    await this.#serversReady();
+    const { toolbox } = this.#parts;
+    const owner = this.#owner;
+    return this.#tools.get(toolbox.key(owner), () => toolset(effectiveTools(toolbox.all(owner), this.limits).allowed));
   }
 
   async systemPrompt(set: Toolset): Promise<string> {
-    const tree = this.#tree;
+    const { configuration, participants } = this.#parts;
     const { workingDirectory, folder } = this.session.place;
     const definition = this.definition;
-    const config = this.parent ? undefined : tree.config.systemMessage;
     return await systemPrompt(
       set,
       {
         workingDirectory,
         sessionFolder: folder,
         platform: `${process.platform} ${process.arch}`,
-        gitRoot: tree.context.gitRoot,
-        customInstructions: tree.customInstructions,
+        gitRoot: configuration.context.gitRoot,
+        customInstructions: configuration.customInstructions,
         agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,
         mode: this.session.root.state.mode,
       },
-      config,
-      (sections) => tree.participants.transformSections(sections),
+      this.parent ? undefined : configuration.current.systemMessage,
+      (sections) => participants.transformSections(sections),
     );
   }
 
   services(callId: string, signal: AbortSignal): CallServices {
-    const tree = this.#tree;
+    const { delegation, shells } = this.#options;
     return {
-      shells: this.shells,
-      ask: (question) => askUser(tree, this, { ...question, callId, signal }),
-      elicit: (form) => elicit(tree, this, { ...form, callId, signal }),
-      fetchPage: tree.fetchPage,
-      database: tree.database,
-      tasks: taskService({ owner: this, callId, tasks: tree.tasks, spawner: tree.spawner, signal }),
+      ...this.#parts.services,
+      shells,
+      ask: (question) => askUser(this, { ...question, callId, signal }),
+      elicit: (form) => elicit(this.#parts.participants, this, { ...form, callId, signal }),
+      tasks: delegation.service(this, { callId, signal }),
     };
   }
 
   answering(request: PermissionRequest): Answering {
-    return this.#tree.answering(request);
+    return this.#parts.participants.answering(request);
   }
 
   transcriptPath(): string {
-    return this.#tree.transcriptPath();
+    return this.#parts.transcript.write();
   }
 
   async mayStop(
@@ -230,11 +197,15 @@ export class WorkingAgent implements Agent {
   }
 
   hasBackgroundWork(): boolean {
-    const isShellRunning = this.shells
-      .list()
-      .some((shell) => shell.background && !shell.detached && shell.status === "running");
-    return (
-      isShellRunning || this.#tree.tasks.hasBackground(this.session.id) || (!this.parent && this.#tree.hasClientWork())
-    );
+    return this.#options.delegation.hasBackground(this.session.id);
+  }
+
+  get #owner() {
+    return { agent: this, definition: this.#options.definition, mcp: this.#options.mcp };
+  }
+
+  async #serversReady(): Promise<void> {
+    await this.#options.mcp?.ready();
+    await this.#parts.servers.ready();
   }
 }

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { isProcessAlive, openSqlite, startTick } from "../store/sqlite.ts";
-import { createShells } from "../tools/shell/shells.ts";
+import { isProcessAlive, openSqlite, startTick } from "../../store/sqlite.ts";
+import { createShells } from "../../tools/shell/shells.ts";
 import { ShellLedger } from "./shell-ledger.ts";
 
 const DEAD = { pid: 2 ** 22 - 1, startedAt: 1 };

@@ -4,8 +4,9 @@
  * Owns the way from an event or an ask to the clients. A client of protocol 2 takes tools and permissions as requests, one of protocol 3
  * takes them from the events; the first answer counts, whoever gave it.
  */
-import type { HookType, HostToolSpec, ParamsInput, SessionConfig } from "@retinue/protocol";
+import type { HookType, HostToolSpec, ParamsInput, PermissionRequest, SessionConfig } from "@retinue/protocol";
 import type { HookHost } from "../hooks/hooks.ts";
+import type { Answering } from "../loop/agent.ts";
 import type { Answerers, Ask, AskKind } from "../permissions/asks.ts";
 import type { LoggedEvent } from "../session/log.ts";
 import type { Client } from "./client.ts";
@@ -17,12 +18,19 @@ export interface Participant {
 
 export class Participants implements Answerers {
   readonly #sessionId: string;
+  readonly #unattended: "wait" | "deny";
   readonly #answer: (requestId: string, answer: unknown, kind: AskKind) => void;
   readonly #all = new Map<Client, Participant>();
 
-  constructor(sessionId: string, answer: (requestId: string, answer: unknown, kind: AskKind) => void) {
-    this.#sessionId = sessionId;
-    this.#answer = answer;
+  constructor(options: {
+    sessionId: string;
+    /** What an ask does while nobody is attached. */
+    unattended: "wait" | "deny";
+    answer: (requestId: string, answer: unknown, kind: AskKind) => void;
+  }) {
+    this.#sessionId = options.sessionId;
+    this.#unattended = options.unattended;
+    this.#answer = options.answer;
   }
 
   get all(): readonly Participant[] {
@@ -53,6 +61,16 @@ export class Participants implements Answerers {
 
   can(what: "requestPermission" | "requestUserInput" | "requestElicitation" | "requestExitPlanMode"): boolean {
     return this.all.some(({ config }) => config[what] === true);
+  }
+
+  /** What happens to a permission that is asked for now. */
+  answering({ kind }: PermissionRequest): Answering {
+    const mayWait = this.isEmpty && this.#unattended === "wait";
+    if (mayWait || this.can("requestPermission")) return { type: "ask" };
+    return {
+      type: "deny",
+      reason: `Permission for ${kind} was needed and nobody is here who can give it. Go on without, or say what you need.`,
+    };
   }
 
   tell(events: readonly LoggedEvent[]): void {

@@ -10,9 +10,13 @@ type Answerer = (method: string, params: unknown, signal: AbortSignal) => unknow
 /** Clients over real connections; what they answered is in `answers`. */
 class Room implements Disposable {
   readonly answers: { requestId: string; answer: unknown; kind: AskKind }[] = [];
-  readonly participants = new Participants("s", (requestId, answer, kind) => {
-    this.answers.push({ requestId, answer, kind });
-    this.#wake();
+  readonly participants = new Participants({
+    sessionId: "s",
+    unattended: "wait",
+    answer: (requestId, answer, kind) => {
+      this.answers.push({ requestId, answer, kind });
+      this.#wake();
+    },
   });
   readonly #peers: Peer[] = [];
   #wake: () => void = () => undefined;

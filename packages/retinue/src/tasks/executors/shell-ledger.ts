@@ -4,9 +4,9 @@
  * A shell is known by its pid, which is also its process group, and the kernel's start tick, so that a later process with the same pid
  * is never touched. A shell that ended is kept while something of its group still runs.
  */
-import { isProcessAlive, startTick, thisProcess } from "../store/sqlite.ts";
-import type { Store } from "../store/store.ts";
-import type { Shell, ShellService } from "../tools/tool.ts";
+import { isProcessAlive, startTick, thisProcess } from "../../store/sqlite.ts";
+import type { Store } from "../../store/store.ts";
+import type { Shell, ShellService } from "../../tools/tool.ts";
 
 const KIND = "shell";
 
@@ -25,7 +25,7 @@ export class ShellLedger {
   }
 
   /** The same shells, with every start and end written down. Detached shells are meant to stay, and are left out. */
-  watch(shells: ShellService): ShellService {
+  watch<Service extends ShellService>(shells: Service): Service {
     shells.onEnded((shell) => this.#ended(shell));
     return {
       ...shells,

@@ -1,76 +1,54 @@
 /**
  * What the agent tools do for one agent: start others, read them, write to them, list them.
  *
- * Owns validation and the words that the model reads. The registry is agents.ts; putting a record together is `Spawner`.
+ * Owns validation and the words that the model reads. It knows tasks, not their kinds: agents see what can be written to.
  */
 import { AppError, messageOf } from "@retinue/protocol";
-import type { Agent } from "../loop/agent.ts";
 import { stopOf } from "../loop/stop.ts";
-import type { ListInput, ReadInput, TaskInput, WriteInput } from "../tools/builtin/task.ts";
+import type { ListInput, ReadInput, TaskInput, WriteInput } from "../tools/task-input.ts";
 import { failure, type Outcome, success, type TaskService } from "../tools/tool.ts";
-import type { AgentTasks } from "./agents.ts";
-import { type AgentRecord, activeMs } from "./record.ts";
-import { isEnded } from "./state.ts";
-
-export interface Spawner {
-  /** Checks everything that can be refused and gives the record of the new task. Throws `spawn_refused`. */
-  prepare(owner: Agent, input: TaskInput, callId: string): Promise<AgentRecord>;
-}
+import type { WorkingAgent } from "../tree/working-agent.ts";
+import { isEnded } from "./moves.ts";
+import { activeMs, type TaskRecord } from "./record.ts";
+import type { Tasks } from "./registry.ts";
+import type { SpawnGate } from "./spawn-gate.ts";
 
 const DEFAULT_WAIT_SECONDS = 30;
 
-export function taskService({
-  owner,
-  callId,
-  tasks,
-  spawner,
-  signal,
-}: {
-  owner: Agent;
+interface Self {
+  owner: WorkingAgent;
   callId: string;
-  tasks: AgentTasks;
-  spawner: Spawner;
+  tasks: Tasks;
+  gate: SpawnGate;
   signal: AbortSignal;
-}): TaskService {
-  const self: Self = { owner, callId, tasks, spawner, signal };
+}
+
+export function taskService(self: Self): TaskService {
   return {
-    async run(tool, args) {
-      try {
-        switch (tool) {
-          case "task":
-            return await startTask(self, args as TaskInput);
-          case "read_agent":
-            return await readAgent(self, args as ReadInput);
-          case "write_agent":
-            return await writeAgents(self, args as WriteInput);
-          case "list_agents":
-            return listAgents(self, args as ListInput);
-        }
-      } catch (error) {
-        if (
-          error instanceof AppError &&
-          (error.code === "spawn_refused" || error.code === "agent_not_found" || error.code === "task_state")
-        )
-          return failure(error.message);
-        throw error;
-      }
-    },
+    task: (input) => refusedInWords(() => startTask(self, input)),
+    read_agent: (input) => refusedInWords(() => readAgent(self, input)),
+    write_agent: (input) => refusedInWords(() => writeAgents(self, input)),
+    list_agents: async (input) => listAgents(self, input),
   };
 }
 
-interface Self {
-  owner: Agent;
-  callId: string;
-  tasks: AgentTasks;
-  spawner: Spawner;
-  signal: AbortSignal;
+/** What the model can do something about is told to the model; the rest is a fault of ours. */
+async function refusedInWords(work: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await work();
+  } catch (error) {
+    const isForModel =
+      error instanceof AppError && ["spawn_refused", "agent_not_found", "task_state"].includes(error.code);
+    if (isForModel) return failure(messageOf(error));
+    throw error;
+  }
 }
 
 async function startTask(self: Self, input: TaskInput): Promise<Outcome> {
-  const { owner, callId, tasks, spawner } = self;
+  const { owner, callId, tasks, gate } = self;
   // After a restart the same call comes again: its agent is there, and the call goes on waiting for it.
-  const known = tasks.byCall(owner.session.id, callId);
-  const record = known ?? (await spawner.prepare(owner, input, callId));
+  const known = tasks.records.byCall(owner.session.id, callId);
+  const record = known ?? (await gate(owner, input, callId));
   self.signal.throwIfAborted(); // Nothing is started for an agent that was stopped meanwhile.
   if (known) await tasks.continue(record.id);
   else await tasks.start(record);
@@ -78,7 +56,7 @@ async function startTask(self: Self, input: TaskInput): Promise<Outcome> {
   return await owner.slot.waiting(() => waitForAnswer(self, record), self.signal);
 }
 
-async function waitForAnswer({ tasks, signal }: Self, record: AgentRecord): Promise<Outcome> {
+async function waitForAnswer({ tasks, signal }: Self, record: TaskRecord): Promise<Outcome> {
   try {
     const waited = await tasks.wait(record.id, { afterTurns: 0, signal, forPromotion: true });
     if (waited.type === "promoted") {
@@ -95,7 +73,7 @@ async function waitForAnswer({ tasks, signal }: Self, record: AgentRecord): Prom
   }
 }
 
-function resultOf(record: AgentRecord): Outcome {
+function resultOf(record: TaskRecord): Outcome {
   const response = record.turns.at(-1)?.response ?? "";
   const note = record.note ? `\n\n(${record.note})` : "";
   if (record.status === "failed") {
@@ -106,7 +84,7 @@ function resultOf(record: AgentRecord): Outcome {
   return success(`${response}${note}`, { detail: response });
 }
 
-function startedInBackground(record: AgentRecord): Outcome {
+function startedInBackground(record: TaskRecord): Outcome {
   const note = record.note ? ` ${record.note}` : "";
   const text = `Agent started in background with agent_id: ${record.id}. You will be told when it has answered; go on with other work.${note}`;
   return success(text, { detail: `Prompt to ${record.agentType} agent (${record.id}):\n${record.prompt}` });
@@ -131,13 +109,14 @@ async function readAgent({ owner, tasks, signal }: Self, input: ReadInput): Prom
     : success(text, { detail: `<agent ${record.id} ${record.status}>` });
 }
 
-function describe(record: AgentRecord, now: number, sinceTurn: number): string {
+function describe(record: TaskRecord, now: number, sinceTurn: number): string {
   const state = {
     running: "is running",
     idle: "is idle (waiting for messages)",
     completed: "has completed",
     failed: `has failed: ${record.error ?? "no reason given"}`,
     cancelled: "was cancelled",
+    orphaned: "has lost whoever works on it",
   }[record.status];
   const seconds = Math.round(activeMs(record, now) / 1000);
   const head = `Agent ${state}. agent_id: ${record.id}, agent_type: ${record.agentType}, status: ${record.status}, description: ${record.description}, elapsed: ${seconds}s, total_turns: ${record.turns.length}`;
@@ -165,7 +144,7 @@ async function writeAgents({ owner, tasks }: Self, input: WriteInput): Promise<O
       continue;
     }
     try {
-      await tasks.send(id, input.message, `agent-${owner.session.id}`);
+      await tasks.send(id, { text: input.message, source: `agent-${owner.session.id}` });
       delivered++;
       lines.push(`Message delivered to agent ${id}. You will be told when it has answered.`);
     } catch (error) {
@@ -181,7 +160,7 @@ async function writeAgents({ owner, tasks }: Self, input: WriteInput): Promise<O
 
 function listAgents({ owner, tasks }: Self, { include_completed, scope = "all" }: ListInput): Outcome {
   const now = owner.session.world.now();
-  const all = scope === "all" ? [...tasks.records] : scoped(tasks, owner, scope);
+  const all = scope === "all" ? addressable(tasks) : scoped(tasks, owner, scope);
   const shown = all.filter((record) => include_completed || !isEnded(record.status));
   if (shown.length === 0) return success("<no background agents>");
   const groups = [...new Set(shown.map(({ status }) => status))].map((status) => {
@@ -195,21 +174,25 @@ function listAgents({ owner, tasks }: Self, { include_completed, scope = "all" }
   return success(groups.join("\n"));
 }
 
-function scoped(tasks: AgentTasks, owner: Agent, scope: "siblings" | "children" | undefined): AgentRecord[] {
-  const ownerId = scope === "siblings" ? owner.session.parent?.id : owner.session.id;
-  if (scope === undefined) return [];
-  return tasks.records.filter((record) => record.ownerId === ownerId && record.id !== owner.session.id);
+function addressable(tasks: Tasks): TaskRecord[] {
+  return tasks.records.list().filter((record) => tasks.executorOf(record).traits.isAddressable);
 }
 
-function relation(record: AgentRecord, owner: Agent): string {
+function scoped(tasks: Tasks, owner: WorkingAgent, scope: "siblings" | "children" | undefined): TaskRecord[] {
+  const ownerId = scope === "siblings" ? owner.session.parent?.id : owner.session.id;
+  if (scope === undefined) return [];
+  return addressable(tasks).filter((record) => record.ownerId === ownerId && record.id !== owner.session.id);
+}
+
+function relation(record: TaskRecord, owner: WorkingAgent): string {
   if (record.ownerId === owner.session.id) return "child";
   return record.ownerId === owner.session.parent?.id ? "sibling" : "other";
 }
 
 /** An agent sees its own agents and their siblings; the main agent sees all. */
-function visible(tasks: AgentTasks, owner: Agent, id: string): AgentRecord | undefined {
-  const record = tasks.get(id);
-  if (!record) return undefined;
+function visible(tasks: Tasks, owner: WorkingAgent, id: string): TaskRecord | undefined {
+  const record = tasks.records.get(id);
+  if (!record || !tasks.executorOf(record).traits.isAddressable) return undefined;
   const isNear =
     !owner.session.parent || record.ownerId === owner.session.id || record.ownerId === owner.session.parent.id;
   return isNear ? record : undefined;

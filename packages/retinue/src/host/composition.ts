@@ -1,0 +1,212 @@
+/**
+ * A session tree, put together: what its agents share, its tasks, and its main agent.
+ *
+ * The only place that knows all the parts. Each part is given what it needs and nothing else; where two need each other, one is asked
+ * for when it is used.
+ */
+import type { SessionConfig, SessionContext } from "@retinue/protocol";
+import { Hooks } from "../hooks/hooks.ts";
+import type { Agent } from "../loop/agent.ts";
+import { Runner } from "../loop/runner.ts";
+import type { Limiter } from "../loop/slot.ts";
+import type { Catalog } from "../models/catalog.ts";
+import { Asks } from "../permissions/asks.ts";
+import { Rules } from "../permissions/rules.ts";
+import { answerKeeper } from "../session/inbox.ts";
+import type { Session } from "../session/session.ts";
+import type { Store } from "../store/store.ts";
+import type { EngineFor } from "../tasks/engine.ts";
+import { ChildSessions } from "../tasks/executors/child-session.ts";
+import { ClientWork } from "../tasks/executors/client-work.ts";
+import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
+import { ShellTasks } from "../tasks/executors/shell.ts";
+import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
+import { Tasks } from "../tasks/registry.ts";
+import { type SpawnGate, spawnGate } from "../tasks/spawn-gate.ts";
+import { taskService } from "../tasks/task-tools.ts";
+import { SessionDatabase } from "../tools/sql/session-database.ts";
+import type { ShellService, Tool } from "../tools/tool.ts";
+import { createFetchPage } from "../tools/web/web-fetch-guard.ts";
+import { elicit } from "../tree/asking.ts";
+import { Configuration } from "../tree/configuration.ts";
+import { Participants } from "../tree/participants.ts";
+import type { TreeParts } from "../tree/parts.ts";
+import { TreeServers } from "../tree/servers.ts";
+import { Toolbox } from "../tree/toolbox.ts";
+import { Transcript } from "../tree/transcript.ts";
+import { Usage } from "../tree/usage.ts";
+import { type Delegation, WorkingAgent } from "../tree/working-agent.ts";
+import type { RuntimeConfig } from "./config.ts";
+
+export interface TreeOptions {
+  root: Session;
+  store: Store;
+  runtime: RuntimeConfig;
+  catalog: Catalog;
+  limiter: Limiter;
+  config: SessionConfig;
+  context: SessionContext;
+  customInstructions?: string;
+  /** Tools that other parts of the runtime add. */
+  extraTools?: (agent: Agent, parts: TreeParts) => readonly Tool[];
+  inherit?: InheritBlock;
+  engine?: EngineFor;
+}
+
+/** The tasks of a tree, and the ways to start one. */
+export interface TreeTasks {
+  readonly registry: Tasks;
+  readonly gate: SpawnGate;
+  readonly agents: ChildSessions;
+  readonly shells: ShellTasks;
+  readonly clientWork: ClientWork;
+}
+
+export interface SessionTree {
+  readonly parts: TreeParts;
+  readonly tasks: TreeTasks;
+  readonly main: WorkingAgent;
+  readonly runner: Runner;
+  /** The main agent's. */
+  readonly shells: ShellService;
+  /** Closes what the parts hold open. */
+  close(): Promise<void>;
+}
+
+export function composeTree(options: TreeOptions): SessionTree {
+  const { root } = options;
+  const database = new SessionDatabase({ limitMs: options.runtime.sqlLimitMs });
+  const agentOf = (sessionId = root.id): WorkingAgent => tasks.agents.find(sessionId)?.agent ?? main;
+  const delegation: Delegation = {
+    service: (owner, call) => taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate }),
+    hasBackground: (sessionId) => tasks.registry.records.hasBackground(sessionId),
+  };
+  const parts = composeParts(options, { agentOf, database });
+  const tasks = composeTasks(options, { parts, delegation, main: () => main, runner: () => runner });
+  const shells = tasks.shells.ofAgent(root.id);
+  const main: WorkingAgent = new WorkingAgent({
+    parts,
+    delegation,
+    session: root,
+    shells,
+    budget: options.config.budget,
+  });
+  const runner: Runner = new Runner(main);
+  return {
+    parts,
+    tasks,
+    main,
+    runner,
+    shells,
+    close: async () => {
+      await Promise.all([shells.closeAll(), parts.servers.close(), database.close()]);
+    },
+  };
+}
+
+function composeParts(
+  options: TreeOptions,
+  { agentOf, database }: { agentOf(sessionId?: string): WorkingAgent; database: SessionDatabase },
+): TreeParts {
+  const { root, store, runtime, limiter, config, context } = options;
+  const participants: Participants = new Participants({
+    sessionId: root.id,
+    unattended: runtime.unattended,
+    answer: (requestId, answer, kind) => asks.answer(requestId, answer, kind),
+  });
+  const asks = new Asks(participants, answerKeeper(root.log));
+  const hooks = new Hooks({ hosts: () => participants.hookHosts(), limitMs: runtime.hookLimitMs });
+  const configuration = new Configuration({
+    ...options,
+    home: runtime.home,
+    projectRoot: root.place.workingDirectory,
+    tempFolder: runtime.tempFolder,
+    maxDepth: runtime.maxDepth,
+    askToken: async (providerName) => {
+      const [first] = participants.all;
+      if (!first) throw new Error("no client is attached that could give a token");
+      return (await first.client.call("providerToken.getToken", { sessionId: root.id, providerName })).token;
+    },
+  });
+  const rules = new Rules({
+    store,
+    workingDirectory: root.place.workingDirectory,
+    additionalDirectories: config.additionalDirectories,
+    locationKey: context.gitRoot,
+  });
+  const servers = new TreeServers({
+    root,
+    configuration,
+    clientVersion: runtime.version,
+    hooks,
+    agentOf,
+    elicit: (agent, form) => elicit(participants, agent, form),
+  });
+  const toolbox: Toolbox = new Toolbox({
+    configuration,
+    participants,
+    servers,
+    rules,
+    extraTools: (agent) => options.extraTools?.(agent, parts) ?? [],
+  });
+  const parts: TreeParts = {
+    root,
+    configuration,
+    participants,
+    asks,
+    hooks,
+    rules,
+    servers,
+    toolbox,
+    limiter,
+    transcript: new Transcript(root, store),
+    usage: new Usage(root),
+    services: { fetchPage: createFetchPage(), database },
+  };
+  return parts;
+}
+
+interface TaskDeps {
+  parts: TreeParts;
+  delegation: Delegation;
+  main(): WorkingAgent;
+  runner(): Runner;
+}
+
+function composeTasks(options: TreeOptions, { parts, delegation, main, runner }: TaskDeps): TreeTasks {
+  const { store, engine, inherit = () => undefined } = options;
+  const { root, configuration } = parts;
+  const onChanged = () => {
+    root.announce("session.background_tasks_changed", {});
+    runner().backgroundChanged();
+  };
+  const tasks = () => registry;
+  const shells = new ShellTasks({
+    rootId: root.id,
+    world: root.world,
+    ledger: new ShellLedger(store),
+    logFolder: () => configuration.settings.outputFolder,
+    tasks,
+  });
+  const clientWork = new ClientWork({ root, tasks, onReport: onChanged });
+  const agents: ChildSessions = new ChildSessions({
+    parts,
+    store,
+    delegation,
+    shells,
+    main,
+    inherit,
+    pathOf: (record) => registry.records.pathOf(record),
+  });
+  const registry: Tasks = new Tasks({
+    root,
+    executors: { agent: agents, shell: shells, client: clientWork },
+    mailboxOf: (ownerId) => {
+      const owner = ownerId === root.id ? { session: root, runner: runner() } : agents.find(ownerId);
+      return owner && { session: owner.session, wake: () => owner.runner.wake() };
+    },
+    onChanged,
+    engine,
+  });
+  return { registry, gate: spawnGate(configuration), agents, shells, clientWork };
+}

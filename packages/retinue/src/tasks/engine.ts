@@ -1,0 +1,50 @@
+/**
+ * Where the runs of tasks happen. The registry says which task is to run; the engine sees to it that it does, once at a time.
+ *
+ * An engine is given an id and never a function: what a run needs is in the task's record and in the log, so that any process that
+ * has the session tree open can do it. What another engine has to promise is in docs/architecture.md.
+ */
+import { setMaxListeners } from "node:events";
+import type { Stop } from "../loop/stop.ts";
+
+/** `start`: the first run. `continue`: after a restart, or with a new message. */
+export type How = "start" | "continue";
+
+/** Does one run of a task, from its record alone, and records its end. Never rejects. */
+export type Worker = (taskId: string, how: How, options: { signal: AbortSignal }) => Promise<void>;
+
+export interface Engine {
+  /** Settles when the run has settled. A task that runs already is not run twice: both wait for the same run. */
+  run(taskId: string, how: How): Promise<void>;
+  /** Stops the present run and waits until it has unwound. False when there is none. */
+  stop(taskId: string, stop: Stop): Promise<boolean>;
+  /** The present run. */
+  running(taskId: string): Promise<void> | undefined;
+}
+
+export type EngineFor = (tree: { rootId: string; worker: Worker }) => Engine;
+
+/** Runs tasks in this process. */
+export const localEngine: EngineFor = ({ worker }) => {
+  const runs = new Map<string, { controller: AbortController; settled: Promise<void> }>();
+  return {
+    run(taskId, how) {
+      const present = runs.get(taskId);
+      if (present) return present.settled;
+      const controller = new AbortController();
+      setMaxListeners(0, controller.signal); // Everything that a run starts listens for its stop.
+      const run = { controller, settled: Promise.resolve() };
+      runs.set(taskId, run);
+      run.settled = worker(taskId, how, { signal: controller.signal }).finally(() => runs.delete(taskId));
+      return run.settled;
+    },
+    async stop(taskId, stop) {
+      const run = runs.get(taskId);
+      if (!run) return false;
+      if (!run.controller.signal.aborted) run.controller.abort(stop);
+      await run.settled;
+      return true;
+    },
+    running: (taskId) => runs.get(taskId)?.settled,
+  };
+};

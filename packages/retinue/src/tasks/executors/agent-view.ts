@@ -1,0 +1,77 @@
+/** A sub-agent in the words of the wire, and what its owner is told of it. */
+import type { AgentTask, TaskProgress } from "@retinue/protocol";
+import type { Notice } from "../../session/inbox.ts";
+import { notification } from "../../session/wording.ts";
+import type { TreeParts } from "../../tree/parts.ts";
+import type { TaskView } from "../executor.ts";
+import { type AgentRecord, activeMs } from "../record.ts";
+
+export interface AgentViewOptions extends Pick<TreeParts, "root" | "usage"> {
+  /** Ids from the main agent's child down to this one. */
+  pathOf(record: AgentRecord): readonly string[];
+}
+
+export function agentView({ root, usage, pathOf }: AgentViewOptions): TaskView<AgentRecord> {
+  return {
+    describe: (record) => ({ ...agentTask(record, root.world.now()), path: [...pathOf(record)] }),
+    progress: ({ id }): TaskProgress => {
+      const used = usage.of(id);
+      return {
+        type: "agent",
+        recentActivity: usage.activity.recent(id),
+        ...usage.activity.intent(id),
+        totalToolCalls: used?.toolCalls ?? 0,
+        totalTokens: used?.tokens ?? 0,
+      };
+    },
+    notice: (record) => agentNotice(record, root.world.newId()),
+  };
+}
+
+function agentTask(record: AgentRecord, now: number): AgentTask {
+  const latest = record.turns.at(-1)?.response;
+  return {
+    type: "agent",
+    id: record.id,
+    toolCallId: record.callId,
+    agentType: record.agentType,
+    displayName: record.name,
+    description: record.description,
+    status: record.status === "orphaned" ? "idle" : record.status,
+    prompt: record.prompt,
+    latestResponse: latest,
+    result: latest,
+    error: record.error,
+    model: record.model,
+    resolvedModel: record.model,
+    executionMode: record.mode,
+    canPromoteToBackground: record.mode === "sync" && record.status === "running",
+    startedAt: iso(record.startedAt),
+    completedAt: maybe(record.completedAt),
+    idleSince: maybe(record.idleSince),
+    activeTimeMs: activeMs(record, now),
+    activeStartedAt: maybe(record.activeSince),
+    parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+const maybe = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));
+
+/** What an agent is told about a background agent that has answered or ended. */
+function agentNotice(record: AgentRecord, id: string): Notice {
+  const about = {
+    agentId: record.id,
+    agentType: record.agentType,
+    displayName: record.name,
+    description: record.description,
+  };
+  const [news, cause]: [string, Notice["cause"]] =
+    record.status === "idle"
+      ? ["has answered and is idle. Read its answer", { type: "agent_idle", ...about }]
+      : record.status === "failed"
+        ? [`has failed: ${record.error}. Read its result`, { type: "agent_completed", ...about, status: "failed" }]
+        : ["has completed. Read its result", { type: "agent_completed", ...about, status: "completed" }];
+  const words = `The background agent "${record.name}" ${news} with read_agent, agent_id "${record.id}".`;
+  return { kind: "notice", id, content: notification(words), cause };
+}

@@ -1,0 +1,203 @@
+/**
+ * Sub-agents: tasks that are child sessions.
+ *
+ * Owns their runs, from the first prompt to the answer, and the events that tell of their end. Putting a child session together is in
+ * open-child.ts; whether one may be started at all, in ../spawn-gate.ts.
+ */
+import { AppError } from "@retinue/protocol";
+import { callerOf, settleInterrupted } from "../../loop/calls.ts";
+import type { RunEnd } from "../../loop/drive.ts";
+import { stopOf } from "../../loop/stop.ts";
+import type { Session } from "../../session/session.ts";
+import type { WorkingAgent } from "../../tree/working-agent.ts";
+import type { Executor, RunOptions } from "../executor.ts";
+import type { End } from "../moves.ts";
+import type { AgentRecord } from "../record.ts";
+import { agentView } from "./agent-view.ts";
+import { firstPrompt, type InheritBlock } from "./first-prompt.ts";
+import { type Child, type ChildDeps, loadSession, openChild } from "./open-child.ts";
+
+const LAST_WORD_MS = 2000;
+
+export interface ChildSessionsOptions extends ChildDeps {
+  /** The main agent, once it is there. */
+  main(): WorkingAgent;
+  inherit: InheritBlock;
+  /** Ids from the main agent's child down to this one. */
+  pathOf(record: AgentRecord): readonly string[];
+}
+
+export class ChildSessions implements Executor<AgentRecord> {
+  readonly kind = "agent";
+  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
+  readonly view;
+  readonly #options: ChildSessionsOptions;
+  readonly #open = new Map<string, Child>();
+
+  constructor(options: ChildSessionsOptions) {
+    this.#options = options;
+    this.view = agentView({ ...options.parts, pathOf: options.pathOf });
+  }
+
+  /** The child sessions that are open in this process. */
+  get opened(): readonly Child[] {
+    return [...this.#open.values()];
+  }
+
+  find(sessionId: string): Child | undefined {
+    return this.#open.get(sessionId);
+  }
+
+  async open(record: AgentRecord): Promise<void> {
+    if (this.#open.has(record.id)) return;
+    const isKnown = this.#options.store.session(record.id) !== undefined;
+    try {
+      const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
+      this.#open.set(record.id, await openChild(record, parent, this.#options));
+    } catch (error) {
+      if (!isKnown) record.hasEnded = true; // Nobody was told of a start, so nobody is told of an end.
+      throw error;
+    }
+  }
+
+  async start(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
+    const { signal } = options;
+    const child = this.#child(record);
+    const prompt = await firstPrompt(record, child, { ...this.#options, signal });
+    if (signal.aborted) return stopOf(signal)?.isParked ? undefined : { way: "cancelled" };
+    const { inbox, world, parent, root } = child.session;
+    inbox.add({
+      kind: "prompt",
+      id: world.newId(),
+      messageId: world.newId(),
+      prompt,
+      displayPrompt: record.prompt,
+      source: `agent-${parent?.id ?? root.id}`,
+    });
+    child.runner.wake();
+    return await endOf(child, options);
+  }
+
+  async continue(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
+    const child = this.#child(record);
+    const { state, inbox } = child.session;
+    const hasPrompt = state.messages.length > 0 || !inbox.isEmpty;
+    if (!hasPrompt) return await this.start(record, options);
+    child.runner.continuePending();
+    return await endOf(child, options);
+  }
+
+  async message(record: AgentRecord, { text, source }: { text: string; source: string }): Promise<void> {
+    const { inbox, world } = this.#child(record).session;
+    inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: text, source });
+    record.prompt = text;
+  }
+
+  /** An agent that answered has asked its stop hooks already; the others are told that it stops. */
+  async ending(record: AgentRecord, end: End): Promise<void> {
+    const child = this.#open.get(record.id);
+    if (!child) return this.#settleLeft(record);
+    if (!child.hasBegun || child.hasAnswered) return;
+    await this.#tellStop(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
+  }
+
+  ended(record: AgentRecord, end: End): void {
+    if (record.hasEnded) return;
+    record.hasEnded = true;
+    const { agentType, displayName, model, modelSelectionSource } = record;
+    const used = this.#options.parts.usage.of(record.id);
+    const about = {
+      toolCallId: record.callId,
+      agentName: agentType,
+      agentDisplayName: displayName ?? record.name,
+      model,
+      firstDispatchedModel: model,
+      modelSelectionSource,
+      totalToolCalls: used?.toolCalls ?? 0,
+      totalTokens: used?.tokens ?? 0,
+      durationMs: record.activeMs,
+    };
+    const { append } = this.#sessionOf(record);
+    if (end.way === "completed") append("subagent.completed", about);
+    else if (end.way === "cancelled") append("subagent.completed", { ...about, cancelled: true });
+    else append("subagent.failed", { ...about, error: end.error, reason: record.reason });
+  }
+
+  async close({ id }: AgentRecord): Promise<void> {
+    const child = this.#open.get(id);
+    this.#open.delete(id);
+    await child?.close();
+  }
+
+  #child({ id }: AgentRecord): Child {
+    const child = this.#open.get(id);
+    if (!child) throw new AppError("task_state", `Agent ${id} is not open`);
+    return child;
+  }
+
+  /** Where an end is told: in the child's own session, or beside it when that is not open. */
+  #sessionOf({ id }: AgentRecord): { append: Session["append"] } {
+    const session = this.#open.get(id)?.session;
+    const { log } = this.#options.parts.root;
+    return {
+      append: (type, data) => (session ? session.append(type, data) : log.append(type, data, { sessionId: id })),
+    };
+  }
+
+  /** Gives an end to the calls and asks of a child session that nobody continues. */
+  #settleLeft(record: AgentRecord): void {
+    const { parts, store } = this.#options;
+    parts.asks.forget(record.id);
+    if (store.session(record.id)) settleInterrupted(loadSession(record, parts.root, { store }));
+  }
+
+  async #tellStop({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
+    const { hooks, transcript } = this.#options.parts;
+    if (hooks.isEmpty) return;
+    const agentName = agent.name ?? "";
+    const response = session.state.lastAssistantText;
+    const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: transcript.write() };
+    const { signal } = new AbortController(); // The agent's own has been used up; a hook that hangs is cut short instead.
+    await hooks.run("subagentStop", details, { caller: callerOf(agent), signal, limitMs: LAST_WORD_MS });
+  }
+}
+
+/** The end of the run, after the agent has taken what its own tasks brought. */
+async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End | undefined> {
+  const { runner } = child;
+  child.hasBegun = true;
+  child.hasAnswered = false;
+  const onAbort = () => {
+    const stop = stopOf(signal);
+    if (stop) void runner.stop(stop);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  onAbort();
+  try {
+    // Nothing was left to do: an earlier process came to the end and could not tell of it.
+    let end = (await runner.ended()) ?? leftEnd(child.session);
+    while (end.type === "completed" && !signal.aborted) {
+      const own = joining();
+      if (!own && !runner.isRunning) break;
+      await own;
+      end = (await runner.ended()) ?? end;
+    }
+    child.hasAnswered = end.type === "completed";
+    return asEnd(end, child);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function asEnd(end: RunEnd, { agent }: Child): End | undefined {
+  const { text } = end;
+  if (end.type === "stopped") return end.stop.isParked ? undefined : { way: "cancelled" };
+  if (agent.meter.isSpent) return { way: "over_budget", error: "The budget is used up.", text };
+  if (end.type === "failed") return { way: "failed", error: end.error, text };
+  if (text.trim() === "") return { way: "failed", error: "The agent ended without an answer." };
+  return { way: "completed", text };
+}
+
+function leftEnd({ state: { lastError, lastAssistantText: text } }: Session): RunEnd {
+  return lastError === undefined ? { type: "completed", text } : { type: "failed", text, error: lastError };
+}

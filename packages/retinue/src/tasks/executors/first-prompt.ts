@@ -1,0 +1,39 @@
+/** The first prompt of a sub-agent, with all that stands before it: words of hooks, skills, what its parent knows. */
+import { callerOf } from "../../loop/calls.ts";
+import { skillContext } from "../../skills/skill.ts";
+import type { TreeParts } from "../../tree/parts.ts";
+import type { AgentRecord } from "../record.ts";
+import type { Child } from "./open-child.ts";
+
+/** What a new sub-agent is told of the session that started it. */
+export type InheritBlock = (record: AgentRecord) => string | undefined | Promise<string | undefined>;
+
+export async function firstPrompt(
+  record: AgentRecord,
+  child: Child,
+  { parts, inherit, signal }: { parts: TreeParts; inherit: InheritBlock; signal: AbortSignal },
+): Promise<string> {
+  const { session } = child;
+  const { configuration } = parts;
+  const hookWords = await startHooks(record, child, { parts, signal });
+  const skills = configuration.agents.get(record.agentType).skills.map((name) => {
+    const skill = configuration.skills.load(name);
+    const { path, content, description, source } = skill;
+    session.append("skill.invoked", { name: skill.name, path, content, description, source, trigger: "context-load" });
+    return skillContext(skill);
+  });
+  await session.log.committed(); // What the parent said in this very turn is in the store before it is handed on.
+  const inherited = await inherit(record);
+  return [hookWords, ...skills, inherited, record.prompt].filter(Boolean).join("\n\n");
+}
+
+async function startHooks(
+  { agentType }: AgentRecord,
+  { agent }: Child,
+  { parts: { hooks, transcript }, signal }: { parts: TreeParts; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (hooks.isEmpty) return undefined;
+  const details = { agentName: agentType, transcriptPath: transcript.write() };
+  const output = await hooks.run("subagentStart", details, { caller: callerOf(agent), signal });
+  return output?.additionalContext;
+}

@@ -1,0 +1,52 @@
+/** The states of a task, the moves between them, and the ways to end. Every legal move can be read here; an illegal one says which it was. */
+import { AppError, type EndReason } from "@retinue/protocol";
+
+export const TASK_STATES = ["running", "idle", "orphaned", "completed", "failed", "cancelled"] as const;
+export type TaskStatus = (typeof TASK_STATES)[number];
+
+const NEXT = {
+  running: ["idle", "orphaned", "completed", "failed", "cancelled"],
+  idle: ["running", "orphaned", "completed", "failed", "cancelled"], // It has answered and takes more messages.
+  orphaned: ["running", "idle", "completed", "failed", "cancelled"], // Whoever does it is gone, and may come back.
+  completed: [],
+  failed: [],
+  cancelled: [],
+} as const satisfies Record<TaskStatus, readonly TaskStatus[]>;
+
+export function isEnded(status: TaskStatus): boolean {
+  return NEXT[status].length === 0;
+}
+
+export function checkMove(id: string, from: TaskStatus, to: TaskStatus): void {
+  const allowed: readonly TaskStatus[] = NEXT[from];
+  if (!allowed.includes(to)) throw new AppError("task_state", `Task ${id} cannot go from ${from} to ${to}`);
+}
+
+/** How a run of a task came to its end. `text` is what it had to say, in part or in whole. */
+export type End =
+  | { way: "completed"; text?: string }
+  | { way: "cancelled" }
+  | { way: "failed" | "timed_out" | "over_budget" | "lost"; error: string; text?: string };
+
+/** Where each way to end leads, and the reason that is told when the end was not of the task's own making. */
+export const ENDS = {
+  completed: { status: "completed" },
+  cancelled: { status: "cancelled" },
+  failed: { status: "failed" },
+  timed_out: { status: "failed", reason: "timed_out" },
+  over_budget: { status: "failed", reason: "over_budget" },
+  lost: { status: "failed", reason: "lost" },
+} as const satisfies Record<End["way"], { status: TaskStatus; reason?: EndReason }>;
+
+/** Several causes may end a run at the same time. The first one wins; what comes later changes nothing. */
+export class Ending {
+  #end: End | undefined;
+
+  get end(): End | undefined {
+    return this.#end;
+  }
+
+  claim(end: End): void {
+    this.#end ??= end;
+  }
+}

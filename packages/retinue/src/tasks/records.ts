@@ -1,0 +1,85 @@
+/**
+ * The records of all tasks of one session tree: found by id, by call, by owner; saved with the events that tell of a change.
+ *
+ * Owns the order in which tasks are listed: by kind, in the order of the executors, then by their start.
+ */
+import type { Log } from "../session/log.ts";
+import type { World } from "../world.ts";
+import { checkMove, type TaskStatus } from "./moves.ts";
+import { holdsIdle, recordKey, type TaskKind, type TaskRecord } from "./record.ts";
+
+export interface TaskRecordsOptions {
+  log: Log;
+  world: World;
+  /** In the order of lists. */
+  kinds: readonly TaskKind[];
+  isKept(kind: TaskKind): boolean;
+}
+
+export class TaskRecords {
+  readonly #options: TaskRecordsOptions;
+  readonly #byId = new Map<string, TaskRecord>();
+
+  constructor(options: TaskRecordsOptions) {
+    this.#options = options;
+  }
+
+  list(): readonly TaskRecord[] {
+    const all = [...this.#byId.values()];
+    return this.#options.kinds.flatMap((kind) => all.filter((record) => record.kind === kind));
+  }
+
+  get(id: string): TaskRecord | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** By id or alias. Several agents may use one alias; the main agent's task is found first. */
+  find(id: string, matches: (record: TaskRecord) => boolean = () => true): TaskRecord | undefined {
+    const known = this.#byId.get(id);
+    if (known && matches(known)) return known;
+    const called = this.list().filter((record) => record.alias === id && matches(record));
+    return called.find(({ ownerId, rootId }) => ownerId === rootId) ?? called[0];
+  }
+
+  byCall(ownerId: string, callId: string): TaskRecord | undefined {
+    return this.list().find((record) => record.ownerId === ownerId && record.callId === callId);
+  }
+
+  ownedBy(ownerId: string): readonly TaskRecord[] {
+    return this.list().filter((record) => record.ownerId === ownerId);
+  }
+
+  /** Ids from the main agent's child down to this task. */
+  pathOf({ id, ownerId }: TaskRecord): string[] {
+    const owner = this.#byId.get(ownerId);
+    return owner ? [...this.pathOf(owner), id] : [id];
+  }
+
+  /** Whether work goes on that nobody waits for in a call. */
+  hasBackground(ownerId: string): boolean {
+    for (const record of this.#byId.values()) if (record.ownerId === ownerId && holdsIdle(record)) return true;
+    return false;
+  }
+
+  /** Takes over a record as it stands: a new one, or one of an earlier process. */
+  add(record: TaskRecord): void {
+    this.#byId.set(record.id, record);
+  }
+
+  move(record: TaskRecord, to: TaskStatus): void {
+    checkMove(record.id, record.status, to);
+    record.status = to;
+    record.idleSince = to === "idle" ? this.#options.world.now() : undefined;
+    this.save(record);
+  }
+
+  /** Written with the events of this tick, in one transaction. */
+  save(record: TaskRecord): void {
+    const { log, isKept } = this.#options;
+    if (isKept(record.kind)) log.put("task", recordKey(record), JSON.stringify(record));
+  }
+
+  drop(id: string): boolean {
+    return this.#byId.delete(id);
+  }
+}

@@ -1,0 +1,360 @@
+/**
+ * The registry of one session tree: every piece of work that has an id and outlives its call, of whatever kind.
+ *
+ * Owns starts, ends, waiting, messages, promotion and cancellation by subtree. The records are in records.ts, the work itself in
+ * executors/, and where it runs is up to the engine. A record changes in the transaction of the events that tell of it.
+ */
+import { AppError, messageOf } from "@retinue/protocol";
+import { Stop } from "../loop/stop.ts";
+import type { Session } from "../session/session.ts";
+import { type Engine, type EngineFor, type How, localEngine } from "./engine.ts";
+import type { Executor, Mailbox } from "./executor.ts";
+import { endOf, type Live, newLive, noteEnd } from "./live.ts";
+import { ENDS, type End, Ending, isEnded } from "./moves.ts";
+import { Notices } from "./notices.ts";
+import type { AgentRecord, ClientRecord, ShellRecord, TaskRecord } from "./record.ts";
+import { TaskRecords } from "./records.ts";
+import type { WaitLimits } from "./waiting.ts";
+
+export interface Executors {
+  agent: Executor<AgentRecord>;
+  shell: Executor<ShellRecord>;
+  client: Executor<ClientRecord>;
+}
+
+export interface TasksOptions {
+  root: Session;
+  /** In the order in which tasks are listed. */
+  executors: Executors;
+  /** The agent that owns tasks, while it is open: the main agent, or a sub-agent. */
+  mailboxOf(ownerId: string): Mailbox | undefined;
+  /** A task started, went on or ended. */
+  onChanged(): void;
+  engine?: EngineFor;
+}
+
+export interface WaitOptions extends WaitLimits {
+  /** A turn beyond these is something new. */
+  afterTurns: number;
+  /** Also ends when the task is moved to the background. */
+  forPromotion?: boolean;
+}
+
+export type Waited = { type: "turn" | "ended" | "promoted" | "timeout"; record: TaskRecord };
+
+export class Tasks {
+  readonly records: TaskRecords;
+  readonly #options: TasksOptions;
+  readonly #engine: Engine;
+  readonly #notices: Notices;
+  readonly #live = new Map<string, Live>();
+
+  constructor(options: TasksOptions) {
+    const { root, executors, engine = localEngine } = options;
+    this.#options = options;
+    this.records = new TaskRecords({
+      log: root.log,
+      world: root.world,
+      kinds: Object.values(executors).map(({ kind }) => kind),
+      isKept: (kind) => executors[kind].traits.isKept,
+    });
+    this.#notices = new Notices({
+      records: this.records,
+      executorOf: (record) => this.executorOf(record),
+      mailboxOf: options.mailboxOf,
+    });
+    this.#engine = engine({ rootId: root.id, worker: (id, how, { signal }) => this.#perform(id, how, signal) });
+  }
+
+  executorOf(record: TaskRecord): Executor {
+    return this.#options.executors[record.kind];
+  }
+
+  /** Records the start, then works. Returns when the work is under way; at once for kinds that need not be opened. */
+  async start(record: TaskRecord): Promise<void> {
+    this.records.add(record);
+    this.#live.delete(record.id); // An alias may be used again once its task has ended.
+    const live = this.#get(record.id);
+    this.records.save(record);
+    const { open, traits } = this.executorOf(record);
+    if (traits.joinsOwner || record.mode === "background") this.#changed(record);
+    if (open) {
+      try {
+        await this.#open(live);
+      } catch (error) {
+        this.#record(live, { way: "failed", error: messageOf(error) });
+        live.waiting.wake();
+        throw error;
+      }
+    }
+    this.#begin(live, "start");
+  }
+
+  /** Goes on with a run that another process left, unless it goes on already; so does what it owns in the background. */
+  async continue(id: string): Promise<void> {
+    const live = this.#get(id);
+    const { record } = live;
+    if (record.status !== "running" || this.#engine.running(id) || live.ending.end) return;
+    live.isParked = false;
+    await this.#open(live);
+    if (this.#engine.running(id)) return; // Somebody else wanted the same.
+    this.#begin(live, "continue");
+    for (const owned of this.records.ownedBy(id)) {
+      if (owned.mode === "background" && owned.status === "running") await this.continue(owned.id);
+    }
+  }
+
+  /** A follow-up message; wakes a task at rest. */
+  async send(id: string, message: { text: string; source: string }): Promise<void> {
+    const live = this.#get(id);
+    const { record } = live;
+    const executor = this.executorOf(record);
+    if (isEnded(record.status))
+      throw new AppError(
+        "task_state",
+        `Agent ${id} has ended (${record.status}) and takes no more messages. Start a new one.`,
+      );
+    if (!executor.message) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
+    if (record.status === "idle") {
+      live.isParked = false;
+      live.ending = new Ending();
+    }
+    await this.#open(live);
+    await executor.message(record, message);
+    if (record.status === "running") {
+      this.records.save(record);
+      return;
+    }
+    record.mode = "background"; // However it was started, nobody waits for it in a call now.
+    record.message = message.text;
+    this.records.move(record, "running");
+    this.#begin(live, "continue");
+    this.#changed(record);
+  }
+
+  /** Waits for a new turn, the end, a promotion or the time limit, whichever comes first. */
+  async wait(id: string, options: WaitOptions): Promise<Waited> {
+    const live = this.#get(id);
+    const { record } = live;
+    const { afterTurns, forPromotion = false, ...limits } = options;
+    const startedAs = record.mode;
+    const look = (): Waited | undefined => {
+      if (isEnded(record.status)) return { type: "ended", record };
+      if (record.turns.length > afterTurns && record.status !== "running") return { type: "turn", record };
+      return forPromotion && record.mode !== startedAs ? { type: "promoted", record } : undefined;
+    };
+    try {
+      return (await live.waiting.until(look, limits)) ?? { type: "timeout", record };
+    } finally {
+      this.#notices.drop(record);
+    }
+  }
+
+  promote(id: string): boolean {
+    const record = this.records.get(id);
+    if (record?.status !== "running" || record.mode !== "sync") return false;
+    record.mode = "background";
+    this.records.save(record);
+    this.executorOf(record).promoted?.(record);
+    this.#get(id).waiting.wake();
+    this.#changed(record);
+    return true;
+  }
+
+  /** Ends a task and everything below it. False when it had ended already, or whoever does it goes on. */
+  async cancel(id: string, reason = "cancelled"): Promise<boolean> {
+    const record = this.records.get(id);
+    if (!record || isEnded(record.status)) return false;
+    const live = this.#get(id);
+    const isAgreed = await this.executorOf(record).cancel?.(record, reason);
+    if (isAgreed === false) return false;
+    const below = this.records.ownedBy(id).map((owned) => this.cancel(owned.id, reason));
+    live.ending.claim({ way: "cancelled" });
+    await this.#opened(live);
+    await this.#engine.stop(id, new Stop("cancel", reason));
+    await this.#endUnlessEnded(live); // It was at rest, or its run had not begun.
+    await Promise.all(below);
+    this.#changed(record);
+    return true;
+  }
+
+  /** Sets running tasks aside for a later process, and closes what the others have open. Nothing keeps running here. */
+  async park({ isClosing = false }: { isClosing?: boolean } = {}): Promise<void> {
+    if (isClosing) this.#notices.close();
+    const kept = this.records.list().filter((record) => this.executorOf(record).traits.isKept);
+    await Promise.all(
+      kept.map(async (record) => {
+        const live = this.#get(record.id);
+        clearTimeout(live.timer);
+        live.isParked = true;
+        live.waiting.wake();
+        await this.#opened(live);
+        await this.#engine.stop(record.id, new Stop("shutdown", "session closed"));
+        await this.executorOf(record).close?.(record);
+      }),
+    );
+  }
+
+  /** A task that will never be continued: its end is recorded now. */
+  async lose(id: string, error: string): Promise<void> {
+    const live = this.#get(id);
+    if (isEnded(live.record.status)) return;
+    for (const owned of this.records.ownedBy(id)) await this.lose(owned.id, error);
+    await this.#end(live, { way: "lost", error });
+    this.#notices.tell(live);
+  }
+
+  /** Takes an ended task off the list. */
+  remove(id: string): boolean {
+    const record = this.records.get(id);
+    if (!record || !isEnded(record.status)) return false;
+    this.#live.delete(id);
+    return this.records.drop(id);
+  }
+
+  /** Resolves when no task of this runtime runs. */
+  async settled(): Promise<void> {
+    for (;;) {
+      const running = this.records.list().filter((record) => this.#isPending(record));
+      if (running.length === 0) return;
+      await Promise.all(running.map(({ id }) => this.#change(id)));
+    }
+  }
+
+  #isPending(record: TaskRecord): boolean {
+    const isOurs = this.executorOf(record).traits.runsHere && record.isDetached !== true;
+    return isOurs && record.status === "running" && !this.#get(record.id).isParked;
+  }
+
+  async #open(live: Live): Promise<void> {
+    const executor = this.executorOf(live.record);
+    live.opening ??= (executor.open?.(live.record) ?? Promise.resolve()).finally(() => {
+      live.opening = undefined;
+    });
+    await live.opening;
+    if (live.ending.end || live.isParked) await executor.close?.(live.record);
+  }
+
+  /** A start that is under way comes to its own end first: no task ends before it has started. */
+  async #opened({ opening }: Live): Promise<void> {
+    await opening?.catch(() => undefined); // Whoever opens it is told.
+  }
+
+  #begin(live: Live, how: How): void {
+    const { record } = live;
+    const { maxSeconds } = record.budget;
+    if (maxSeconds !== undefined) {
+      live.timer = setTimeout(() => {
+        live.ending.claim({ way: "timed_out", error: `The agent was stopped after ${maxSeconds} s.` });
+        void this.#engine.stop(record.id, new Stop("cancel", "timed_out"));
+      }, maxSeconds * 1000);
+    }
+    record.activeSince = this.#options.root.world.now();
+    void this.#engine.run(record.id, how).then(() => {
+      clearTimeout(live.timer);
+      if (this.executorOf(record).traits.joinsOwner) this.#changed(record);
+    });
+  }
+
+  /** One run, for the engine. */
+  async #perform(id: string, how: How, signal: AbortSignal): Promise<void> {
+    const live = this.#get(id);
+    const { record } = live;
+    const executor = this.executorOf(record);
+    try {
+      if (live.isParked || live.ending.end) return await this.#halted(live);
+      const options = { signal, joining: () => this.#joining(id) };
+      const end = await (how === "start" ? executor.start(record, options) : executor.continue?.(record, options));
+      await this.#finish(live, end);
+    } catch (error) {
+      if (!isEnded(record.status)) this.#record(live, { way: "failed", error: messageOf(error) });
+      live.waiting.wake();
+    }
+  }
+
+  /** Stopped before it began: a cancelled task ends, one that was set aside stays as it is. */
+  async #halted(live: Live): Promise<void> {
+    if (!live.isParked) await this.#endUnlessEnded(live);
+    live.waiting.wake();
+  }
+
+  async #finish(live: Live, ofRun: End | undefined): Promise<void> {
+    const { record } = live;
+    const executor = this.executorOf(record);
+    if (live.isParked || !endOf(live, ofRun)) return;
+    await this.#cancelBelow(record);
+    const expected = endOf(live, ofRun);
+    if (expected) await executor.ending?.(record, expected);
+    const end = endOf(live, ofRun); // Somebody may have cancelled it in the meantime.
+    if (!end || isEnded(record.status)) return;
+    this.#record(live, end);
+    if (isEnded(record.status)) await executor.close?.(record);
+    // The notice is in the owner's inbox before anybody may think that nothing is left to do.
+    this.#notices.tell(live);
+    live.waiting.wake();
+    this.#changed(record);
+  }
+
+  /** What still runs below a task that has ended ends with it. */
+  async #cancelBelow({ id }: TaskRecord): Promise<void> {
+    const open = this.#joined(id).filter(({ status }) => !isEnded(status));
+    await Promise.all(open.map((owned) => this.cancel(owned.id, "parent ended")));
+  }
+
+  async #endUnlessEnded(live: Live): Promise<void> {
+    if (!isEnded(live.record.status)) await this.#end(live, live.ending.end ?? { way: "cancelled" });
+  }
+
+  /** An end without a run. */
+  async #end(live: Live, end: End): Promise<void> {
+    const { record } = live;
+    const executor = this.executorOf(record);
+    await executor.ending?.(record, end);
+    if (isEnded(record.status)) return;
+    this.#record(live, end);
+    await executor.close?.(record);
+    live.waiting.wake();
+  }
+
+  /** The end in the record and in the log, in one transaction. */
+  #record({ record, timer }: Live, end: End): void {
+    const now = this.#options.root.world.now();
+    clearTimeout(timer);
+    noteEnd(record, end, now);
+    this.executorOf(record).ended?.(record, end);
+    const { status } = ENDS[end.way];
+    const staysOpen = status === "completed" && record.isMultiTurn;
+    if (!staysOpen) record.completedAt = now;
+    this.records.move(record, staysOpen ? "idle" : status);
+  }
+
+  #joined(ownerId: string): readonly TaskRecord[] {
+    return this.records.ownedBy(ownerId).filter((record) => this.executorOf(record).traits.joinsOwner);
+  }
+
+  /** Resolves when the tasks have changed that an owner must wait for; undefined when there are none. */
+  #joining(ownerId: string): Promise<unknown> | undefined {
+    const running = this.#joined(ownerId).filter(({ status }) => status === "running");
+    return running.length === 0 ? undefined : Promise.all(running.map(({ id }) => this.#change(id)));
+  }
+
+  /** Resolves when the run of a task has settled, or something else has happened to it. */
+  async #change(id: string): Promise<void> {
+    await (this.#engine.running(id) ?? this.#get(id).waiting.change());
+  }
+
+  /** What agents below the main one do on their own is not announced. */
+  #changed(record: TaskRecord): void {
+    if (this.executorOf(record).traits.joinsOwner || record.ownerId === record.rootId) this.#options.onChanged();
+  }
+
+  #get(id: string): Live {
+    const known = this.#live.get(id);
+    if (known) return known;
+    const record = this.records.get(id);
+    if (!record) throw new AppError("task_state", `Agent not found: ${id}`);
+    const live = newLive(record);
+    this.#live.set(id, live);
+    return live;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * What must be right before a sub-agent starts: agent, depth, tools, skills, model, mode. The one gate of every spawn path.
+ *
+ * Gives the record of the new task: plain data that is enough to run it, here or in another process.
+ */
+import { AppError } from "@retinue/protocol";
+import { toInherit } from "../agents/definition.ts";
+import { checkToolNames } from "../agents/effective-tools.ts";
+import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
+import type { TaskInput } from "../tools/task-input.ts";
+import { lowerBudget } from "../tree/budget.ts";
+import type { Configuration } from "../tree/configuration.ts";
+import type { WorkingAgent } from "../tree/working-agent.ts";
+import { type AgentRecord, newHead } from "./record.ts";
+
+/** `callId` is the call that asks for the agent; absent when a client does. */
+export type SpawnGate = (owner: WorkingAgent, input: TaskInput, callId?: string) => Promise<AgentRecord>;
+
+/** Throws `spawn_refused` or `agent_not_found`, with words for the model. */
+export function spawnGate(configuration: Configuration): SpawnGate {
+  return async (owner, input, callId) => {
+    const { session } = owner;
+    const { agents, skills, limits } = configuration;
+    const definition = agents.get(input.agent_type);
+    checkDepth(owner, limits.maxDepth);
+    const declared = definition.toolDefinitions.map(({ name }) => ({ name, source: "host" as const }));
+    checkToolNames([...(await owner.allTools()), ...declared], definition);
+    for (const skill of definition.skills) skills.load(skill);
+    const choice = chooseModel({
+      requested: input.model,
+      agent: definition,
+      session: { model: owner.model().id, reasoningEffort: session.state.reasoningEffort },
+      available: availableModels(configuration),
+      settings: limits.models,
+    });
+    const { mode, note } = modeOf(owner, input.mode ?? "sync");
+    const id = session.world.newId();
+    const isBuiltin = definition.source === "builtin";
+    return {
+      ...newHead(session.world.now()),
+      kind: "agent",
+      id,
+      rootId: session.root.id,
+      ownerId: session.id,
+      callId: callId ?? id,
+      agentType: definition.name,
+      name: input.name,
+      displayName: isBuiltin ? input.name : definition.displayName,
+      description: isBuiltin ? input.description : definition.description || input.description,
+      prompt: input.prompt,
+      mode,
+      isMultiTurn: session.parent === undefined,
+      model: choice.model,
+      reasoningEffort: input.reasoning_effort ?? choice.reasoningEffort,
+      modelSelectionSource: choice.modelSelectionSource,
+      taskModelSource: choice.taskModelSource,
+      note: [note, choice.note].filter(Boolean).join(" ") || undefined,
+      inherit: input.inherit === undefined ? definition.inherit : toInherit(input.inherit),
+      budget: lowerBudget(definition.budget, input.budget),
+      hasEnded: false,
+    };
+  };
+}
+
+function checkDepth({ session }: WorkingAgent, maxDepth: number): void {
+  if (session.depth < maxDepth) return;
+  throw new AppError(
+    "spawn_refused",
+    `Maximum sub-agent depth of ${maxDepth} reached. Do this work yourself instead of delegating it.`,
+  );
+}
+
+type Mode = AgentRecord["mode"];
+
+function modeOf({ session, definition }: WorkingAgent, wanted: Mode): { mode: Mode; note?: string } {
+  const isNested = session.parent !== undefined;
+  if (wanted === "sync" || !isNested || definition?.nestedBackground === true) return { mode: wanted };
+  return {
+    mode: "sync",
+    note: "Inside a sub-agent, background work runs as sync: this call has waited for the answer.",
+  };
+}
+
+function availableModels({ limits, models, current }: Configuration): readonly AvailableModel[] | null {
+  const ids = limits.allowedModels ?? current.models?.map(({ id }) => id) ?? [];
+  if (ids.length === 0 && !limits.allowedModels) return null;
+  return ids.map((id) => ({ id, multiplier: models.choose(id).info.multiplier }));
+}

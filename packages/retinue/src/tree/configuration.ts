@@ -1,0 +1,157 @@
+/**
+ * The configuration of one session, and what is read because of it: agents, skills, models, settings of the loop.
+ *
+ * Owns its changes. `current` is replaced and never altered, and so are the lists that the catalogs give, so whoever depends on one of
+ * them sees by its identity that it has changed.
+ */
+import { tmpdir } from "node:os";
+import type { SessionConfig, SessionContext, SubagentSettings } from "@retinue/protocol";
+import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import type { ModelSettings } from "../agents/model-policy.ts";
+import type { AgentSettings } from "../loop/agent.ts";
+import type { Catalog, SessionModels } from "../models/catalog.ts";
+import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
+import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
+
+export interface ConfigurationOptions {
+  config: SessionConfig;
+  context: SessionContext;
+  customInstructions?: string;
+  /** The home folder of the runtime. */
+  home: string;
+  projectRoot: string;
+  tempFolder?: string;
+  /** How deep sub-agents may be nested at most, whatever a client says. */
+  maxDepth: number;
+  catalog: Catalog;
+  /** A token for a model provider, from a client. */
+  askToken(providerName: string): Promise<string>;
+}
+
+/** What bounds the sub-agents of a session. */
+export interface SubagentLimits {
+  maxDepth: number;
+  models: ModelSettings;
+  /** The models that may be asked; undefined means all. */
+  allowedModels: readonly string[] | undefined;
+}
+
+export class Configuration {
+  /** Where the session works now. */
+  context: SessionContext;
+  readonly customInstructions: string | undefined;
+  readonly #options: ConfigurationOptions;
+  #current: SessionConfig;
+  #agents: AgentCatalog;
+  #skills: SkillCatalog;
+  #models: SessionModels;
+  #settings: AgentSettings;
+  #limits: SubagentLimits;
+  #invokeRules: Pick<SubagentSettings, "agents" | "disabledSubagents"> = {};
+
+  constructor(options: ConfigurationOptions) {
+    this.#options = options;
+    this.#current = options.config;
+    this.context = options.context;
+    this.customInstructions = options.customInstructions;
+    this.#agents = this.#readAgents();
+    this.#skills = this.#readSkills();
+    this.#models = this.#readModels();
+    this.#settings = settingsOf(options.config, options.tempFolder);
+    const models = options.catalog.subagents?.() ?? {};
+    this.#limits = { maxDepth: options.maxDepth, models, allowedModels: undefined };
+  }
+
+  get current(): SessionConfig {
+    return this.#current;
+  }
+  get agents(): AgentCatalog {
+    return this.#agents;
+  }
+  get skills(): SkillCatalog {
+    return this.#skills;
+  }
+  get models(): SessionModels {
+    return this.#models;
+  }
+  get settings(): AgentSettings {
+    return this.#settings;
+  }
+  get limits(): SubagentLimits {
+    return this.#limits;
+  }
+
+  /** Takes over what a client that creates, resumes or changes the session says. What it does not name stays. */
+  change(config: SessionConfig): void {
+    this.#current = { ...this.#current, ...defined(config) };
+    if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories)
+      this.#agents = this.#readAgents(this.#agents.prompts);
+    if (config.skillDirectories || config.disabledSkills) this.#skills = this.#readSkills();
+    if (config.provider || config.providers || config.models || config.modelCapabilities || config.gitHubToken)
+      this.#models = this.#readModels();
+    this.#settings = settingsOf(this.#current, this.#options.tempFolder);
+  }
+
+  /** Which sub-agents may run, on which models, how deep. */
+  setSubagents({ agents, disabledSubagents, maxDepth }: SubagentSettings): void {
+    const most = this.#options.maxDepth;
+    this.#limits = {
+      ...this.#limits,
+      maxDepth: Math.min(maxDepth ?? most, most),
+      models: { ...this.#limits.models, agents },
+    };
+    this.#invokeRules = { agents, disabledSubagents };
+    this.#agents.setRules(this.#invokeRules);
+  }
+
+  allowModels(allowedModels: readonly string[] | undefined): void {
+    this.#limits = { ...this.#limits, allowedModels };
+  }
+
+  #readAgents(prompts?: ReadonlyMap<string, string>): AgentCatalog {
+    const { customAgents, excludedBuiltinAgents, pluginDirectories, enableConfigDiscovery = false } = this.#current;
+    const { home, projectRoot } = this.#options;
+    const folders = agentFolders({ home, projectRoot, enableConfigDiscovery, pluginDirectories });
+    const catalog = new AgentCatalog({ folders, customAgents, excludedBuiltinAgents, prompts });
+    catalog.setRules(this.#invokeRules);
+    return catalog;
+  }
+
+  #readSkills(): SkillCatalog {
+    const { skillDirectories, pluginDirectories, disabledSkills, enableConfigDiscovery = false } = this.#current;
+    const { home, projectRoot } = this.#options;
+    const folders = skillFolders({ skillDirectories, pluginDirectories, home, projectRoot, enableConfigDiscovery });
+    return new SkillCatalog({ folders, disabledSkills });
+  }
+
+  #readModels(): SessionModels {
+    const { catalog, askToken } = this.#options;
+    return catalog.forSession(this.#current, { askToken });
+  }
+}
+
+/** The largest output of a call that is not cut. */
+export function maxOutputOf({ largeOutput }: SessionConfig): number | undefined {
+  return largeOutput?.enabled === false ? Number.MAX_SAFE_INTEGER : largeOutput?.maxSizeBytes;
+}
+
+function settingsOf(config: SessionConfig, tempFolder = tmpdir()): AgentSettings {
+  const { infiniteSessions, largeOutput } = config;
+  return {
+    streaming: config.streaming === true,
+    includeDeltas: true,
+    maxOutputBytes: maxOutputOf(config) ?? DEFAULT_MAX_BYTES,
+    outputFolder: largeOutput?.outputDir ?? tempFolder,
+    compaction: {
+      enabled: infiniteSessions?.enabled !== false,
+      startAt: infiniteSessions?.backgroundCompactionThreshold ?? 0.8,
+      dropAt: infiniteSessions?.bufferExhaustionThreshold ?? 0.95,
+    },
+    reasoningSummary: config.reasoningSummary,
+    maxTurns: 1000,
+  };
+}
+
+function defined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
+}

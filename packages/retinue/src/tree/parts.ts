@@ -1,0 +1,29 @@
+/** What all agents of one session tree share. Each part is a thing of its own: take those that you need. */
+import type { Hooks } from "../hooks/hooks.ts";
+import type { Limiter } from "../loop/slot.ts";
+import type { Asks } from "../permissions/asks.ts";
+import type { Rules } from "../permissions/rules.ts";
+import type { Session } from "../session/session.ts";
+import type { CallServices } from "../tools/tool.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Participants } from "./participants.ts";
+import type { TreeServers } from "./servers.ts";
+import type { Toolbox } from "./toolbox.ts";
+import type { Transcript } from "./transcript.ts";
+import type { Usage } from "./usage.ts";
+
+export interface TreeParts {
+  readonly root: Session;
+  readonly configuration: Configuration;
+  readonly participants: Participants;
+  readonly asks: Asks;
+  readonly hooks: Hooks;
+  readonly rules: Rules;
+  readonly servers: TreeServers;
+  readonly toolbox: Toolbox;
+  readonly limiter: Limiter;
+  readonly transcript: Transcript;
+  readonly usage: Usage;
+  /** The services of calls that are the same for all agents. */
+  readonly services: Required<Pick<CallServices, "fetchPage" | "database">>;
+}

@@ -1,0 +1,152 @@
+/**
+ * The MCP servers of one session tree: those of the session, and those that agents bring along.
+ *
+ * Owns when they start and what their calls mean for the session: status, progress, hooks, questions. The connections are in mcp/, which
+ * is loaded only when there is a server.
+ */
+import type { McpServerConfig } from "@retinue/protocol";
+import type { Hooks } from "../hooks/hooks.ts";
+import type { Agent } from "../loop/agent.ts";
+import { callerOf } from "../loop/calls.ts";
+import type { McpHost, McpUse } from "../mcp/host.ts";
+import type { Session } from "../session/session.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { Configuration } from "./configuration.ts";
+
+type Form = {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+  source?: string;
+  callId?: string;
+  signal: AbortSignal;
+};
+
+export interface TreeServersOptions {
+  root: Session;
+  configuration: Configuration;
+  clientVersion: string;
+  hooks: Hooks;
+  /** The agent of a session of the tree; the main agent when that is not known. */
+  agentOf(sessionId: string | undefined): Agent;
+  elicit(
+    agent: Agent,
+    form: Form,
+  ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }>;
+}
+
+export class TreeServers {
+  readonly #options: TreeServersOptions;
+  /** When each server that is down failed. */
+  readonly #failures = new Map<string, number>();
+  #mcp: { host: McpHost; use: McpUse } | undefined;
+
+  constructor(options: TreeServersOptions) {
+    this.#options = options;
+  }
+
+  /** Whether servers were needed so far, by the session or by one of its agents. */
+  get isUsed(): boolean {
+    return this.#mcp !== undefined;
+  }
+
+  get #own(): Readonly<Record<string, McpServerConfig>> {
+    return this.#options.configuration.current.mcpServers ?? {};
+  }
+
+  get hasOwn(): boolean {
+    return Object.keys(this.#own).length > 0;
+  }
+
+  /** The session's own servers start at the first prompt. */
+  async ready(): Promise<void> {
+    if (this.#mcp || this.hasOwn) await (await this.#load()).use.ready();
+  }
+
+  /** Of the session's own servers. */
+  tools(): readonly Tool[] {
+    return this.#mcp?.use.tools() ?? [];
+  }
+
+  async host(): Promise<McpHost> {
+    return (await this.#load()).host;
+  }
+
+  /** Servers of one agent, beside those of the session. */
+  async use(servers: Readonly<Record<string, McpServerConfig>>): Promise<McpUse | undefined> {
+    if (Object.keys(servers).length === 0) return undefined;
+    return (await this.host()).use(servers);
+  }
+
+  /** The configuration names other servers now. New ones first: a connection that both have is kept. */
+  configured(): void {
+    if (!this.#mcp) return;
+    const { host, use } = this.#mcp;
+    this.#mcp = { host, use: host.use(this.#own) };
+    void use.close();
+  }
+
+  failedAt(serverName: string): number | undefined {
+    return this.#failures.get(serverName);
+  }
+
+  async close(): Promise<void> {
+    await this.#mcp?.host.close();
+    this.#mcp = undefined;
+  }
+
+  async #load(): Promise<{ host: McpHost; use: McpUse }> {
+    if (this.#mcp) return this.#mcp;
+    const { McpHost } = await import("../mcp/host.ts");
+    if (this.#mcp) return this.#mcp;
+    const host = new McpHost(this.#hostOptions());
+    this.#mcp = { host, use: host.use(this.#own) };
+    return this.#mcp;
+  }
+
+  #hostOptions(): ConstructorParameters<typeof McpHost>[0] {
+    const { root, configuration, clientVersion, hooks, agentOf, elicit } = this.#options;
+    return {
+      workingDirectory: root.place.workingDirectory,
+      clientVersion,
+      disabledServers: configuration.current.disabledMcpServers,
+      onStatus: (change) => {
+        const isDown = change.status === "failed" || change.status === "needs-auth";
+        if (isDown) this.#failures.set(change.serverName, root.world.now());
+        else this.#failures.delete(change.serverName);
+        root.announce("session.mcp_server_status_changed", change);
+      },
+      onProgress: ({ sessionId, callId }, progressMessage) =>
+        agentOf(sessionId).session.announce("tool.execution_progress", { toolCallId: callId, progressMessage }),
+      beforeCall: async ({ sessionId, callId, serverName, toolName, arguments: args }, { signal }) => {
+        if (hooks.isEmpty) return undefined;
+        const details = { toolCallId: callId, serverName, toolName, arguments: args };
+        const output = await hooks.run("preMcpToolCall", details, { caller: callerOf(agentOf(sessionId)), signal });
+        return output?.metaToUse;
+      },
+      elicit: async ({ server, message, requestedSchema = {}, call }, { signal }) => {
+        const { action, content } = await elicit(agentOf(call?.sessionId), {
+          message,
+          requestedSchema: { ...requestedSchema },
+          source: server,
+          callId: call?.callId,
+          signal,
+        });
+        return content ? { action, content: formValues(content) } : { action };
+      },
+    };
+  }
+}
+
+type FormValue = string | number | boolean | string[];
+
+/** What a form can hold; anything else would not be an answer to it. */
+function formValues(content: Record<string, unknown>): Record<string, FormValue> {
+  const values: Record<string, FormValue> = {};
+  for (const [name, value] of Object.entries(content)) if (isFormValue(value)) values[name] = value;
+  return values;
+}
+
+function isFormValue(value: unknown): value is FormValue {
+  if (Array.isArray(value)) return value.every((each) => typeof each === "string");
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}

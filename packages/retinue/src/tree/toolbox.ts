@@ -1,0 +1,139 @@
+/**
+ * Which tools exist in a session tree before any filter, and for which agent.
+ *
+ * Owns what that depends on: `key` names every value that can alter a list, so nobody has to remember to say that something has changed.
+ * Which of the tools an agent may call is decided in agents/effective-tools.ts.
+ */
+import type { AgentDefinition } from "../agents/definition.ts";
+import type { Agent } from "../loop/agent.ts";
+import { callHost } from "../loop/host-call.ts";
+import type { McpUse } from "../mcp/host.ts";
+import type { Rules } from "../permissions/rules.ts";
+import { skillTool } from "../skills/skill-tool.ts";
+import { listAgentsTool, readAgentTool, taskTool, writeAgentTool } from "../tools/builtin/task.ts";
+import { taskCompleteTool } from "../tools/builtin/task-complete.ts";
+import { builtinTools, orderTools } from "../tools/catalog.ts";
+import { hostTool } from "../tools/host-tool.ts";
+import type { Tool } from "../tools/tool.ts";
+import { type Configuration, maxOutputOf } from "./configuration.ts";
+import { Derived } from "./derived.ts";
+import type { Participants } from "./participants.ts";
+import type { TreeServers } from "./servers.ts";
+
+/** An agent, and what it brings along. */
+export interface ToolOwner {
+  agent: Agent;
+  definition: AgentDefinition | undefined;
+  mcp: McpUse | undefined;
+}
+
+export interface ToolboxOptions {
+  configuration: Configuration;
+  participants: Participants;
+  servers: TreeServers;
+  rules: Rules;
+  /** Tools that other parts of the runtime add. */
+  extraTools(agent: Agent): readonly Tool[];
+}
+
+export class Toolbox {
+  readonly #options: ToolboxOptions;
+  readonly #skillTool = new Derived<Tool>();
+  readonly #taskTool = new Derived<Tool>();
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options;
+  }
+
+  /** Everything that a list of tools, and the system prompt that goes with it, depends on. */
+  key({ agent, mcp }: ToolOwner): readonly unknown[] {
+    const { configuration, participants, servers, rules } = this.#options;
+    const { state } = agent.session.root;
+    return [
+      configuration.current,
+      configuration.context,
+      configuration.agents.list(),
+      configuration.agents.offered(),
+      configuration.skills.offered(),
+      rules.denied,
+      state.mode,
+      agent.session.state.selectedAgent,
+      this.#askUser(),
+      servers.tools(),
+      mcp?.tools(),
+      ...participants.tools,
+    ];
+  }
+
+  /** What is there for an agent before any filter. Servers must be ready. */
+  all({ agent, definition, mcp }: ToolOwner): readonly Tool[] {
+    const { participants, servers } = this.#options;
+    const shared = participants.tools;
+    const own = (definition?.toolDefinitions ?? []).filter((spec) => !shared.some(({ name }) => name === spec.name));
+    return orderTools({
+      builtin: [
+        ...this.builtin(),
+        readAgentTool,
+        writeAgentTool,
+        listAgentsTool,
+        ...this.#options.extraTools(agent),
+        ...this.#forMode(agent),
+      ],
+      mcp: [...servers.tools(), ...(mcp?.tools() ?? [])],
+      host: [...shared, ...own].map((spec) =>
+        hostTool(spec, (args, context) => callHost(agent, spec.name, args, context)),
+      ),
+    });
+  }
+
+  /** The tools of the runtime itself, as this session has them. */
+  builtin(): readonly Tool[] {
+    const { configuration } = this.#options;
+    const { current, skills, agents } = configuration;
+    const offered = agents.offered();
+    return [
+      ...builtins({
+        askUser: this.#askUser(),
+        maxBytes: maxOutputOf(current),
+        folder: current.largeOutput?.outputDir,
+      }),
+      this.#skillTool.get([skills, skills.offered()], () => skillTool(skills)),
+      this.#taskTool.get([offered], () =>
+        taskTool(
+          offered.map(({ name, description, source, readOnly }) => ({
+            name,
+            description,
+            isCustom: source !== "builtin",
+            isReadOnly: readOnly,
+          })),
+        ),
+      ),
+    ];
+  }
+
+  #forMode({ session }: Agent): readonly Tool[] {
+    return session.parent === undefined && session.state.mode === "autopilot" ? [taskCompleteTool()] : [];
+  }
+
+  #askUser(): AskUser {
+    const { configuration, participants } = this.#options;
+    const wantsForm = configuration.current.askUserVariant === "elicitation";
+    if (wantsForm && participants.can("requestElicitation")) return "elicitation";
+    return participants.can("requestUserInput") ? "legacy" : undefined;
+  }
+}
+
+type AskUser = "legacy" | "elicitation" | undefined;
+
+const builtinSets = new Map<string, readonly Tool[]>();
+
+/** The same tools for every session with the same settings: describing them to a model costs time once. */
+function builtins(settings: { askUser: AskUser; maxBytes?: number; folder?: string }): readonly Tool[] {
+  const { askUser, maxBytes, folder } = settings;
+  const key = JSON.stringify([askUser, maxBytes, folder]);
+  const known = builtinSets.get(key);
+  if (known) return known;
+  const tools = builtinTools({ askUser, output: { maxBytes, folder } });
+  builtinSets.set(key, tools);
+  return tools;
+}
