@@ -26,9 +26,10 @@ export interface ToldEvent {
   agentId?: string;
 }
 
-/** One client: it answers nothing by itself. */
+/** One client: it answers what `answers` has a method for, and knows no other. */
 export class TestClient {
   readonly events: ToldEvent[] = [];
+  readonly answers = new Map<string, (params: never) => unknown>();
   /** Settles when the runtime has closed what belonged to this connection. */
   readonly ended: Promise<void>;
   readonly #peer: Peer;
@@ -38,7 +39,10 @@ export class TestClient {
     const [near, far] = linkedTransports();
     this.ended = serveConnection(far, { version: runtime.config.version, load: async () => runtime });
     this.#peer = new Peer(near, {
-      request: () => undefined,
+      request: (method, params) => {
+        const answer = this.answers.get(method);
+        return answer && Promise.resolve(answer(params as never));
+      },
       notification: (method, params) => this.#hear(method, params),
     });
   }
@@ -62,6 +66,15 @@ export class TestClient {
     for (;;) {
       const found = this.events.slice(after).find((event) => event.type === type);
       if (found) return found.data as EventData<T>;
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  /** The first event that is like this, told already or still to come. */
+  async until(isIt: (event: ToldEvent) => boolean): Promise<ToldEvent> {
+    for (;;) {
+      const found = this.events.find(isIt);
+      if (found) return found;
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
@@ -91,21 +104,34 @@ export interface SmallWorld {
   /** Sends a prompt and waits until the session is idle. */
   send(sessionId: string, prompt: string): Promise<void>;
   anotherClient(): TestClient;
+  /** All clients are lost, the runtime closes, and another one opens on the same home: only with `isOnDisk`. */
+  restart(): Promise<{ client: TestClient; runtime: Runtime }>;
 }
 
-export async function inSmallWorld(turns: readonly Turn[], test: (world: SmallWorld) => Promise<void>): Promise<void> {
+export async function inSmallWorld(
+  turns: readonly Turn[],
+  test: (world: SmallWorld) => Promise<void>,
+  { isOnDisk = false }: { isOnDisk?: boolean } = {},
+): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "retinue-handlers-"));
   const folder = join(home, "work");
   mkdirSync(folder);
   const provider = scripted(turns);
-  const runtime = new Runtime({
-    config: runtimeConfig({ RETINUE_HOME: join(home, "home") }),
-    catalog: oneProvider(provider),
-    storePath: ":memory:",
-  });
+  const open = () =>
+    new Runtime({
+      config: runtimeConfig({ RETINUE_HOME: join(home, "home") }),
+      catalog: oneProvider(provider),
+      ...(isOnDisk ? {} : { storePath: ":memory:" }),
+    });
+  let present = open();
+  const close = async () => {
+    for (const each of clients) each.close();
+    await Promise.all(clients.map(({ ended }) => ended));
+    await present.close();
+  };
   const clients: TestClient[] = [];
   const anotherClient = () => {
-    const opened = new TestClient(runtime);
+    const opened = new TestClient(present);
     clients.push(opened);
     return opened;
   };
@@ -113,11 +139,16 @@ export async function inSmallWorld(turns: readonly Turn[], test: (world: SmallWo
   try {
     await test({
       client,
-      runtime,
+      runtime: present,
       provider,
       home,
       folder,
       anotherClient,
+      restart: async () => {
+        await close();
+        present = open();
+        return { client: anotherClient(), runtime: present };
+      },
       create: async (config = {}) =>
         (await client.call("session.create", { requestPermission: true, workingDirectory: folder, ...config }))
           .sessionId,
@@ -128,9 +159,7 @@ export async function inSmallWorld(turns: readonly Turn[], test: (world: SmallWo
       },
     });
   } finally {
-    for (const each of clients) each.close();
-    await Promise.all(clients.map(({ ended }) => ended));
-    await runtime.close();
+    await close();
     rmSync(home, { recursive: true, force: true });
   }
 }

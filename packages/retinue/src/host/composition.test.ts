@@ -1,0 +1,415 @@
+/**
+ * What a session tree is composed of, seen from the model: which tools it is offered in its next request, what changes that, and
+ * that nothing else does.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import type { ToolSpec } from "../models/provider.ts";
+import { say } from "../models/scripted.ts";
+import { inSmallWorld, type SmallWorld, type TestClient } from "../server/handlers/small-world.ts";
+import { heardBy } from "../tasks/test-tasks.ts";
+
+const PROBE = fileURLToPath(new URL("../mcp/fixtures/probe-server.mjs", import.meta.url));
+const probe = { command: process.execPath, args: [PROBE] };
+const REVIEWER = { name: "reviewer", description: "Reviews.", prompt: "You review.", tools: ["view", "grep", "shout"] };
+
+interface Scene extends SmallWorld {
+  sessionId: string;
+  /** The client's session.resume in the open session: it changes what it names. */
+  configure(config: object): Promise<void>;
+  /** What the main agent is offered when it is asked now: the very list. */
+  list(): Promise<readonly ToolSpec[]>;
+  offered(): Promise<string[]>;
+  /** What a sub-agent of this kind is offered. */
+  below(agentType: string): Promise<string[]>;
+}
+
+type Config = Parameters<SmallWorld["create"]>[0];
+
+async function inTree(config: Config, test: (scene: Scene) => Promise<void>): Promise<void> {
+  const turns = Array.from({ length: 30 }, () => [say("ok")]);
+  await inSmallWorld(turns, async (world) => {
+    const { client, provider, send } = world;
+    const sessionId = await world.create(config);
+    const list = async () => {
+      await send(sessionId, "go");
+      return provider.requests.at(-1)?.tools ?? [];
+    };
+    await test({
+      ...world,
+      sessionId,
+      list,
+      configure: async (change) => {
+        await client.call("session.resume", { sessionId, requestPermission: true, ...change });
+      },
+      offered: async () => (await list()).map(({ name }) => name),
+      below: async (agentType) => {
+        const after = client.events.length;
+        await client.call("session.tasks.startAgent", { sessionId, agentType, name: "dig", prompt: "do dig" });
+        await client.heard("session.idle", { after });
+        const request = provider.requests.findLast((each) => heardBy(each)[0]?.endsWith("do dig"));
+        return request?.tools.map(({ name }) => name) ?? [];
+      },
+    });
+  });
+}
+
+const BUILTIN = [
+  "bash",
+  "read_bash",
+  "write_bash",
+  "stop_bash",
+  "list_bash",
+  "view",
+  "create",
+  "edit",
+  "grep",
+  "glob",
+  "web_fetch",
+  "sql",
+  "skill",
+  "task",
+  "read_agent",
+  "write_agent",
+  "list_agents",
+  "session_search",
+];
+const without = (names: readonly string[], ...gone: string[]) => names.filter((name) => !gone.includes(name));
+const descriptionOf = (tools: readonly ToolSpec[], name: string) =>
+  tools.find((tool) => tool.name === name)?.description ?? "";
+
+describe("the tools that the model is offered", () => {
+  test("are the built-in ones in their order, then those of the host", async () => {
+    await inTree({ tools: [{ name: "shout" }, { name: "call_home" }] }, async ({ offered, below }) => {
+      expect(await offered()).toEqual([...BUILTIN, "shout", "call_home"]);
+      expect(await below("general-purpose")).toEqual([...BUILTIN, "shout", "call_home"]);
+      expect((await below("explore")).sort()).toEqual(
+        ["bash", "glob", "grep", "list_bash", "read_bash", "session_search", "stop_bash", "view"].sort(),
+      );
+    });
+  });
+
+  test("are the same list, as an object, while nothing changes", async () => {
+    await inTree({ tools: [{ name: "shout" }] }, async ({ list, below }) => {
+      const first = await list();
+      expect(await list()).toBe(first);
+      await below("explore");
+      expect(await list()).toBe(first);
+    });
+  });
+
+  test("are not touched by answers, allow rules, names, models and clients that bring nothing", async () => {
+    await inTree({}, async ({ list, client, sessionId, anotherClient, folder, configure }) => {
+      const first = JSON.stringify(await list());
+      const same = async (what: string) => expect(JSON.stringify(await list()), what).toBe(first);
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      await same("approve all");
+      const rules = { approved: [{ kind: "shell", argument: "git:*" }], denied: [] };
+      await client.call("session.permissions.configure", { sessionId, rules });
+      await same("allow rule");
+      const denied = [{ kind: "shell", argument: "rm:*" }];
+      await client.call("session.permissions.configure", { sessionId, rules: { approved: [], denied } });
+      await same("a rule that denies some uses of a tool");
+      await client.call("session.name.set", { sessionId, name: "Another name" });
+      await same("name");
+      await client.call("session.model.switchTo", { sessionId, modelId: "large" });
+      await same("model");
+      const other = anotherClient();
+      await other.call("session.resume", { sessionId });
+      await same("a client that brings nothing");
+      other.close();
+      await other.ended;
+      await same("and leaves");
+      mkdirSync(join(folder, "more"));
+      await configure({ additionalDirectories: [join(folder, "more")] });
+      await same("another folder");
+    });
+  });
+});
+
+describe("a resume changes what it names and nothing else", () => {
+  test("filters of tools, for the main agent and for sub-agents", async () => {
+    await inTree({}, async ({ offered, below, configure }) => {
+      expect(await offered()).toEqual(BUILTIN);
+      await configure({ excludedTools: ["bash", "web_fetch"] });
+      expect(await offered()).toEqual(without(BUILTIN, "bash", "web_fetch"));
+      expect(await below("general-purpose")).toEqual(without(BUILTIN, "bash", "web_fetch"));
+      await configure({ clientName: "again" });
+      expect(await offered()).toEqual(without(BUILTIN, "bash", "web_fetch"));
+      await configure({ availableTools: ["view", "bash"] });
+      expect(await offered()).toEqual(["view"]);
+      await configure({ excludedTools: [] });
+      expect(await offered()).toEqual(["bash", "view"]);
+    });
+  });
+
+  test("what the default agent does without, which bounds no sub-agent", async () => {
+    await inTree({}, async ({ offered, below, configure }) => {
+      await configure({ defaultAgent: { excludedTools: ["bash", "task"] } });
+      expect(await offered()).toEqual(without(BUILTIN, "bash", "task"));
+      expect(await below("general-purpose")).toEqual(BUILTIN);
+    });
+  });
+
+  test("the agents that `task` offers", async () => {
+    await inTree({}, async ({ list, configure }) => {
+      expect(descriptionOf(await list(), "task")).toContain("- `explore` (changes nothing)");
+      await configure({ customAgents: [REVIEWER], excludedBuiltinAgents: ["explore"] });
+      const tools = await list();
+      expect(descriptionOf(tools, "task")).toContain("- `reviewer` (custom): Reviews.");
+      expect(descriptionOf(tools, "task")).not.toContain("`explore`");
+      const task = tools.find(({ name }) => name === "task");
+      expect(task?.parameters.properties).toMatchObject({
+        agent_type: { enum: expect.arrayContaining(["reviewer", "task"]) },
+      });
+      await configure({ customAgents: [{ ...REVIEWER, infer: false }] });
+      expect(descriptionOf(await list(), "task")).not.toContain("`reviewer`");
+    });
+  });
+
+  test("skills, which are in the words of one tool", async () => {
+    await inTree({}, async ({ list, configure, home, client, sessionId }) => {
+      const folder = writeSkill(home, "tidy");
+      expect(descriptionOf(await list(), "skill")).not.toContain("tidy");
+      await configure({ skillDirectories: [folder] });
+      const before = await list();
+      expect(descriptionOf(before, "skill")).toContain("tidy");
+      writeSkill(home, "sort");
+      expect(await list()).toBe(before);
+      await client.call("session.skills.reload", { sessionId });
+      expect(descriptionOf(await list(), "skill")).toContain("sort");
+      await client.call("session.skills.disable", { sessionId, name: "tidy" });
+      expect(descriptionOf(await list(), "skill")).not.toContain("tidy");
+      await client.call("session.skills.enable", { sessionId, name: "tidy" });
+      expect(descriptionOf(await list(), "skill")).toContain("tidy");
+      await configure({ disabledSkills: ["sort"] });
+      expect(descriptionOf(await list(), "skill")).not.toContain("sort");
+    });
+  });
+
+  test("how much a tool may say, which is not in the list", async () => {
+    await inTree({}, async ({ list, configure }) => {
+      const before = JSON.stringify(await list());
+      await configure({ largeOutput: { maxSizeBytes: 1000 } });
+      expect(JSON.stringify(await list())).toBe(before);
+    });
+  });
+
+  test("folders that reads and writes may use, which is not in the list", async () => {
+    await inTree({}, async ({ client, sessionId, configure }) => {
+      const path = "/usr/share";
+      const isAllowed = async () =>
+        (await client.call("session.permissions.paths.isPathWithinAllowedDirectories", { sessionId, path })).allowed;
+      expect(await isAllowed()).toBe(false);
+      await configure({ additionalDirectories: [path] });
+      expect(await isAllowed()).toBe(true);
+      await configure({});
+      expect(await isAllowed()).toBe(true);
+    });
+  });
+});
+
+describe("clients", () => {
+  async function join_(scene: Scene, config: object): Promise<TestClient> {
+    const client = scene.anotherClient();
+    await client.call("session.resume", { sessionId: scene.sessionId, ...config });
+    return client;
+  }
+
+  test("bring their tools when they join and take them along", async () => {
+    await inTree({ tools: [{ name: "shout", description: "one" }] }, async (scene) => {
+      const { offered, below, list } = scene;
+      expect(await offered()).toEqual([...BUILTIN, "shout"]);
+      const other = await join_(scene, { tools: [{ name: "whisper" }, { name: "shout", description: "two" }] });
+      expect(await offered()).toEqual([...BUILTIN, "shout", "whisper"]);
+      expect(descriptionOf(await list(), "shout")).toBe("two"); // Who came last owns the name.
+      expect(await below("general-purpose")).toContain("whisper");
+      await other.call("session.tools.set", { sessionId: scene.sessionId, tools: [{ name: "sing" }] });
+      expect(await offered()).toEqual([...BUILTIN, "shout", "sing"]);
+      expect(descriptionOf(await list(), "shout")).toBe("one");
+      other.close();
+      await other.ended;
+      expect(await offered()).toEqual([...BUILTIN, "shout"]);
+    });
+  });
+
+  test("that can be asked questions bring `ask_user` for as long as one of them is there", async () => {
+    await inTree({}, async (scene) => {
+      const { offered, list } = scene;
+      expect(await offered()).not.toContain("ask_user");
+      const asked = await join_(scene, { requestUserInput: true });
+      expect(await offered()).toContain("ask_user");
+      const simple = await list();
+      const forms = await join_(scene, { requestElicitation: true, askUserVariant: "elicitation" });
+      expect(descriptionOf(await list(), "ask_user")).not.toBe(descriptionOf(simple, "ask_user"));
+      forms.close();
+      await forms.ended;
+      expect(descriptionOf(await list(), "ask_user")).toBe(descriptionOf(simple, "ask_user"));
+      asked.close();
+      await asked.ended;
+      expect(await offered()).not.toContain("ask_user");
+    });
+  });
+
+  test("may put a tool of their own in the place of a built-in one, if they say so", async () => {
+    await inTree({}, async (scene) => {
+      const { offered } = scene;
+      const other = await join_(scene, { tools: [{ name: "grep", overridesBuiltInTool: true }] });
+      expect(await offered()).toEqual([...without(BUILTIN, "grep"), "grep"]);
+      other.close();
+      await other.ended;
+      expect(await offered()).toEqual(BUILTIN);
+    });
+  });
+});
+
+describe("the selected agent", () => {
+  const withAgents = { customAgents: [REVIEWER], tools: [{ name: "shout" }, { name: "whisper" }] };
+
+  test("has its own tools, with those that a main agent keeps, until it is left", async () => {
+    await inTree(withAgents, async ({ offered, client, sessionId, provider }) => {
+      expect(await offered()).toEqual([...BUILTIN, "shout", "whisper"]);
+      await client.call("session.agent.select", { sessionId, name: "reviewer" });
+      expect((await offered()).sort()).toEqual(["grep", "shout", "skill", "sql", "view"]);
+      expect(provider.requests.at(-1)?.system).toContain("You review.");
+      await client.call("session.agent.setPrompt", { sessionId, id: "reviewer", prompt: "You praise." });
+      await offered();
+      expect(provider.requests.at(-1)?.system).toContain("You praise.");
+      await client.call("session.agent.deselect", { sessionId });
+      expect(await offered()).toEqual([...BUILTIN, "shout", "whisper"]);
+      expect(provider.requests.at(-1)?.system).not.toContain("You praise.");
+    });
+  });
+
+  test("bounds what is below it only when its ceiling is its own", async () => {
+    await inTree(withAgents, async ({ below, client, sessionId }) => {
+      await client.call("session.agent.select", { sessionId, name: "reviewer" });
+      expect(await below("general-purpose")).toContain("bash");
+    });
+    const capped = { ...withAgents, customAgents: [{ ...REVIEWER, ceiling: "own" as const }] };
+    await inTree(capped, async ({ below, client, sessionId }) => {
+      await client.call("session.agent.select", { sessionId, name: "reviewer" });
+      expect((await below("general-purpose")).sort()).toEqual(["grep", "shout", "view"]);
+    });
+  });
+
+  test("of a file is known after the folders were read again", async () => {
+    await inTree({}, async ({ list, client, sessionId, runtime }) => {
+      const folder = join(runtime.config.home, "agents");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "smith.agent.md"), "---\nname: smith\ndescription: Forges.\n---\nYou forge.\n");
+      const before = await list();
+      expect(descriptionOf(before, "task")).not.toContain("smith");
+      await client.call("session.agent.reload", { sessionId });
+      expect(descriptionOf(await list(), "task")).toContain("`smith`");
+    });
+  });
+
+  test("has host tools that only it has, as a sub-agent", async () => {
+    const own = { ...REVIEWER, tools: null, toolDefinitions: [{ name: "secret" }] };
+    await inTree({ customAgents: [own] }, async ({ offered, below }) => {
+      expect(await offered()).not.toContain("secret");
+      expect(await below("general-purpose")).not.toContain("secret");
+      expect(await below("reviewer")).toContain("secret");
+    });
+  });
+});
+
+describe("the mode", () => {
+  test("brings tools of its own to the main agent, and takes files from sub-agents while it plans", async () => {
+    await inTree({}, async ({ offered, below, client, sessionId, list }) => {
+      const first = await list();
+      const to = (mode: "plan" | "autopilot" | "interactive") => client.call("session.mode.set", { sessionId, mode });
+      await to("plan");
+      expect(await offered()).toEqual([...BUILTIN, "exit_plan_mode"]);
+      expect(await below("general-purpose")).toEqual(without(BUILTIN, "create", "edit"));
+      await to("interactive");
+      expect(JSON.stringify(await list())).toBe(JSON.stringify(first));
+      expect(await below("general-purpose")).toEqual(BUILTIN);
+    });
+  });
+
+  test("of an autopilot has `task_complete`", async () => {
+    await inTree({}, async ({ offered, below, client, sessionId }) => {
+      await client.call("session.mode.set", { sessionId, mode: "autopilot" });
+      expect(await offered()).toEqual([...BUILTIN, "task_complete"]);
+      expect(await below("general-purpose")).not.toContain("task_complete");
+    });
+  });
+});
+
+describe("rules and settings", () => {
+  test("that deny a whole tool take it from everybody, and give it back", async () => {
+    await inTree({ tools: [{ name: "shout" }] }, async ({ offered, below, client, sessionId }) => {
+      const modify = (change: object) =>
+        client.call("session.permissions.modifyRules", { sessionId, scope: "session", ...change });
+      await client.call("session.permissions.configure", {
+        sessionId,
+        rules: { approved: [], denied: [{ kind: "bash", argument: null }] },
+      });
+      expect(await offered()).toEqual([...without(BUILTIN, "bash"), "shout"]);
+      expect(await below("general-purpose")).toEqual([...without(BUILTIN, "bash"), "shout"]);
+      await client.call("session.permissions.configure", { sessionId, rules: { approved: [], denied: [] } });
+      expect(await offered()).toEqual([...BUILTIN, "shout"]);
+      await modify({ add: [{ kind: "custom-tool", argument: null }] });
+      expect(await offered()).toEqual([...BUILTIN, "shout"]); // Such a rule allows.
+    });
+  });
+
+  test("for sub-agents take kinds of agents from `task`", async () => {
+    await inTree({}, async ({ list, client, sessionId }) => {
+      const update = (subagents: object) =>
+        client.call("session.tools.updateSubagentSettings", { sessionId, subagents });
+      await update({ disabledSubagents: ["explore"] });
+      expect(descriptionOf(await list(), "task")).not.toContain("`explore`");
+      await update({});
+      expect(descriptionOf(await list(), "task")).toContain("`explore`");
+    });
+  });
+});
+
+describe("MCP servers", () => {
+  const named = (names: readonly string[]) => names.filter((name) => name.startsWith("probe-"));
+
+  test("bring their tools behind the built-in ones, by configuration or by name, and take them along", async () => {
+    await inTree({ tools: [{ name: "shout" }] }, async ({ offered, below, configure, client, sessionId, list }) => {
+      expect(await offered()).toEqual([...BUILTIN, "shout"]);
+      await configure({ tools: [{ name: "shout" }], mcpServers: { probe } });
+      const names = await offered();
+      expect(names.slice(0, BUILTIN.length)).toEqual(BUILTIN);
+      expect(names.at(-1)).toBe("shout");
+      expect(named(names).length).toBeGreaterThan(0);
+      const first = await list();
+      expect(await list()).toBe(first);
+      expect(named(await below("general-purpose"))).toEqual(named(names));
+      expect(named(await below("explore"))).toEqual([]);
+      await client.call("session.mcp.disable", { sessionId, serverName: "probe" });
+      expect(named(await offered())).toEqual([]);
+      await client.call("session.mcp.enable", { sessionId, serverName: "probe" });
+      expect(named(await offered())).toEqual(named(names));
+      await configure({ tools: [{ name: "shout" }], mcpServers: { probe: { ...probe, tools: ["echo"] } } });
+      expect(named(await offered())).toEqual(["probe-echo"]);
+      await configure({ tools: [{ name: "shout" }], mcpServers: {} });
+      expect(await offered()).toEqual([...BUILTIN, "shout"]);
+    });
+  });
+
+  test("of an agent are there for that agent alone", async () => {
+    const own = { ...REVIEWER, tools: null, mcpServers: { probe } };
+    await inTree({ customAgents: [own] }, async ({ offered, below }) => {
+      expect(named(await offered())).toEqual([]);
+      expect(named(await below("reviewer")).length).toBeGreaterThan(0);
+      expect(named(await below("general-purpose"))).toEqual([]);
+      expect(named(await offered())).toEqual([]);
+    });
+  });
+});
+
+function writeSkill(home: string, name: string): string {
+  const folder = join(home, "skills");
+  mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, name, "SKILL.md"), `---\ndescription: does ${name}\n---\nBody of ${name}.`);
+  return folder;
+}

@@ -1,0 +1,402 @@
+import { join } from "node:path";
+import type { PermissionRequest, PermissionResult, PromptRequest } from "@retinue/protocol";
+import { describe, expect, test } from "vitest";
+import { shellPermission } from "../tools/shell/shell-command.ts";
+import { Stop } from "./stop.ts";
+import { type CallScene, inCallScene, mainAgent, probe } from "./test-calls.ts";
+
+const custom: PermissionRequest = { kind: "custom-tool", toolName: "tool", toolDescription: "does it" };
+const write = (fileName: string): PermissionRequest => ({
+  kind: "write",
+  fileName,
+  diff: "+1",
+  intention: "Write",
+  canOfferSessionApproval: true,
+});
+const url = (address: string): PermissionRequest => ({ kind: "url", url: address, intention: "Fetch" });
+const shell = (command: string) => shellPermission(command, { intention: "Run", toolCallId: "a" });
+
+/** One call of a tool that needs this permission. */
+async function callOf(scene: CallScene, permission: PermissionRequest | undefined, { id = "a" }: { id?: string } = {}) {
+  const tool = probe("tool", { permission });
+  scene.ask({ id, name: "tool", arguments: { n: 1 } });
+  const endsTurn = await scene.run([tool]);
+  return { hasRun: tool.ran.length === 1, endsTurn, end: (await scene.ends()).get(id) };
+}
+
+const asked = ({ client }: CallScene) => client.of("permission.requested");
+const decided = ({ client }: CallScene): PermissionResult[] =>
+  client.of("permission.completed").map(({ result }) => result);
+
+describe("without asking anybody", () => {
+  test("a call that needs no permission runs, and nothing is recorded about it", async () => {
+    await inCallScene(async (scene) => {
+      expect((await callOf(scene, undefined)).hasRun).toBe(true);
+      expect([...asked(scene), ...decided(scene)]).toEqual([]);
+    });
+  });
+
+  test("a call that a rule allows runs, and nothing is recorded about it", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      const rules = { approved: [{ kind: "tool", argument: null }], denied: [] };
+      await client.call("session.permissions.configure", { sessionId, rules });
+      expect((await callOf(scene, custom)).hasRun).toBe(true);
+      expect([...asked(scene), ...decided(scene)]).toEqual([]);
+    });
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      expect((await callOf(scene, custom)).hasRun).toBe(true);
+      expect([...asked(scene), ...decided(scene)]).toEqual([]);
+    });
+  });
+
+  test("a call that a rule denies is denied with the rule in words and in the log", async () => {
+    await inCallScene(async (scene) => {
+      await deny(scene, "tool");
+      const { hasRun, endsTurn, end } = await callOf(scene, custom);
+      expect([hasRun, endsTurn]).toEqual([false, false]);
+      expect(end?.error).toEqual({
+        code: "denied",
+        message: "The call of 'tool' is denied by the deny rule tool. Do it another way, or ask the user.",
+      });
+      expect(asked(scene)).toEqual([]);
+      expect(scene.client.of("permission.completed")).toMatchObject([
+        { toolCallId: "a", result: { kind: "denied-by-rules", rules: [{ kind: "tool", argument: null }] } },
+      ]);
+    });
+  });
+
+  test("a call is denied when nobody is there who could answer, and the log says that nobody was asked", async () => {
+    await inCallScene(
+      async (scene) => {
+        const { hasRun, endsTurn, end } = await callOf(scene, custom);
+        expect([hasRun, endsTurn]).toEqual([false, false]);
+        expect(end?.error).toEqual({
+          code: "denied",
+          message:
+            "Permission for custom-tool was needed and nobody is here who can give it. Go on without, or say what you need.",
+        });
+        expect(asked(scene)).toEqual([]);
+        expect(scene.client.of("permission.completed")).toMatchObject([
+          {
+            toolCallId: "a",
+            decisionSource: "unattended_fallback",
+            result: { kind: "denied-no-approval-rule-and-could-not-request-from-user" },
+          },
+        ]);
+      },
+      { requestPermission: false },
+    );
+  });
+
+  test("a file outside the session's folder is not written in plan mode, whatever is allowed", async () => {
+    await inCallScene(async (scene) => {
+      const { agent, client, sessionId, folder } = scene;
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      await client.call("session.mode.set", { sessionId, mode: "plan" });
+      const outside = await callOf(scene, write(join(folder, "a.ts")));
+      expect(outside.hasRun).toBe(false);
+      expect(outside.end?.error).toEqual({
+        code: "denied",
+        message:
+          "Plan mode: files outside the session's own folder must not be changed. Write the plan, then leave plan mode.",
+      });
+      expect((await callOf(scene, write(join(agent.session.place.folder, "plan.md")), { id: "b" })).hasRun).toBe(true);
+      expect((await callOf(scene, shell("ls"), { id: "c" })).hasRun).toBe(true);
+      expect([...asked(scene), ...decided(scene)]).toEqual([]);
+    });
+  });
+});
+
+describe("what a client is asked", () => {
+  test("is in the log before anybody can answer, with the request, its form for a screen and the mode", async () => {
+    await inCallScene(async (scene) => {
+      const { agent, answer, client, sessionId } = scene;
+      const running = callOf(scene, custom);
+      const told = await client.heard("permission.requested");
+      const { events } = await client.call("session.getMessages", { sessionId });
+      expect((events as { type: string }[]).map(({ type }) => type)).toContain("permission.requested");
+      const request = { ...custom, toolCallId: "a" };
+      expect(told).toMatchObject({ permissionRequest: request, promptRequest: request, agentMode: "interactive" });
+      expect(told).not.toHaveProperty("agentId");
+      await answer({ kind: "approve-once" });
+      await running;
+      expect(agent.session.state.openCalls.size).toBe(0);
+    });
+  });
+
+  const forms: [PermissionRequest, PromptRequest][] = [
+    [
+      shell("git status && rm -rf x"),
+      {
+        kind: "commands",
+        toolCallId: "a",
+        fullCommandText: "git status && rm -rf x",
+        intention: "Run",
+        commandIdentifiers: expect.arrayContaining(["git status", "rm"]),
+        canOfferSessionApproval: expect.any(Boolean),
+      },
+    ],
+    [
+      { kind: "mcp", serverName: "srv", toolName: "srv-add", toolTitle: "Add", readOnly: false, args: { n: 1 } },
+      { kind: "mcp", toolCallId: "a", serverName: "srv", toolName: "add", toolTitle: "Add", args: { n: 1 } },
+    ],
+    [
+      { kind: "mcp", serverName: "srv", toolName: "add", toolTitle: "Add", readOnly: false },
+      { kind: "mcp", toolCallId: "a", serverName: "srv", toolName: "add", toolTitle: "Add" },
+    ],
+    [
+      { ...custom, skipPermission: false },
+      { ...custom, toolCallId: "a" },
+    ],
+    [url("https://example.com"), { ...url("https://example.com"), toolCallId: "a" } as PromptRequest],
+  ];
+  test.each(forms)("has a form for a screen: %j", async (request, form) => {
+    await inCallScene(async (scene) => {
+      const running = callOf(scene, request);
+      await scene.answer({ kind: "reject" });
+      await running;
+      expect(asked(scene)[0]?.promptRequest).toEqual(form);
+    });
+  });
+});
+
+describe("an answer", () => {
+  test("that approves once lets this call run and asks again for the next", async () => {
+    await inCallScene(async (scene) => {
+      const first = callOf(scene, custom);
+      await scene.answer({ kind: "approve-once" });
+      expect((await first).hasRun).toBe(true);
+      expect(decided(scene)).toEqual([{ kind: "approved" }]);
+      const second = callOf(scene, custom, { id: "b" });
+      await scene.answer({ kind: "approve-once" });
+      await second;
+      expect(asked(scene)).toHaveLength(2);
+    });
+  });
+
+  test("for the session covers what it names from then on", async () => {
+    await inCallScene(async (scene) => {
+      const approval = { kind: "custom-tool" as const, toolName: "tool" };
+      const first = callOf(scene, custom);
+      await scene.answer({ kind: "approve-for-session", approval });
+      expect((await first).hasRun).toBe(true);
+      expect((await callOf(scene, custom, { id: "b" })).hasRun).toBe(true);
+      expect(decided(scene)).toEqual([{ kind: "approved-for-session", approval }]);
+    });
+  });
+
+  test("for the session may name a domain, and an answer for good is kept for other sessions", async () => {
+    await inCallScene(async (scene) => {
+      const first = callOf(scene, url("https://docs.example.com/a"));
+      await scene.answer({ kind: "approve-for-session", domain: "example.com" });
+      await first;
+      expect((await callOf(scene, url("https://example.com/b"), { id: "b" })).hasRun).toBe(true);
+      const other = callOf(scene, url("https://other.org"), { id: "c" });
+      await scene.answer({ kind: "approve-permanently", domain: "other.org" });
+      expect((await other).hasRun).toBe(true);
+      expect(decided(scene)).toEqual([{ kind: "approved-for-session" }, { kind: "approved" }]);
+      const later = await scene.create();
+      const { rules } = mainAgent(scene, later);
+      expect(rules.decide(url("https://other.org/x")).type).toBe("allow");
+      expect(rules.decide(url("https://example.com/x")).type).toBe("ask");
+    });
+  });
+
+  test("for a folder covers what it names in other sessions there", async () => {
+    await inCallScene(async (scene) => {
+      const approval = { kind: "commands" as const, commandIdentifiers: ["touch"] };
+      const locationKey = scene.folder;
+      const first = callOf(scene, shell("touch a"));
+      await scene.answer({ kind: "approve-for-location", approval, locationKey });
+      expect((await first).hasRun).toBe(true);
+      expect(decided(scene)).toEqual([{ kind: "approved-for-location", approval, locationKey }]);
+      expect((await callOf(scene, shell("touch b"), { id: "b" })).hasRun).toBe(true);
+    });
+  });
+
+  test("that rejects ends the turn; with words it does not, and the model reads them", async () => {
+    await inCallScene(async (scene) => {
+      const first = callOf(scene, custom);
+      await scene.answer({ kind: "reject" });
+      const plain = await first;
+      expect([plain.hasRun, plain.endsTurn]).toEqual([false, true]);
+      expect(plain.end?.error).toEqual({ code: "rejected", message: "The user did not allow this call." });
+      const second = callOf(scene, custom, { id: "b" });
+      await scene.answer({ kind: "reject", feedback: "use the other one" });
+      const wordy = await second;
+      expect([wordy.hasRun, wordy.endsTurn]).toEqual([false, false]);
+      expect(wordy.end).toMatchObject({
+        error: { code: "denied", message: "use the other one" },
+        modelText: "The user did not allow this call and said: use the other one",
+      });
+      expect(decided(scene)).toEqual([
+        { kind: "denied-interactively-by-user" },
+        { kind: "denied-interactively-by-user", feedback: "use the other one" },
+      ]);
+    });
+  });
+
+  const others: [Parameters<CallScene["answer"]>[0], PermissionResult][] = [
+    [{ kind: "user-not-available" }, { kind: "denied-no-approval-rule-and-could-not-request-from-user" }],
+    [{ kind: "nonsense" } as never, { kind: "denied-no-approval-rule-and-could-not-request-from-user" }],
+    [
+      { kind: "cancelled", reason: "gone" },
+      { kind: "cancelled", reason: "gone" },
+    ],
+    [{ kind: "cancelled" }, { kind: "cancelled" }],
+  ];
+  test.each(others)("that is none, %j, is a denial with which the model goes on", async (answer, result) => {
+    await inCallScene(async (scene) => {
+      const running = callOf(scene, custom);
+      await scene.answer(answer);
+      const { hasRun, endsTurn, end } = await running;
+      expect([hasRun, endsTurn]).toEqual([false, false]);
+      expect(end?.error).toEqual({
+        code: "denied",
+        message: "Nobody could allow this call of 'tool'. Go on without it, or say what you need.",
+      });
+      expect(decided(scene)).toEqual([result]);
+    });
+  });
+
+  test("comes before the call is run, in the log", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId, ask, run, answer } = scene;
+      let types: string[] = [];
+      const looks = probe("tool", {
+        permission: custom,
+        outcome: async () => {
+          const { events } = await client.call("session.getMessages", { sessionId });
+          types = (events as { type: string }[]).map(({ type }) => type);
+          return { resultType: "success", text: "" };
+        },
+      });
+      ask({ id: "a", name: "tool" });
+      const running = run([looks]);
+      await answer({ kind: "approve-once" });
+      await running;
+      expect(types.slice(-2)).toEqual(["permission.requested", "permission.completed"]);
+    });
+  });
+});
+
+describe("a hook", () => {
+  const hooks = { hooks: true, requestPermission: true };
+
+  test("that asks has the call asked for by its own words, though a rule allows it", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId, hook, folder } = scene;
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      hook("preToolUse", () => ({
+        permissionDecision: "ask",
+        permissionDecisionReason: "sure?",
+        modifiedArgs: { n: 2 },
+      }));
+      const running = callOf(scene, custom);
+      await scene.answer({ kind: "approve-once" });
+      expect((await running).hasRun).toBe(true);
+      expect(asked(scene)).toMatchObject([
+        {
+          permissionRequest: {
+            kind: "hook",
+            toolCallId: "a",
+            toolName: "tool",
+            toolArgs: { n: 2 },
+            hookMessage: "sure?",
+            workingDirectory: folder,
+          },
+        },
+      ]);
+    }, hooks);
+  });
+
+  test("that asks does so also for a call that needs no permission by itself", async () => {
+    await inCallScene(async (scene) => {
+      scene.hook("preToolUse", () => ({ permissionDecision: "ask" }));
+      const running = callOf(scene, undefined);
+      await scene.answer({ kind: "reject" });
+      expect((await running).hasRun).toBe(false);
+    }, hooks);
+  });
+
+  test("that allows spares the question, and the log has nothing about it", async () => {
+    await inCallScene(async (scene) => {
+      scene.hook("preToolUse", () => ({ permissionDecision: "allow" }));
+      expect((await callOf(scene, custom)).hasRun).toBe(true);
+      expect([...asked(scene), ...decided(scene)]).toEqual([]);
+    }, hooks);
+  });
+
+  test.each(["allow", "ask"])("that says %s does not lift a denial", async (permissionDecision) => {
+    await inCallScene(async (scene) => {
+      await deny(scene, "tool");
+      scene.hook("preToolUse", () => ({ permissionDecision }));
+      expect((await callOf(scene, custom)).hasRun).toBe(false);
+      expect(asked(scene)).toEqual([]);
+      expect(decided(scene)).toMatchObject([{ kind: "denied-by-rules" }]);
+    }, hooks);
+  });
+});
+
+describe("when the run is stopped while somebody is asked", () => {
+  async function stopped(scene: CallScene, type: Stop["type"], reason: string) {
+    const controller = new AbortController();
+    const tool = probe("tool", { permission: custom });
+    scene.ask({ id: "a", name: "tool" });
+    const running = scene.run([tool], { signal: controller.signal });
+    await scene.client.heard("permission.requested");
+    controller.abort(new Stop(type, reason));
+    expect(await running).toBe(true);
+    return { ends: await scene.ends() };
+  }
+
+  test("the ask is withdrawn with the reason of the stop, and the call has its end", async () => {
+    await inCallScene(async (scene) => {
+      const { ends } = await stopped(scene, "cancel", "parent stopped");
+      expect(decided(scene)).toEqual([{ kind: "cancelled", reason: "parent stopped" }]);
+      expect(ends.get("a")).toMatchObject({ error: { code: "interrupted" } });
+    });
+  });
+
+  test("a suspended session withdraws it as well, and the call stays open", async () => {
+    await inCallScene(async (scene) => {
+      const { ends } = await stopped(scene, "suspend", "whatever");
+      expect(decided(scene)).toEqual([{ kind: "cancelled", reason: "Session suspended" }]);
+      expect(ends.size).toBe(0);
+    });
+  });
+
+  test("a session that closes leaves both open, for a resume", async () => {
+    await inCallScene(async (scene) => {
+      const { ends } = await stopped(scene, "shutdown", "session closed");
+      expect(decided(scene)).toEqual([]);
+      expect(ends.size).toBe(0);
+      expect(scene.agent.session.state.openCalls.get("a")?.permission).toMatchObject({ isDecided: false });
+    });
+  });
+
+  test("an answer that comes later is told that it is too late", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await stopped(scene, "abort", "user_initiated");
+      const params = {
+        sessionId,
+        requestId: asked(scene)[0]?.requestId ?? "",
+        result: { kind: "approve-once" as const },
+      };
+      expect(await client.call("session.permissions.handlePendingPermissionRequest", params)).toMatchObject({
+        success: false,
+      });
+    });
+  });
+});
+
+async function deny({ client, sessionId }: CallScene, kind: string): Promise<void> {
+  await client.call("session.permissions.configure", {
+    sessionId,
+    rules: { approved: [], denied: [{ kind, argument: null }] },
+  });
+}
