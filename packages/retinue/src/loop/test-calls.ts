@@ -35,7 +35,7 @@ interface RunOptions {
 
 /** Whoever works in a root session. */
 export function mainAgent({ runtime }: SmallWorld, sessionId: string): Agent {
-  return runtime.sessions.get(sessionId).tree.main;
+  return runtime.sessions.get(sessionId).main;
 }
 
 type Config = Parameters<SmallWorld["create"]>[0];

@@ -64,7 +64,7 @@ export class TreeServers {
 
   /** Of the session's own servers. */
   tools(): readonly Tool[] {
-    return this.#mcp?.use.tools() ?? [];
+    return this.#mcp?.use.tools() ?? NONE;
   }
 
   async host(): Promise<McpHost> {
@@ -136,6 +136,8 @@ export class TreeServers {
     };
   }
 }
+
+const NONE: readonly Tool[] = [];
 
 type FormValue = string | number | boolean | string[];
 

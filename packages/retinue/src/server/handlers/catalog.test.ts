@@ -55,6 +55,7 @@ test("sessions are found by prefix, by task and by place", async () => {
     expect(await client.call("sessions.findByTaskId", { taskId: agentId })).toEqual({ sessionId: first });
     expect(await client.call("sessions.findByTaskId", { taskId: first })).toEqual({});
     await client.call("session.tasks.waitForPending", { sessionId: first });
+    await client.heard("session.idle"); // The main agent has taken the news of its sub-agent.
     await client.call("session.log", { sessionId: first, message: "used last", level: "warning" });
     expect(await client.call("sessions.getLastForContext", { context: { cwd: folder } })).toEqual({ sessionId: first });
     expect(await client.call("sessions.getLastForContext", { context: { cwd: "/nowhere" } })).toEqual({});

@@ -63,6 +63,11 @@ export class ShellTasks implements Executor<ShellRecord> {
         own.remove(shellId);
         tasks().remove(taskId(ownerId, shellId));
       },
+      closeAll: async () => {
+        this.#ofAgent.delete(ownerId);
+        await own.closeAll();
+        for (const { id } of own.list()) tasks().remove(taskId(ownerId, id));
+      },
     };
   }
 
@@ -89,7 +94,7 @@ export class ShellTasks implements Executor<ShellRecord> {
     this.#running.get(record.id)?.promote();
   }
 
-  /** A shell whose end was read before it was recorded is off the list now. */
+  /** A shell whose end was read before it was recorded, or whose agent has gone, is off the list now. */
   async close({ id, ownerId, alias = "" }: ShellRecord): Promise<void> {
     this.#running.delete(id);
     if (!this.#ofAgent.get(ownerId)?.get(alias)) this.#options.tasks().remove(id);
