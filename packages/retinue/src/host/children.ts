@@ -74,7 +74,7 @@ export class Children implements AgentHost {
       shells,
       definition,
       parent,
-      path: record.path,
+      pathNames: record.path,
       budget: record.budget,
       mcp,
     });
@@ -199,7 +199,8 @@ export class Children implements AgentHost {
       ...(record.modelSelectionSource ? { modelSelectionSource: record.modelSelectionSource } : {}),
       resumable: true,
       remoteSessionId: session.id,
-      path: record.path,
+      path: [...session.agentPath],
+      pathNames: record.path,
     });
     const { definition } = agent;
     if (definition && definition.source !== "builtin") {

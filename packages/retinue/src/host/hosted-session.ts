@@ -5,7 +5,7 @@
  */
 import { AppError, type SessionConfig } from "@retinue/protocol";
 import { Runner } from "../loop/runner.ts";
-import { Stop } from "../loop/stop.ts";
+import { Stop } from "../session/stop.ts";
 import { isEnded } from "../tasks/state.ts";
 import type { Shell, ShellService } from "../tools/tool.ts";
 import type { Client } from "./client.ts";

@@ -1,32 +1,40 @@
 /** `exit_plan_mode`: shows the plan, and leaves plan mode when somebody approves it. */
-import type { PlanDecision } from "@retinue/protocol";
+import type { PlanAction } from "@retinue/protocol";
 import * as z from "zod";
+import { type Asker, ask } from "../asks/ask.ts";
 import { planPath, readPlan } from "../session/folder.ts";
-import { type CallContext, defineTool, success, type Tool } from "../tools/tool.ts";
+import type { Mode } from "../session/state.ts";
+import { defineTool, success, type Tool } from "../tools/tool.ts";
+import { NO_APPROVAL } from "./client-requests.ts";
 import exitWords from "./exit-plan-mode.md";
-import type { Tree } from "./tree.ts";
+import type { Participants } from "./participants.ts";
 
-const PlanAction = z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]);
+const Action = z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]);
 
-export function exitPlanModeTool(tree: Tree): Tool {
+interface Plans {
+  participants: Pick<Participants, "can">;
+  setMode(mode: Mode): void;
+}
+
+export function exitPlanModeTool(agent: Asker, tree: Plans): Tool {
   return defineTool({
     name: "exit_plan_mode",
     description: exitWords.trim(),
     input: z.object({
       summary: z.string().describe("The plan in a few sentences"),
-      recommendedAction: PlanAction.optional(),
+      recommendedAction: Action.optional(),
       showFleet: z.boolean().optional(),
     }),
     readOnly: true,
     prepare: ({ summary, recommendedAction = "interactive", showFleet = false }, context) => ({
       run: async () => {
-        const actions = [
-          ...(showFleet ? (["autopilot_fleet"] as const) : []),
-          "autopilot",
-          "interactive",
-          "exit_only",
-        ] as const;
-        const decision = await askToLeave(tree, context, { summary, recommendedAction, actions: [...actions] });
+        const planContent = readPlan(context.sessionFolder) ?? "";
+        const decision = await ask(agent, "exit_plan", {
+          payload: { summary, planContent, actions: actionsOf({ showFleet }), recommendedAction },
+          callId: context.callId,
+          unattended: tree.participants.can("requestExitPlanMode") ? undefined : NO_APPROVAL,
+          signal: context.signal,
+        });
         if (!decision.approved) {
           return success(
             decision.feedback
@@ -46,33 +54,6 @@ export function exitPlanModeTool(tree: Tree): Tool {
   });
 }
 
-interface Leave {
-  summary: string;
-  recommendedAction: z.output<typeof PlanAction>;
-  actions: z.output<typeof PlanAction>[];
-}
-
-async function askToLeave(
-  tree: Tree,
-  { callId, signal, sessionFolder }: CallContext,
-  leave: Leave,
-): Promise<PlanDecision> {
-  const session = tree.root;
-  const requestId = session.world.newId();
-  const planContent = readPlan(sessionFolder) ?? "";
-  session.announce("exit_plan_mode.requested", { requestId, planContent, ...leave, toolCallId: callId });
-  const answer = tree.participants.can("requestExitPlanMode")
-    ? ((await tree.asks.open(
-        { requestId, kind: "exit_plan", sessionId: session.id, callId, payload: { ...leave, planContent } },
-        { signal },
-      )) as PlanDecision | undefined)
-    : undefined;
-  const decision = answer ?? { approved: false, feedback: "Nobody is here to approve the plan." };
-  session.announce("exit_plan_mode.completed", {
-    requestId,
-    approved: decision.approved,
-    ...(decision.selectedAction ? { selectedAction: decision.selectedAction } : {}),
-    ...(decision.feedback ? { feedback: decision.feedback } : {}),
-  });
-  return decision;
+function actionsOf({ showFleet }: { showFleet: boolean }): PlanAction[] {
+  return [...(showFleet ? ["autopilot_fleet" as const] : []), "autopilot", "interactive", "exit_only"];
 }

@@ -44,7 +44,7 @@ export function createSpawner(tree: Tree): Spawner {
         displayName: definition.source === "builtin" ? input.name : definition.displayName,
         description: definition.source === "builtin" ? input.description : definition.description || input.description,
         prompt: input.prompt,
-        path: [...owner.path, input.name],
+        path: [...owner.pathNames, input.name],
         mode,
         isMultiTurn: owner.session.parent === undefined,
         status: "running",

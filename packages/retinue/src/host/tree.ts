@@ -14,6 +14,7 @@ import type {
 } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
+import { AskBroker } from "../asks/broker.ts";
 import { Hooks } from "../hooks/hooks.ts";
 import type { AgentSettings, Answering } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
@@ -21,7 +22,6 @@ import type { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { McpHost, McpUse } from "../mcp/host.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
-import { Asks } from "../permissions/asks.ts";
 import { Rules } from "../permissions/rules.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
@@ -70,7 +70,7 @@ export class Tree {
   readonly runtime: RuntimeConfig;
   readonly limiter: Limiter;
   readonly participants: Participants;
-  readonly asks: Asks;
+  readonly asks: AskBroker;
   readonly hooks: Hooks;
   readonly rules: Rules;
   readonly tasks: AgentTasks;
@@ -123,10 +123,14 @@ export class Tree {
     this.#extraTools = options.extraTools ?? (() => []);
     this.#inherit = options.inherit;
     this.#ledger = new ShellLedger(store);
-    this.participants = new Participants(root.id, (requestId, answer, kind) =>
-      this.asks.answer(requestId, answer, kind),
+    this.participants = new Participants(root.id, (kind, requestId, answer) =>
+      this.asks.answer(kind, requestId, answer),
     );
-    this.asks = new Asks(this.participants, answerKeeper(root.log));
+    this.asks = new AskBroker({
+      answerers: this.participants,
+      keeper: answerKeeper(root.log),
+      warn: (message) => root.append("session.warning", { warningType: "ask", message }),
+    });
     this.hooks = new Hooks({ hosts: () => this.participants.hookHosts(), limitMs: runtime.hookLimitMs });
     this.rules = new Rules({
       store,
@@ -358,7 +362,7 @@ export class Tree {
       },
       elicit: async ({ server, message, requestedSchema = {}, call }, { signal }) => {
         const agent = this.children.agent(call?.sessionId ?? "") ?? this.main;
-        const answer = await elicit(this, agent, {
+        const answer = await elicit(this.participants, agent, {
           message,
           requestedSchema: { ...requestedSchema },
           source: server,

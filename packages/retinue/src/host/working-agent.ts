@@ -34,14 +34,14 @@ export interface WorkingAgentOptions {
   /** Undefined for the default main agent. */
   definition?: AgentDefinition;
   parent?: WorkingAgent;
-  path?: readonly string[];
+  pathNames?: readonly string[];
   budget?: ConstructorParameters<typeof Meter>[0];
   mcp?: McpUse;
 }
 
 export class WorkingAgent implements Agent {
   readonly session: Session;
-  readonly path: readonly string[];
+  readonly pathNames: readonly string[];
   readonly slot: Slot;
   readonly meter: Meter;
   readonly shells: ShellService;
@@ -51,13 +51,13 @@ export class WorkingAgent implements Agent {
   readonly #mcp: McpUse | undefined;
   #tools: { key: string; set: Toolset } | undefined;
 
-  constructor({ tree, session, shells, definition, parent, path = [], budget = {}, mcp }: WorkingAgentOptions) {
+  constructor({ tree, session, shells, definition, parent, pathNames = [], budget = {}, mcp }: WorkingAgentOptions) {
     this.#tree = tree;
     this.session = session;
     this.shells = shells;
     this.#definition = definition;
     this.parent = parent;
-    this.path = path;
+    this.pathNames = pathNames;
     this.slot = new Slot(parent ? tree.limiter : undefined);
     this.meter = new Meter(budget, parent?.meter);
     this.#mcp = mcp;
@@ -145,11 +145,11 @@ export class WorkingAgent implements Agent {
         listAgentsTool,
         ...tree.extraTools(this),
         ...(isMain && mode === "autopilot" ? [taskCompleteTool()] : []),
-        ...(isMain && mode === "plan" ? [exitPlanModeTool(tree)] : []),
+        ...(isMain && mode === "plan" ? [exitPlanModeTool(this, tree)] : []),
       ],
       mcp: [...tree.mcpTools(), ...(this.#mcp?.tools() ?? [])],
       host: [...shared, ...own].map((spec) =>
-        hostTool(spec, (args, context) => callHost(this, spec.name, args, context)),
+        hostTool(spec, (args, context) => callHost(this, { name: spec.name, args }, context)),
       ),
     });
   }
@@ -179,8 +179,8 @@ export class WorkingAgent implements Agent {
     const tree = this.#tree;
     return {
       shells: this.shells,
-      ask: (question) => askUser(tree, this, { ...question, callId, signal }),
-      elicit: (form) => elicit(tree, this, { ...form, callId, signal }),
+      ask: (question) => askUser(this, { ...question, callId, signal }),
+      elicit: (form) => elicit(tree.participants, this, { ...form, callId, signal }),
       fetchPage: tree.fetchPage,
       database: tree.database,
       tasks: taskService({ owner: this, callId, tasks: tree.tasks, spawner: tree.spawner, signal }),

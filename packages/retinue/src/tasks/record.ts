@@ -19,6 +19,7 @@ export interface AgentRecord {
   description: string;
   /** The latest prompt. */
   prompt: string;
+  /** Names from the main agent's child down to this agent. */
   path: string[];
   mode: "sync" | "background";
   /** Takes more messages after it has answered. */

@@ -5,7 +5,7 @@
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import type { Agent } from "../loop/agent.ts";
-import { stopOf } from "../loop/stop.ts";
+import { stopOf } from "../session/stop.ts";
 import type { ListInput, ReadInput, TaskInput, WriteInput } from "../tools/builtin/task.ts";
 import { failure, type Outcome, success, type TaskService } from "../tools/tool.ts";
 import type { AgentTasks } from "./agents.ts";

@@ -184,7 +184,8 @@ function promote(target: HostedSession, id: string): boolean {
   return true;
 }
 
-function agentTask({ session }: HostedSession, record: AgentRecord): AgentTask {
+function agentTask(target: HostedSession, record: AgentRecord): AgentTask {
+  const { session } = target;
   const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
   const latest = record.turns.at(-1)?.response;
   return {
@@ -208,8 +209,15 @@ function agentTask({ session }: HostedSession, record: AgentRecord): AgentTask {
     activeTimeMs: activeMs(record, session.world.now()),
     activeStartedAt: iso(record.activeSince),
     ...(record.ownerId === session.id ? {} : { parentId: record.ownerId }),
-    path: record.path,
+    path: idsDownTo(target, record),
+    pathNames: record.path,
   };
+}
+
+function idsDownTo(target: HostedSession, { id, ownerId }: AgentRecord): string[] {
+  if (ownerId === target.session.id) return [id];
+  const owner = target.tree.tasks.get(ownerId);
+  return [...(owner ? idsDownTo(target, owner) : [ownerId]), id];
 }
 
 function shellTask(shell: Shell): ShellTask {
