@@ -7,7 +7,8 @@
 import type { Session } from "../session/session.ts";
 import { Stop, stopOf } from "../session/stop.ts";
 import type { AskBroker } from "./broker.ts";
-import { type Answer, type Asked, type AskKind, isKept, KINDS, type Payload } from "./kinds.ts";
+import type { Asked } from "./kind.ts";
+import { type Answer, type AskKind, isKept, KINDS, type Payload } from "./kinds.ts";
 import type { OpenAsk } from "./open-ask.ts";
 
 /** Whoever asks: an agent at work. */

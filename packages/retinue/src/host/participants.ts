@@ -5,7 +5,7 @@
  * takes them from the events; the first answer counts, whoever gave it. How each kind of ask is put to a client is client-requests.ts.
  */
 import type { HookType, HostToolSpec, SessionConfig } from "@retinue/protocol";
-import type { Answer, Ask, AskKind } from "../asks/kinds.ts";
+import { type Answer, ASK_KINDS, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
 import type { Answerers } from "../asks/open-ask.ts";
 import type { HookHost } from "../hooks/hooks.ts";
 import type { LoggedEvent } from "../session/log.ts";
@@ -128,9 +128,9 @@ const DELTAS: ReadonlySet<string> = new Set([
 ]);
 
 /** A client of protocol 2 gets these as requests. Some of them know the events too, and would answer twice. */
-const ASKED_BY_REQUEST: ReadonlySet<string> = new Set([
-  "permission.requested",
-  "permission.completed",
-  "external_tool.requested",
-  "external_tool.completed",
-]);
+const ASKED_BY_REQUEST: ReadonlySet<string> = new Set(
+  ASK_KINDS.filter((kind) => CLIENT_REQUESTS[kind]?.isEventToo).flatMap((kind) => [
+    KINDS[kind].requested,
+    KINDS[kind].completed,
+  ]),
+);
