@@ -112,7 +112,7 @@ async function end(crashable: Crashable, sessionId: string, clients: LawClient[]
   return {
     events,
     clients,
-    answers: Object.fromEntries(tasks.map(({ path: at, result }) => [(at ?? []).join("/"), result])),
+    answers: Object.fromEntries(tasks.map(({ pathNames = [], result }) => [pathNames.join("/"), result])),
     states: [...new Set(tasks.map(({ status }) => status))].sort(),
     effects: existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [],
   };

@@ -125,7 +125,7 @@ test("no node of a random tree runs a call outside its effective tools", async (
     const names = new Map(
       events
         .filter(({ type }) => type === "subagent.started")
-        .map(({ agentId, data }) => [agentId, data.path?.at(-1) ?? ""]),
+        .map(({ agentId, data }) => [agentId, data.pathNames?.at(-1) ?? ""]),
     );
     for (const start of events.filter(({ type }) => type === "tool.execution_start")) {
       const { node, above = [] } = tree.nodes.get(names.get(start.agentId) ?? "") ?? {};

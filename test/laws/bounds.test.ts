@@ -383,10 +383,16 @@ describe("hooks", () => {
   test("hooks are told which agent calls, at every depth", async () => {
     await using scene = new Scene();
     await scene.run(chain(3, { turns: [{ moves: [{ call: "probe", args: { what: "x" } }] }], says: "bottom" }));
-    const paths = scene.client.hooks
-      .filter(({ hookType }) => hookType === "preToolUse")
-      .map(({ input }) => (Array.isArray(input.agentPath) ? input.agentPath.join("/") : "main"));
+    const told = scene.client.hooks.filter(({ hookType }) => hookType === "preToolUse").map(({ input }) => input);
+    const paths = told.map(({ agentPathNames }) => (Array.isArray(agentPathNames) ? agentPathNames.join("/") : "main"));
     expect(paths).toEqual(["main", "level3", "level3/level2", "level3/level2/level1"]);
+    const [, ...ids] = told.map(({ agentId }) => agentId);
+    expect(told.map(({ agentPath }) => agentPath)).toEqual([
+      undefined,
+      ids.slice(0, 1),
+      ids.slice(0, 2),
+      ids.slice(0, 3),
+    ]);
   });
 });
 

@@ -4,6 +4,7 @@
  * Knows nothing about the scenario: what holds here holds for every session tree. Each broken law is a sentence.
  */
 import { readdirSync, readFileSync } from "node:fs";
+import { ASK_KINDS } from "../../packages/retinue/src/asks/kinds.ts";
 import type { Runtime } from "../../packages/retinue/src/server/runtime.ts";
 import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -25,14 +26,14 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
       const settled = of(events, `${kind}.completed`).filter((event) => event.data.requestId === data.requestId).length;
       if (settled !== 1)
         broken.push(
-          `law 1: ${kind} ${data.toolName ?? data.permissionRequest?.kind} of ${place(data.agentPath)} was settled ${settled} times`,
+          `law 1: ${kind} ${data.toolName ?? data.permissionRequest?.kind} of ${place(data.agentPathNames)} was settled ${settled} times`,
         );
     }
   }
   for (const { data } of of(events, "external_tool.requested")) {
     const callId = data.toolCallId ?? "";
     const runs = clients.reduce((sum, client) => sum + (client.hostRuns.get(callId) ?? 0), 0);
-    if (runs > 1) broken.push(`law 1: the host ran ${callId} of ${place(data.agentPath)} ${runs} times`);
+    if (runs > 1) broken.push(`law 1: the host ran ${callId} of ${place(data.agentPathNames)} ${runs} times`);
     if (clients.filter((client) => client.acknowledged.has(data.requestId ?? "")).length > 1)
       broken.push(`law 1: two answers to ${callId} were taken`);
     const wasTaken = clients.some((client) => client.acknowledged.has(data.requestId ?? ""));
@@ -81,7 +82,7 @@ function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
 function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
   const broken = of(events, "subagent.started")
     .filter(({ data }) => (data.path?.length ?? 0) > maxDepth)
-    .map(({ data }) => `law 3: ${place(data.path)} is deeper than ${maxDepth}`);
+    .map(({ data }) => `law 3: ${place(data.pathNames)} is deeper than ${maxDepth}`);
   if (of(events, "hook.start").length === 0) return broken;
   const hooked = countBy(
     of(events, "hook.start").filter(({ data }) => data.hookType === "preToolUse"),
@@ -102,13 +103,8 @@ export function leftBehind({ sessions, config }: Runtime): string[] {
     if (tree.limiter.free !== config.maxConcurrent)
       broken.push(`law 4: ${config.maxConcurrent - tree.limiter.free} places are still held`);
     if (tree.limiter.waiting > 0) broken.push(`law 4: ${tree.limiter.waiting} agents still wait for a place`);
-    if (tree.asks.list().length > 0)
-      broken.push(
-        `law 4: open asks: ${tree.asks
-          .list()
-          .map(({ kind }) => kind)
-          .join(", ")}`,
-      );
+    const asks = ASK_KINDS.flatMap((kind) => tree.asks.list(kind).map(() => kind));
+    if (asks.length > 0) broken.push(`law 4: open asks: ${asks.join(", ")}`);
     if (runner.isRunning || tasks.agents.opened.some((child) => child.runner.isRunning))
       broken.push("law 4: a run goes on");
     const records = tasks.registry.records.list();
@@ -117,7 +113,9 @@ export function leftBehind({ sessions, config }: Runtime): string[] {
     const idle = records.filter(({ status }) => status === "idle").map(({ id }) => id);
     const kept = tasks.agents.opened.filter(({ session }) => !idle.includes(session.id));
     if (kept.length > 0)
-      broken.push(`law 4: open children that are not idle: ${kept.map(({ agent }) => place(agent.path)).join(", ")}`);
+      broken.push(
+        `law 4: open children that are not idle: ${kept.map(({ agent }) => place(agent.pathNames)).join(", ")}`,
+      );
   }
   return broken;
 }

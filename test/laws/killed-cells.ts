@@ -82,7 +82,7 @@ async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   return [
     ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
     ...wrongDeliveries(cell, events),
-    ...running.map(({ path }) => `law 4: still running: ${path?.join("/")}`),
+    ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
     ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),
   ];
 }

@@ -21,14 +21,16 @@ export interface LawData {
   modelText?: string;
   permissionRequest?: { kind: string; toolCallId?: string; fullCommandText?: string };
   agentPath?: string[];
+  agentPathNames?: string[];
   path?: string[];
+  pathNames?: string[];
   parentId?: string;
   executionMode?: string;
   cancelled?: boolean;
   reason?: string;
   hookType?: string;
   hookInvocationId?: string;
-  input?: { toolName?: string; agentId?: string; agentPath?: string[] };
+  input?: { toolName?: string; agentId?: string; agentPath?: string[]; agentPathNames?: string[] };
   aborted?: boolean;
   toolRequests?: { toolCallId: string; name: string }[];
 }
@@ -41,4 +43,5 @@ export interface LawTask {
   executionMode?: string;
   parentId?: string;
   path?: string[];
+  pathNames?: string[];
 }

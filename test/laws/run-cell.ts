@@ -155,7 +155,7 @@ export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string
   if (cell.depth === MAX_DEPTH)
     return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
   const worker = events.find(
-    ({ type, data }) => type === "subagent.started" && data.path?.at(-1) === "worker",
+    ({ type, data }) => type === "subagent.started" && data.pathNames?.at(-1) === "worker",
   )?.agentId;
   const words = cell.fault === "model error" ? ["the model is broken"] : [workerAnswer(cell), secondAnswer(cell)];
   const results = events.filter(

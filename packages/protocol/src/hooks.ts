@@ -1,11 +1,11 @@
 /**
  * The hooks that a host can answer: what each is told, and what it may say.
  *
- * Inputs are what `hooks.invoke` carries; `agentId`, `agentName` and `agentPath` are ours and absent for the main agent.
+ * Inputs are what `hooks.invoke` carries; `agentId`, `agentName`, `agentPath` and `agentPathNames` are ours and absent for the main agent.
  * Outputs are parsed leniently: a field of the wrong type is dropped, because a hook that answers nonsense counts as silent.
  */
 import * as z from "zod";
-import { AgentPath, json, jsonObject, lazy, type Of, open, text } from "./schema.ts";
+import { AgentPath, AgentPathNames, json, jsonObject, lazy, type Of, open, text } from "./schema.ts";
 import { ToolResultObject } from "./tool-result.ts";
 
 const common = () => ({
@@ -16,6 +16,7 @@ const common = () => ({
   agentId: text(),
   agentName: text(),
   agentPath: AgentPath().optional(),
+  agentPathNames: AgentPathNames().optional(),
 });
 
 /** Optional, and silently absent when it has the wrong type. */

@@ -60,7 +60,7 @@ export type {
   TaskStatus,
 } from "./methods/tasks.ts";
 export type { SubagentSettings, ToolMetadata } from "./methods/tools.ts";
-export type { ElicitationResult, PlanDecision, UserInputAnswer } from "./methods/ui.ts";
+export { ElicitationResult, PlanDecision, UserInputAnswer } from "./methods/ui.ts";
 export type { WorkspaceRecord } from "./methods/workspaces.ts";
 export {
   Approval,

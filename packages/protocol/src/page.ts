@@ -31,7 +31,7 @@ export function protocolPage(): string {
     "Events arrive as `session.event` notifications. *Stored* events are in the log and in `session.getMessages`; the others\nare marked `ephemeral` and sent once. `agentId` in the envelope names the sub-agent whose event it is.\n",
     eventTable(Object.values(EVENTS)),
     "## Hooks\n",
-    "`hooks.invoke` names one of these types. Every input also has `sessionId`, `timestamp`, `cwd` and, for a sub-agent,\n`agentId`, `agentName` and `agentPath`.\n",
+    "`hooks.invoke` names one of these types. Every input also has `sessionId`, `timestamp`, `cwd` and, for a sub-agent,\n`agentId`, `agentName`, `agentPath` (ids) and `agentPathNames`.\n",
     hookTable(),
   ].join("\n");
 }
@@ -74,7 +74,7 @@ function eventTable(events: readonly EventDefinition[]): string {
 }
 
 function hookTable(): string {
-  const common = ["sessionId", "timestamp", "cwd", "agentId", "agentName", "agentPath"];
+  const common = ["sessionId", "timestamp", "cwd", "agentId", "agentName", "agentPath", "agentPathNames"];
   return table(
     ["hook", "input", "output", "when"],
     Object.entries(HOOKS).map(([name, { input, output, summary }]) => [

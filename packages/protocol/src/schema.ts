@@ -53,3 +53,5 @@ export const Verbosity = lazy(() => z.enum(["low", "medium", "high"]));
 
 /** The agents from the main agent's child down to the one that is meant, by id. */
 export const AgentPath = strings;
+/** The same agents by name: for people, not unique. */
+export const AgentPathNames = strings;

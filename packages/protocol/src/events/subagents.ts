@@ -1,7 +1,7 @@
 /** Events of sub-agents: start, set-up, end, and which agent speaks for the session. */
 import * as z from "zod";
 import { byName } from "../method.ts";
-import { AgentPath, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
+import { AgentPath, AgentPathNames, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
 import { event } from "./event.ts";
 
 /** Why an end was not of the agent's own making. Ours. */
@@ -66,6 +66,8 @@ export const SUBAGENT_EVENTS = byName(
         remoteSessionId: text(),
         /** Ids from the main agent's child down to this agent. Ours. */
         path: AgentPath().optional(),
+        /** Their names. Ours. */
+        pathNames: AgentPathNames().optional(),
       }),
   }),
   event("subagent.configured", {

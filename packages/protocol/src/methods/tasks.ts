@@ -1,7 +1,7 @@
 /** Calls about tasks: agents, shells, and work that a client reports. */
 import * as z from "zod";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
-import { AgentPath, count, flag, json, lazy, type Of, text } from "../schema.ts";
+import { AgentPath, AgentPathNames, count, flag, json, lazy, type Of, text } from "../schema.ts";
 import { Budget } from "../session-config.ts";
 
 export const TaskStatus = lazy(() => z.enum(["running", "idle", "completed", "failed", "cancelled"]));
@@ -33,8 +33,10 @@ export const AgentTask = lazy(() =>
     activeStartedAt: text(),
     /** The agent above, when that is a sub-agent too. Ours. */
     parentId: text(),
-    /** Ours. */
+    /** Ids from the main agent's child down to this agent. Ours. */
     path: AgentPath().optional(),
+    /** Their names. Ours. */
+    pathNames: AgentPathNames().optional(),
   }),
 );
 export type AgentTask = Of<typeof AgentTask>;

@@ -117,7 +117,7 @@ test("a hook is told which agent calls", async () => {
   const told: object[] = [];
   const hooks = new Hooks({ hosts: () => [{ invoke: async ({ input }) => void told.push(input) }] });
   await hooks.run("preToolUse", calls, {
-    caller: { session: small.child("kid"), agentName: "explore", agentPath: ["finder"] },
+    caller: { session: small.child("kid"), agentName: "explore", agentPathNames: ["finder"] },
     signal,
   });
   expect(told).toEqual([
@@ -125,7 +125,8 @@ test("a hook is told which agent calls", async () => {
       sessionId: "kid",
       agentId: "kid",
       agentName: "explore",
-      agentPath: ["finder"],
+      agentPath: ["kid"],
+      agentPathNames: ["finder"],
       toolName: "bash",
     }),
   ]);

@@ -13,13 +13,14 @@ export interface HookHost {
 /** Input without what every hook is told. */
 export type HookDetails<T extends HookType> = Omit<
   HookInput<T>,
-  "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath"
+  "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath" | "agentPathNames"
 >;
 
 export interface HookCaller {
   session: Session;
   agentName?: string;
-  agentPath?: string[];
+  /** Names from the main agent's child down to the caller. */
+  agentPathNames?: readonly string[];
   parentToolCallId?: string;
 }
 
@@ -64,14 +65,14 @@ export class Hooks {
     host: HookHost,
     { hookType, details, caller, signal, limitMs }: Required<HookOptions> & { hookType: T; details: HookDetails<T> },
   ): Promise<HookOutput<T> | undefined> {
-    const { session, agentName, agentPath, parentToolCallId } = caller;
+    const { session, agentName, agentPathNames, parentToolCallId } = caller;
     const hookInvocationId = session.world.newId();
     const input = {
       // The start and the stop of a sub-agent are told about it, and all else by it.
       sessionId: hookType === "subagentStart" || hookType === "subagentStop" ? session.root.id : session.id,
       timestamp: session.world.now(),
       cwd: session.place.workingDirectory,
-      ...(session.parent ? { agentId: session.id, agentName, agentPath } : {}),
+      ...(session.parent ? { agentId: session.id, agentName, agentPath: session.agentPath, agentPathNames } : {}),
       ...details,
     };
     const frame = { hookInvocationId, hookType, ...(parentToolCallId ? { parentToolCallId } : {}) };

@@ -5,12 +5,12 @@
  * for when it is used.
  */
 import type { SessionConfig, SessionContext } from "@retinue/protocol";
+import { AskBroker } from "../asks/broker.ts";
 import { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
 import { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
-import { Asks } from "../permissions/asks.ts";
 import { Rules } from "../permissions/rules.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
@@ -112,9 +112,13 @@ function composeParts(
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: runtime.unattended,
-    answer: (requestId, answer, kind) => asks.answer(requestId, answer, kind),
+    answer: (kind, requestId, answer) => asks.answer(kind, requestId, answer),
   });
-  const asks = new Asks(participants, answerKeeper(root.log));
+  const asks = new AskBroker({
+    answerers: participants,
+    keeper: answerKeeper(root.log),
+    warn: (message) => root.append("session.warning", { warningType: "ask", message }),
+  });
   const hooks = new Hooks({ hosts: () => participants.hookHosts(), limitMs: runtime.hookLimitMs });
   const configuration = new Configuration({
     ...options,

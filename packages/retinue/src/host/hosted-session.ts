@@ -5,8 +5,8 @@
  */
 import { AppError, type SessionConfig } from "@retinue/protocol";
 import type { Runner } from "../loop/runner.ts";
-import { Stop } from "../loop/stop.ts";
 import type { Session } from "../session/session.ts";
+import { Stop } from "../session/stop.ts";
 import type { Store } from "../store/store.ts";
 import { cancelRunning } from "../tasks/cancel-running.ts";
 import type { ShellService } from "../tools/tool.ts";

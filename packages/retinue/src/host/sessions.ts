@@ -12,10 +12,10 @@ import {
   type SessionConfig,
   type SessionContext,
 } from "@retinue/protocol";
+import type { Ask } from "../asks/kinds.ts";
 import { settleInterrupted } from "../loop/calls.ts";
 import { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
-import type { Ask } from "../permissions/asks.ts";
 import { openAsks } from "../recovery/open-asks.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, removeFolder, sessionFolder } from "../session/folder.ts";

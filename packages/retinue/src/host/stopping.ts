@@ -1,5 +1,5 @@
 /** The ways to stop the work of a session that stays open. */
-import { Stop } from "../loop/stop.ts";
+import { Stop } from "../session/stop.ts";
 import { cancelRunning } from "../tasks/cancel-running.ts";
 import type { HostedSession } from "./hosted-session.ts";
 

@@ -1,6 +1,6 @@
 /** The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. */
 import type { AppError } from "@retinue/protocol";
-import { Stop } from "../loop/stop.ts";
+import { Stop } from "../session/stop.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
 export function tellStoreFailure({ session, runner, tree }: HostedSession, { message }: AppError): void {

@@ -5,23 +5,18 @@
  * hold on every path is reached through here.
  */
 import type { PermissionRequest } from "@retinue/protocol";
+import type { Asker } from "../asks/ask.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { ModelChoice } from "../models/catalog.ts";
-import type { Asks } from "../permissions/asks.ts";
 import type { Rules } from "../permissions/rules.ts";
-import type { Session } from "../session/session.ts";
 import type { CallContext, CallServices, Tool } from "../tools/tool.ts";
 import type { Slot } from "./slot.ts";
 
-export interface Agent {
-  readonly session: Session;
-  /** Names from the main agent's child down to this one; empty for the main agent. */
-  readonly path: readonly string[];
+export interface Agent extends Asker {
   /** The agent definition's name; undefined for the main agent. */
   readonly name: string | undefined;
   readonly hooks: Hooks;
   readonly rules: Rules;
-  readonly asks: Asks;
   readonly slot: Slot;
   readonly settings: AgentSettings;
 

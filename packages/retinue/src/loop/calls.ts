@@ -5,14 +5,15 @@
  * calls that its log left open.
  */
 import { messageOf } from "@retinue/protocol";
+import { KINDS } from "../asks/kinds.ts";
 import type { Session } from "../session/session.ts";
 import type { OpenCall } from "../session/state.ts";
+import { Stop, stopOf } from "../session/stop.ts";
 import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
 import { type CallContext, CallRefused, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { type Agent, callContext, type Toolset } from "./agent.ts";
 import { permit } from "./permit.ts";
-import { stopOf } from "./stop.ts";
 
 export interface CallsInput {
   calls: readonly OpenCall[];
@@ -76,15 +77,11 @@ async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise
 export function settleInterrupted(session: Session): void {
   for (const call of [...session.state.openCalls.values()]) {
     const { permission, external } = call;
-    if (permission && !permission.isDecided) {
-      session.appendAsk("permission.completed", {
-        requestId: permission.requestId,
-        toolCallId: call.id,
-        result: { kind: "cancelled", reason: "interrupted" },
-      });
-    }
+    const stop = new Stop("abort", "interrupted");
+    if (permission && !permission.isDecided)
+      KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId: call.id }, stop);
     if (external && !external.isCompleted)
-      session.appendAsk("external_tool.completed", { requestId: external.requestId });
+      KINDS.tool.settleStopped({ session, requestId: external.requestId, callId: call.id }, stop);
     session.append("tool.execution_complete", {
       toolCallId: call.id,
       turnId: call.turnId,
@@ -202,7 +199,7 @@ export function callerOf(agent: Agent) {
   return {
     session: agent.session,
     agentName: agent.name,
-    agentPath: [...agent.path],
+    agentPathNames: agent.pathNames,
     parentToolCallId: agent.session.parentCallId,
   };
 }

@@ -6,11 +6,11 @@
 import { messageOf } from "@retinue/protocol";
 import { ModelCallFailed } from "../models/call-failed.ts";
 import type { Prompt } from "../session/inbox.ts";
+import { type Stop, stopOf } from "../session/stop.ts";
 import type { Agent } from "./agent.ts";
 import { continuation, MAX_CONTINUATIONS } from "./autopilot.ts";
 import { callerOf } from "./calls.ts";
 import { type InteractionEnd, interact, interactPending } from "./interact.ts";
-import { type Stop, stopOf } from "./stop.ts";
 
 /** A stop hook may send an agent on this many times in a row. */
 export const MAX_VETOES = 8;

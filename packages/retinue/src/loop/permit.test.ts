@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { PermissionRequest, PermissionResult, PromptRequest } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
+import { Stop } from "../session/stop.ts";
 import { shellPermission } from "../tools/shell/shell-command.ts";
-import { Stop } from "./stop.ts";
 import { type CallScene, inCallScene, mainAgent, probe } from "./test-calls.ts";
 
 const custom: PermissionRequest = { kind: "custom-tool", toolName: "tool", toolDescription: "does it" };

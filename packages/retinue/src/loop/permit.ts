@@ -1,14 +1,16 @@
 /**
  * Permission for one call: the rules decide, or a person is asked, wherever in the tree the call is made.
  *
- * Owns the way from a request to `permission.requested`, the answer, and `permission.completed`. The rules are in permissions/.
+ * Owns when a call is asked for, and what the answer means for it. The rules are in permissions/; the way from the request to its end is
+ * asks/ask.ts.
  */
-import type { PermissionAnswer, PermissionRequest, PermissionResult, PromptRequest } from "@retinue/protocol";
+import type { PermissionAnswer, PermissionRequest, PromptRequest } from "@retinue/protocol";
+import { ask } from "../asks/ask.ts";
+import { permissionResult } from "../asks/permission-result.ts";
 import { isWithin } from "../permissions/policy.ts";
 import type { OpenCall } from "../session/state.ts";
 import type { Outcome, Prepared } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
-import { stopOf } from "./stop.ts";
 
 interface Permit {
   call: OpenCall;
@@ -46,64 +48,35 @@ export async function permit(
   if (verdict.type === "allow" || (hook.decision === "allow" && request.kind !== "hook")) return undefined;
   const answering = agent.answering(request);
   if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
-  const answer = await ask(agent, { call, request, signal });
-  return settle(agent, { call, request, answer });
+  const answer = await ask(agent, "permission", {
+    payload: { permissionRequest: request, promptRequest: promptRequest(request) },
+    callId: call.id,
+    earlier: call.permission?.isDecided === false ? call.permission : undefined,
+    onAnswer: (given) => applyStanding(agent, given),
+    signal,
+  });
+  return refusal(answer, call);
 }
 
-async function ask(
-  agent: Agent,
-  { call, request, signal }: { call: OpenCall; request: PermissionRequest; signal: AbortSignal },
-): Promise<Asked> {
-  const { session } = agent;
-  const again = call.permission && !call.permission.isDecided ? call.permission.requestId : undefined;
-  const requestId = again ?? session.world.newId();
-  if (!again) {
-    session.appendAsk("permission.requested", {
-      requestId,
-      permissionRequest: request,
-      promptRequest: promptRequest(request),
-      agentMode: session.root.state.mode,
-      ...(session.parent ? { agentId: session.id, agentPath: [...agent.path] } : {}),
-    });
-    session.log.flush();
-  }
-  try {
-    const open = {
-      requestId,
-      kind: "permission" as const,
-      sessionId: session.id,
-      callId: call.id,
-      payload: { permissionRequest: request, promptRequest: promptRequest(request) },
-    };
-    const answer = await agent.slot.waiting(() => agent.asks.open(open, { signal }), signal);
-    return { requestId, answer: answer as PermissionAnswer };
-  } catch (error) {
-    const stop = stopOf(signal);
-    if (stop?.type !== "shutdown") {
-      const reason = stop?.type === "suspend" ? "Session suspended" : (stop?.reason ?? "withdrawn");
-      session.appendAsk("permission.completed", {
-        requestId,
-        toolCallId: call.id,
-        result: { kind: "cancelled", reason },
-      });
-    }
-    throw error;
+/** A standing answer holds for later calls as well. */
+function applyStanding({ rules }: Agent, answer: PermissionAnswer): void {
+  switch (answer.kind) {
+    case "approve-for-session":
+      if (answer.approval) rules.approveForSession(answer.approval);
+      if (answer.domain) rules.allowDomain(answer.domain);
+      return;
+    case "approve-for-location":
+      rules.approveForLocation(answer.approval, answer.locationKey);
+      return;
+    case "approve-permanently":
+      rules.allowDomain(answer.domain, { isPermanent: true });
+      return;
   }
 }
 
-interface Asked {
-  requestId: string;
-  answer: PermissionAnswer;
-}
-
-function settle(
-  agent: Agent,
-  { call, request, answer: { requestId, answer } }: { call: OpenCall; request: PermissionRequest; answer: Asked },
-): Outcome | undefined {
-  const result = resultOf(agent, request, answer);
-  agent.session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result });
-  agent.asks.settled(requestId);
-  agent.session.log.flush();
+/** What the model reads when the answer does not let the call run. */
+function refusal(answer: PermissionAnswer, call: OpenCall): Outcome | undefined {
+  const result = permissionResult(answer);
   if (result.kind.startsWith("approved")) return undefined;
   if (result.kind === "denied-interactively-by-user") {
     if (result.feedback)
@@ -118,34 +91,6 @@ function settle(
     resultType: "denied",
     text: `Nobody could allow this call of '${call.name}'. Go on without it, or say what you need.`,
   };
-}
-
-/** Applies a standing answer, and gives its form for the log. */
-function resultOf(agent: Agent, request: PermissionRequest, answer: PermissionAnswer): PermissionResult {
-  switch (answer.kind) {
-    case "approve-once":
-      return { kind: "approved" };
-    case "approve-for-session":
-      if (answer.approval) agent.rules.approveForSession(answer.approval);
-      if (answer.domain) agent.rules.allowDomain(answer.domain);
-      return { kind: "approved-for-session", ...(answer.approval ? { approval: answer.approval } : {}) };
-    case "approve-for-location":
-      agent.rules.approveForLocation(answer.approval, answer.locationKey);
-      return { kind: "approved-for-location", approval: answer.approval, locationKey: answer.locationKey };
-    case "approve-permanently":
-      agent.rules.allowDomain(answer.domain, { isPermanent: true });
-      return { kind: "approved" };
-    case "reject":
-      return { kind: "denied-interactively-by-user", ...(answer.feedback ? { feedback: answer.feedback } : {}) };
-    case "cancelled":
-      return { kind: "cancelled", ...(answer.reason ? { reason: answer.reason } : {}) };
-    case "user-not-available":
-    case "unknown":
-      return { kind: "denied-no-approval-rule-and-could-not-request-from-user" };
-    default:
-      answer satisfies never;
-      throw new Error(`no result for ${request.kind}`);
-  }
 }
 
 function denyByRule(

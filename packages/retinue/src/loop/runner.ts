@@ -5,10 +5,10 @@
  * part of it. The work itself is drive.ts.
  */
 import { setMaxListeners } from "node:events";
+import type { Stop } from "../session/stop.ts";
 import type { Agent } from "./agent.ts";
 import { callerOf } from "./calls.ts";
 import { drive, type RunEnd } from "./drive.ts";
-import type { Stop } from "./stop.ts";
 
 /** Every call of a batch listens for the stop of its run; a large batch is no leak. */
 function newController(): AbortController {

@@ -4,6 +4,7 @@
  * Kept in memory: a command is something that a person typed a moment ago, not work that must survive a restart.
  */
 import { messageOf, type QueueItem } from "@retinue/protocol";
+import { ask } from "../asks/ask.ts";
 import { enqueue } from "../host/enqueue.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { hasInterest } from "../host/interests.ts";
@@ -102,17 +103,12 @@ export class CommandQueue {
 
   /** A command that is nobody's is offered to clients that said they handle such. */
   async #offer(command: string, signal: AbortSignal): Promise<boolean> {
-    const { session, tree } = this.#target;
     if (!hasInterest(this.#target, "command.queued")) throw new Error("no such command");
-    const requestId = session.world.newId();
-    session.announce("command.queued", { requestId, command });
-    session.log.flush();
-    const answer = await tree.asks.open(
-      { requestId, kind: "command", sessionId: session.id, payload: { command } },
-      { signal },
-    );
-    const { handled, stopProcessingQueue } = answer as { handled?: boolean; stopProcessingQueue?: boolean };
-    session.announce("command.completed", { requestId });
+    const { handled, stopProcessingQueue, error } = await ask(this.#target.main, "queued_command", {
+      payload: { command },
+      signal,
+    });
+    if (error !== undefined) throw new Error(error);
     if (!handled) throw new Error("nobody handled it");
     return stopProcessingQueue !== true;
   }

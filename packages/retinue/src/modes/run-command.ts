@@ -1,9 +1,10 @@
 /**
  * A slash command by name, whoever it belongs to: the runtime, a skill, or a client.
  *
- * Owns `command.execute` and `command.completed`. The runtime's own commands are slash-commands.ts.
+ * Owns whose command wins when two have the same name. The runtime's own commands are slash-commands.ts.
  */
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
+import { ask } from "../asks/ask.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { invoked, skillContext } from "../skills/skill.ts";
 import type { TreeParts } from "../tree/parts.ts";
@@ -56,21 +57,16 @@ export async function runCommand(name: string, call: CommandCall): Promise<Comma
 
 /** The client's error, if it had one. */
 export async function runClientCommand(
-  { session, tree }: HostedSession,
+  { session, tree, main }: HostedSession,
   { name, args, signal }: { name: string; args: string; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const requestId = session.world.newId();
-  try {
-    if (!clientCommands(tree).some((each) => each.name === name)) return `No client found for command: ${name}`;
-    const payload = { command: typed(name, args), commandName: name, args };
-    session.announce("command.execute", { requestId, ...payload });
-    session.log.flush();
-    const answer = await tree.asks.open({ requestId, kind: "command", sessionId: session.id, payload }, { signal });
-    return (answer as { error?: string }).error;
-  } finally {
-    session.announce("command.completed", { requestId });
-    session.log.flush();
+  if (!clientCommands(tree).some((each) => each.name === name)) {
+    session.announce("command.completed", { requestId: session.world.newId() }); // Clients expect an end of every command.
+    await session.log.committed();
+    return `No client found for command: ${name}`;
   }
+  const payload = { command: typed(name, args), commandName: name, args };
+  return (await ask(main, "command", { payload, signal })).error;
 }
 
 function useSkill({ session, tree }: HostedSession, name: string, input: string): CommandOutcome {

@@ -6,15 +6,19 @@ const event = (type: string, data: object, sessionId = "root"): StoredEvent => (
   pos: 0,
   type,
   sessionId,
-  json: JSON.stringify({ type, data }),
+  json: JSON.stringify({ type, data, id: "e", timestamp: "t", parentId: null }),
 });
 const asked = (requestId: string, toolCallId: string, sessionId?: string) =>
-  event("external_tool.requested", { requestId, toolCallId, toolName: "probe", arguments: {} }, sessionId);
+  event(
+    "external_tool.requested",
+    { requestId, sessionId: "root", toolCallId, toolName: "probe", arguments: {} },
+    sessionId,
+  );
 const permission = (requestId: string, toolCallId: string) =>
   event("permission.requested", {
     requestId,
-    permissionRequest: { kind: "shell", toolCallId },
-    promptRequest: { kind: "commands" },
+    permissionRequest: { kind: "read", toolCallId, path: "/x", intention: "look" },
+    promptRequest: { kind: "read", toolCallId, path: "/x", intention: "look" },
   });
 const ids = (events: StoredEvent[], kept: string[] = []) =>
   openAsks(events, (id) => kept.includes(id)).map(({ requestId }) => requestId);
@@ -32,7 +36,7 @@ test("what was asked and not settled is open, with what clients need to answer i
     requestId: "2",
     kind: "permission",
     callId: "b",
-    payload: { promptRequest: { kind: "commands" } },
+    payload: { promptRequest: { kind: "read", path: "/x" } },
   });
 });
 
@@ -54,4 +58,10 @@ test("an answer that is kept has not become a result, so its ask is open until t
   const settled = [asked("1", "a"), event("external_tool.completed", { requestId: "1" })];
   expect(ids(settled, ["1"])).toEqual(["1"]);
   expect(ids([...settled, event("tool.execution_complete", { toolCallId: "a", success: true })], ["1"])).toEqual([]);
+});
+
+test("an ask whose event cannot be read is not open, and the others are", () => {
+  const broken = event("permission.requested", { requestId: "2", permissionRequest: { kind: "shell" } });
+  const torn = { ...asked("3", "c"), json: "{" };
+  expect(ids([asked("1", "a"), broken, torn])).toEqual(["1"]);
 });

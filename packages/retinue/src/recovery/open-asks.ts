@@ -1,54 +1,56 @@
-/** The asks that a log leaves open: announced, and neither settled nor overtaken by the end of their call. */
-import type { EventData } from "@retinue/protocol";
-import type { Ask } from "../permissions/asks.ts";
+/**
+ * The asks that a log leaves open: announced, and neither settled nor overtaken by the end of their call.
+ *
+ * Which events announce and settle an ask is in the table of asks/kinds.ts; only kinds that the log keeps can be found here.
+ */
+import { type AnyEvent, lazy, parseEvent } from "@retinue/protocol";
+import * as z from "zod";
+import { ASK_KINDS, type Ask, type AskKind, isKept, KINDS } from "../asks/kinds.ts";
 import type { StoredEvent } from "../store/store.ts";
+
+const KEPT = ASK_KINDS.filter(isKept);
+const KIND_BY_REQUEST: ReadonlyMap<string, AskKind> = new Map(KEPT.map((kind) => [KINDS[kind].requested, kind]));
+const COMPLETIONS: ReadonlySet<string> = new Set(KEPT.map((kind) => KINDS[kind].completed));
+
+const OfAsk = lazy(() => z.object({ requestId: z.string() }));
+const OfCall = lazy(() => z.object({ toolCallId: z.string() }));
 
 export function openAsks(events: readonly StoredEvent[], hasAnswer: (requestId: string) => boolean): Ask[] {
   const open = new Map<string, Ask>();
-  for (const { type, sessionId, json } of events) {
-    switch (type) {
-      case "permission.requested": {
-        const { requestId, permissionRequest, promptRequest } = dataOf<"permission.requested">(json);
-        open.set(requestId, {
-          requestId,
-          kind: "permission",
-          sessionId,
-          callId: permissionRequest.toolCallId,
-          payload: { permissionRequest, promptRequest },
-        });
-        break;
-      }
-      case "external_tool.requested": {
-        const { requestId, toolCallId, toolName, arguments: args } = dataOf<"external_tool.requested">(json);
-        open.set(requestId, {
-          requestId,
-          kind: "tool",
-          sessionId,
-          callId: toolCallId,
-          payload: { toolCallId, toolName, arguments: args },
-        });
-        break;
-      }
-      case "permission.completed":
-      case "external_tool.completed": {
-        // An answer that is still kept has not become a result.
-        const { requestId } = dataOf<"external_tool.completed">(json);
-        if (!hasAnswer(requestId)) open.delete(requestId);
-        break;
-      }
-      case "tool.execution_complete": {
-        const { toolCallId } = dataOf<"tool.execution_complete">(json);
-        for (const [requestId, ask] of open)
-          if (ask.sessionId === sessionId && ask.callId === toolCallId) open.delete(requestId);
-        break;
-      }
+  for (const stored of events) {
+    const { type, sessionId } = stored;
+    const kind = KIND_BY_REQUEST.get(type);
+    if (kind) {
+      const ask = askOf(kind, stored);
+      if (ask) open.set(ask.requestId, ask);
+    } else if (open.size > 0 && COMPLETIONS.has(type)) {
+      // An answer that is still kept has not become a result.
+      const { requestId = "" } = OfAsk().safeParse(read(stored)?.data).data ?? {};
+      if (!hasAnswer(requestId)) open.delete(requestId);
+    } else if (open.size > 0 && type === "tool.execution_complete") {
+      const { toolCallId } = OfCall().safeParse(read(stored)?.data).data ?? {};
+      for (const [requestId, ask] of open)
+        if (ask.sessionId === sessionId && ask.callId === toolCallId) open.delete(requestId);
     }
   }
   return [...open.values()];
 }
 
-function dataOf<
-  T extends "permission.requested" | "external_tool.requested" | "external_tool.completed" | "tool.execution_complete",
->(json: string): EventData<T> {
-  return (JSON.parse(json) as { data: EventData<T> }).data;
+function askOf<K extends AskKind>(kind: K, stored: StoredEvent): Ask<K> | undefined {
+  const data = read(stored)?.data;
+  const id = OfAsk().safeParse(data);
+  const shown = KINDS[kind].payload().safeParse(data);
+  if (!id.success || !shown.success) return undefined;
+  const { requestId } = id.data;
+  const payload = shown.data;
+  return { requestId, kind, sessionId: stored.sessionId, callId: KINDS[kind].callOf(payload), payload };
+}
+
+/** Undefined when it is not what its type says. Such an ask is not expected: its call asks again when it comes back. */
+function read({ json }: StoredEvent): AnyEvent | undefined {
+  try {
+    return parseEvent(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
 }

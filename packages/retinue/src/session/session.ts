@@ -63,6 +63,11 @@ export class Session {
     return this.parent ? this.parent.depth + 1 : 0;
   }
 
+  /** Ids from the main agent's child down to this session; empty for the root session. */
+  get agentPath(): readonly string[] {
+    return this.parent ? [...this.parent.agentPath, this.id] : [];
+  }
+
   append<T extends EventType>(
     type: T,
     data: EventData<T>,
@@ -79,7 +84,7 @@ export class Session {
   }
 
   /** On the root's stream without an agent id, as clients expect asks of sub-agents. */
-  appendAsk<T extends EventType>(type: T, data: EventData<T>): LoggedEvent {
-    return this.append(type, data, { untagged: true });
+  appendAsk<T extends EventType>(type: T, data: EventData<T>, options: { ephemeral?: boolean } = {}): LoggedEvent {
+    return this.append(type, data, { untagged: true, ...options });
   }
 }

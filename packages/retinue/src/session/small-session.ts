@@ -10,8 +10,8 @@ export interface SmallSession extends Disposable {
   log: Log;
   store: SqliteStore;
   failures: string[];
-  /** A child session of the same tree. */
-  child(id: string): Session;
+  /** A child session of the same tree, of the root when no parent is given. */
+  child(id: string, parent?: Session): Session;
 }
 
 export function countingWorld(): World {
@@ -43,5 +43,12 @@ export function smallSession({
       inbox: new Inbox({ sessionId: id, log, stored: parent ? [] : stored }),
     });
   const session = open("root");
-  return { session, log, store, failures, child: (id) => open(id, session), [Symbol.dispose]: () => store.close() };
+  return {
+    session,
+    log,
+    store,
+    failures,
+    child: (id, parent = session) => open(id, parent),
+    [Symbol.dispose]: () => store.close(),
+  };
 }

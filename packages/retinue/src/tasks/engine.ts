@@ -5,7 +5,7 @@
  * has the session tree open can do it. What another engine has to promise is in docs/architecture.md.
  */
 import { setMaxListeners } from "node:events";
-import type { Stop } from "../loop/stop.ts";
+import type { Stop } from "../session/stop.ts";
 
 /** `start`: the first run. `continue`: after a restart, or with a new message. */
 export type How = "start" | "continue";

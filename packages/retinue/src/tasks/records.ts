@@ -49,10 +49,10 @@ export class TaskRecords {
     return this.list().filter((record) => record.ownerId === ownerId);
   }
 
-  /** Ids from the main agent's child down to this task. */
-  pathOf({ id, ownerId }: TaskRecord): string[] {
-    const owner = this.#byId.get(ownerId);
-    return owner ? [...this.pathOf(owner), id] : [id];
+  /** From the main agent's child down to this task. */
+  pathOf(record: TaskRecord): TaskRecord[] {
+    const owner = this.#byId.get(record.ownerId);
+    return owner ? [...this.pathOf(owner), record] : [record];
   }
 
   /** Whether work goes on that nobody waits for in a call. */

@@ -5,8 +5,8 @@
  * executors/, and where it runs is up to the engine. A record changes in the transaction of the events that tell of it.
  */
 import { AppError, messageOf } from "@retinue/protocol";
-import { Stop } from "../loop/stop.ts";
 import type { Session } from "../session/session.ts";
+import { Stop } from "../session/stop.ts";
 import { type Engine, type EngineFor, type How, localEngine } from "./engine.ts";
 import type { Executor, Mailbox } from "./executor.ts";
 import { endOf, type Live, newLive, noteEnd } from "./live.ts";

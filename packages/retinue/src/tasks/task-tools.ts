@@ -4,7 +4,7 @@
  * Owns validation and the words that the model reads. It knows tasks, not their kinds: agents see what can be written to.
  */
 import { AppError, messageOf } from "@retinue/protocol";
-import { stopOf } from "../loop/stop.ts";
+import { stopOf } from "../session/stop.ts";
 import type { ListInput, ReadInput, TaskInput, WriteInput } from "../tools/task-input.ts";
 import { failure, type Outcome, success, type TaskService } from "../tools/tool.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";

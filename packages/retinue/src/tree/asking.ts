@@ -1,10 +1,10 @@
 /**
  * Questions and forms for people, from any agent of a tree.
  *
- * Owns `user_input.*` and `elicitation.*`. They reach the clients of the root session and are answered there, once.
+ * Owns what a tool gets back when nobody can answer. They reach the clients of the root session and are answered there, once.
  */
-import type { ElicitationResult, UserInputAnswer } from "@retinue/protocol";
-import type { Agent } from "../loop/agent.ts";
+import type { UserInputAnswer } from "@retinue/protocol";
+import { type Asker, ask } from "../asks/ask.ts";
 import type { Participants } from "./participants.ts";
 
 interface Asking {
@@ -18,56 +18,21 @@ const NOBODY: UserInputAnswer = {
 };
 
 export async function askUser(
-  agent: Agent,
+  asker: Asker,
   { question, choices, callId, signal }: Asking & { question: string; choices?: string[] },
 ): Promise<UserInputAnswer> {
-  const { session } = agent;
-  const requestId = session.world.newId();
-  const about = { question, ...(choices ? { choices } : {}), allowFreeform: true };
-  session.appendAsk("user_input.requested", {
-    requestId,
-    ...about,
-    ...(callId ? { toolCallId: callId } : {}),
-    ...pathOf(agent),
-  });
-  session.log.flush();
-  const ask = { requestId, kind: "question" as const, sessionId: session.id, callId, payload: about };
-  const answer = (await agent.slot.waiting(() => agent.asks.open(ask, { signal }), signal)) as
-    | UserInputAnswer
-    | undefined;
-  session.appendAsk("user_input.completed", { requestId, ...(answer ?? {}) });
-  return answer ?? NOBODY;
+  const payload = { question, choices, allowFreeform: true };
+  return (await ask(asker, "question", { payload, callId, signal })) ?? NOBODY;
 }
 
 export async function elicit(
   participants: Pick<Participants, "can">,
-  agent: Agent,
-  {
-    message,
-    requestedSchema,
-    callId,
-    source,
-    signal,
-  }: Asking & { message: string; requestedSchema: Record<string, unknown>; source?: string },
+  asker: Asker,
+  form: Asking & { message: string; requestedSchema: Record<string, unknown>; source?: string },
 ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }> {
-  const { session } = agent;
   if (!participants.can("requestElicitation")) return { action: "cancel" };
-  const requestId = session.world.newId();
-  const about = { message, requestedSchema, ...(source ? { elicitationSource: source } : {}) };
-  session.appendAsk("elicitation.requested", {
-    requestId,
-    ...about,
-    ...(callId ? { toolCallId: callId } : {}),
-    ...pathOf(agent),
-  });
-  session.log.flush();
-  const ask = { requestId, kind: "elicitation" as const, sessionId: session.id, callId, payload: about };
-  const answer = (await agent.slot.waiting(() => agent.asks.open(ask, { signal }), signal)) as ElicitationResult;
-  const content = answer.content ?? undefined;
-  session.appendAsk("elicitation.completed", { requestId, action: answer.action, ...(content ? { content } : {}) });
-  return { action: answer.action, ...(content ? { content } : {}) };
-}
-
-function pathOf({ session, path }: Agent): { agentId?: string; agentPath?: string[] } {
-  return session.parent ? { agentId: session.id, agentPath: [...path] } : {};
+  const { message, requestedSchema, callId, source, signal } = form;
+  const payload = { message, requestedSchema, elicitationSource: source };
+  const { action, content } = await ask(asker, "elicitation", { payload, callId, signal });
+  return content ? { action, content } : { action };
 }

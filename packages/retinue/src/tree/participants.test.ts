@@ -1,6 +1,6 @@
 import { linkedTransports, Peer, type PermissionRequest, type SessionConfig } from "@retinue/protocol";
 import { expect, test } from "vitest";
-import type { Ask, AskKind } from "../permissions/asks.ts";
+import type { Ask, AskKind } from "../asks/kinds.ts";
 import type { LoggedEvent } from "../session/log.ts";
 import { Client, type ProtocolStyle } from "./client.ts";
 import { Participants } from "./participants.ts";
@@ -13,7 +13,7 @@ class Room implements Disposable {
   readonly participants = new Participants({
     sessionId: "s",
     unattended: "wait",
-    answer: (requestId, answer, kind) => {
+    answer: (kind, requestId, answer) => {
       this.answers.push({ requestId, answer, kind });
       this.#wake();
     },
@@ -52,14 +52,19 @@ class Room implements Disposable {
 const never = () => new Promise(() => undefined);
 const fails = () => Promise.reject(new Error("no idea"));
 const permissionRequest: PermissionRequest = { kind: "read", path: "/x", intention: "look" };
-const permission: Ask = { requestId: "r", kind: "permission", sessionId: "s", payload: { permissionRequest } };
-const tool: Ask = {
+const permission: Ask<"permission"> = {
+  requestId: "r",
+  kind: "permission",
+  sessionId: "s",
+  payload: { permissionRequest, promptRequest: { kind: "read", path: "/x", intention: "look" } },
+};
+const tool: Ask<"tool"> = {
   requestId: "r",
   kind: "tool",
   sessionId: "s",
   payload: { toolCallId: "c", toolName: "lookup", arguments: { id: 1 } },
 };
-const question: Ask = { requestId: "r", kind: "question", sessionId: "s", payload: { question: "Which?" } };
+const question: Ask<"question"> = { requestId: "r", kind: "question", sessionId: "s", payload: { question: "Which?" } };
 const event = (type: LoggedEvent["type"], agentId?: string): LoggedEvent => {
   const envelope = { type, data: {}, id: "e", timestamp: "t", parentId: null, ...(agentId ? { agentId } : {}) };
   return { ...envelope, sessionId: agentId ?? "s", json: JSON.stringify(envelope) };

@@ -2,31 +2,31 @@
  * The clients that are attached to one session, and what each of them can be asked.
  *
  * Owns the way from an event or an ask to the clients. A client of protocol 2 takes tools and permissions as requests, one of protocol 3
- * takes them from the events; the first answer counts, whoever gave it.
+ * takes them from the events; the first answer counts, whoever gave it. How each kind of ask is put to a client is client-requests.ts.
  */
-import type { HookType, HostToolSpec, ParamsInput, PermissionRequest, SessionConfig } from "@retinue/protocol";
+import type { HookType, HostToolSpec, PermissionRequest, SessionConfig } from "@retinue/protocol";
+import { type Answer, ASK_KINDS, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
+import type { Answerers } from "../asks/open-ask.ts";
 import type { HookHost } from "../hooks/hooks.ts";
 import type { Answering } from "../loop/agent.ts";
-import type { Answerers, Ask, AskKind } from "../permissions/asks.ts";
 import type { LoggedEvent } from "../session/log.ts";
 import type { Client } from "./client.ts";
+import { CLIENT_REQUESTS, type ClientRequest, type Participant } from "./client-requests.ts";
 
-export interface Participant {
-  readonly client: Client;
-  config: SessionConfig;
-}
+/** Takes an answer; the broker's `answer`. */
+type TakeAnswer = <K extends AskKind>(kind: K, requestId: string, answer: Answer<K>) => void;
 
 export class Participants implements Answerers {
   readonly #sessionId: string;
   readonly #unattended: "wait" | "deny";
-  readonly #answer: (requestId: string, answer: unknown, kind: AskKind) => void;
+  readonly #answer: TakeAnswer;
   readonly #all = new Map<Client, Participant>();
 
   constructor(options: {
     sessionId: string;
     /** What an ask does while nobody is attached. */
     unattended: "wait" | "deny";
-    answer: (requestId: string, answer: unknown, kind: AskKind) => void;
+    answer: TakeAnswer;
   }) {
     this.#sessionId = options.sessionId;
     this.#unattended = options.unattended;
@@ -111,73 +111,29 @@ export class Participants implements Answerers {
     }
   }
 
-  deliver(ask: Ask): (() => void) | undefined {
+  deliver<K extends AskKind>(ask: Ask<K>): (() => void) | undefined {
+    const request = CLIENT_REQUESTS[ask.kind];
+    const asked = this.all.filter((participant) => request?.isFor(participant, ask.payload));
+    if (!request || asked.length === 0) return undefined;
     const retract = new AbortController();
-    const requests = this.#requestsFor(ask, retract.signal);
-    if (requests.length === 0) return undefined;
+    const context = { sessionId: this.#sessionId, signal: retract.signal };
     let failed = 0;
-    for (const request of requests) {
-      request.then(
-        (answer) => this.#answer(ask.requestId, answer, ask.kind),
+    for (const { client } of asked) {
+      request.send(client, ask.payload, context).then(
+        (answer) => this.#answer(ask.kind, ask.requestId, answer),
         () => {
           failed++;
-          if (failed === requests.length && !retract.signal.aborted) this.#onNobody(ask);
+          if (failed === asked.length && !retract.signal.aborted) this.#onNobody(ask, request);
         },
       );
     }
     return () => retract.abort();
   }
 
-  #requestsFor(ask: Ask, signal: AbortSignal): Promise<unknown>[] {
-    const sessionId = this.#sessionId;
-    const old = this.all.filter(({ client }) => client.style === 2);
-    switch (ask.kind) {
-      case "permission":
-        return old
-          .filter(({ config }) => config.requestPermission)
-          .map(async ({ client }) => {
-            const { permissionRequest } = ask.payload as { permissionRequest: never };
-            const { result } = await client.call("permission.request", { sessionId, permissionRequest }, { signal });
-            return fromProtocol2(result.kind);
-          });
-      case "tool": {
-        const { toolName } = ask.payload as { toolName: string };
-        return old
-          .filter(({ config }) => config.tools?.some(({ name }) => name === toolName))
-          .map(async ({ client }) => {
-            const call = ask.payload as { toolCallId: string; toolName: string; arguments: unknown };
-            return await client.call("tool.call", { sessionId, ...call }, { signal });
-          });
-      }
-      case "question":
-        return this.all
-          .filter(({ config }) => config.requestUserInput)
-          .map(({ client }) =>
-            client.call("userInput.request", { sessionId, ...(ask.payload as { question: string }) }, { signal }),
-          );
-      case "exit_plan":
-        return this.all
-          .filter(({ config }) => config.requestExitPlanMode)
-          .map(({ client }) =>
-            client.call(
-              "exitPlanMode.request",
-              { sessionId, ...(ask.payload as Omit<ParamsInput<"exitPlanMode.request">, "sessionId">) },
-              { signal },
-            ),
-          );
-      default:
-        return [];
-    }
-  }
-
-  /** Every client that was asked directly has failed to answer. With an event-based client about, the ask stays open for it. */
-  #onNobody(ask: Ask): void {
-    const hasEventBased = this.all.some(({ client }) => client.style === 3 && !client.isGone);
-    if (ask.kind === "permission" && !hasEventBased)
-      this.#answer(ask.requestId, { kind: "user-not-available" }, ask.kind);
-    if (ask.kind === "tool" && !hasEventBased)
-      this.#answer(ask.requestId, { error: "the host did not answer" }, ask.kind);
-    if (ask.kind === "question" || ask.kind === "exit_plan") this.#answer(ask.requestId, undefined, ask.kind);
+  /** Every client that was asked directly has failed to answer. */
+  #onNobody<K extends AskKind>({ kind, requestId }: Ask<K>, { nobody, isEventToo }: ClientRequest<K>): void {
+    const canComeByEvent = isEventToo && this.all.some(({ client }) => client.style === 3 && !client.isGone);
+    if (!canComeByEvent) this.#answer(kind, requestId, nobody);
   }
 }
 
@@ -190,15 +146,9 @@ const DELTAS: ReadonlySet<string> = new Set([
 ]);
 
 /** A client of protocol 2 gets these as requests. Some of them know the events too, and would answer twice. */
-const ASKED_BY_REQUEST: ReadonlySet<string> = new Set([
-  "permission.requested",
-  "permission.completed",
-  "external_tool.requested",
-  "external_tool.completed",
-]);
-
-function fromProtocol2(kind: string): { kind: string } {
-  if (kind === "approved") return { kind: "approve-once" };
-  if (kind === "denied-interactively-by-user") return { kind: "reject" };
-  return { kind: "user-not-available" };
-}
+const ASKED_BY_REQUEST: ReadonlySet<string> = new Set(
+  ASK_KINDS.filter((kind) => CLIENT_REQUESTS[kind]?.isEventToo).flatMap((kind) => [
+    KINDS[kind].requested,
+    KINDS[kind].completed,
+  ]),
+);

@@ -1,7 +1,8 @@
 /** What all agents of one session tree share. Each part is a thing of its own: take those that you need. */
+
+import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Limiter } from "../loop/slot.ts";
-import type { Asks } from "../permissions/asks.ts";
 import type { Rules } from "../permissions/rules.ts";
 import type { Session } from "../session/session.ts";
 import type { CallServices } from "../tools/tool.ts";
@@ -16,7 +17,7 @@ export interface TreeParts {
   readonly root: Session;
   readonly configuration: Configuration;
   readonly participants: Participants;
-  readonly asks: Asks;
+  readonly asks: AskBroker;
   readonly hooks: Hooks;
   readonly rules: Rules;
   readonly servers: TreeServers;

@@ -81,7 +81,7 @@ export class Toolbox {
       ],
       mcp: [...servers.tools(), ...(mcp?.tools() ?? [])],
       host: [...shared, ...own].map((spec) =>
-        hostTool(spec, (args, context) => callHost(agent, spec.name, args, context)),
+        hostTool(spec, (args, context) => callHost(agent, { name: spec.name, args }, context)),
       ),
     });
   }

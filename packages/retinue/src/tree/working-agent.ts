@@ -35,14 +35,14 @@ export interface WorkingAgentOptions {
   /** Undefined for the default main agent. */
   definition?: AgentDefinition;
   parent?: WorkingAgent;
-  path?: readonly string[];
+  pathNames?: readonly string[];
   budget?: Budget;
   mcp?: McpUse;
 }
 
 export class WorkingAgent implements Agent {
   readonly session: Session;
-  readonly path: readonly string[];
+  readonly pathNames: readonly string[];
   readonly slot: Slot;
   readonly meter: Meter;
   readonly parent: WorkingAgent | undefined;
@@ -50,11 +50,11 @@ export class WorkingAgent implements Agent {
   readonly #tools = new Derived<Toolset>();
 
   constructor(options: WorkingAgentOptions) {
-    const { parts, session, parent, path = [], budget = {} } = options;
+    const { parts, session, parent, pathNames = [], budget = {} } = options;
     this.#options = options;
     this.session = session;
     this.parent = parent;
-    this.path = path;
+    this.pathNames = pathNames;
     this.slot = new Slot(parent ? parts.limiter : undefined);
     this.meter = new Meter(budget, parent?.meter);
   }

@@ -1,27 +1,34 @@
-/** Answers to asks: host tools, permissions, questions, forms. False when the ask is unknown or settled. */
-
-import type { HostAnswer } from "../../loop/host-call.ts";
-import type { AskKind } from "../../permissions/asks.ts";
+/** Answers to asks: host tools, permissions, questions, forms, plans, commands. False when the ask is unknown or settled. */
+import type { Answer, AskKind } from "../../asks/kinds.ts";
 import { elicit } from "../../tree/asking.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const askHandlers: Handlers = {
-  "session.tools.handlePendingToolCall": (params, scope) => {
-    const answer: HostAnswer = params.error === undefined ? { result: params.result } : { error: params.error };
-    return answered(params, answer, "tool", scope);
+  "session.tools.handlePendingToolCall": async (params, scope) => {
+    const { error, result } = params;
+    return await answered("tool", { params, answer: error === undefined ? { result } : { error } }, scope);
   },
   "session.permissions.handlePendingPermissionRequest": (params, scope) =>
-    answered(params, params.result, "permission", scope),
-  "session.ui.handlePendingElicitation": (params, scope) => answered(params, params.result, "elicitation", scope),
-  "session.ui.handlePendingUserInput": (params, scope) => answered(params, params.response, "question", scope),
-  "session.ui.handlePendingExitPlanMode": (params, scope) => answered(params, params.response, "exit_plan", scope),
-  "session.commands.handlePendingCommand": (params, scope) =>
-    answered(params, { error: params.error }, "command", scope),
+    answered("permission", { params, answer: params.result }, scope),
+  "session.ui.handlePendingElicitation": (params, scope) =>
+    answered("elicitation", { params, answer: params.result }, scope),
+  "session.ui.handlePendingUserInput": (params, scope) =>
+    answered("question", { params, answer: params.response }, scope),
+  "session.ui.handlePendingExitPlanMode": (params, scope) =>
+    answered("exit_plan", { params, answer: params.response }, scope),
+  "session.commands.handlePendingCommand": async (params, scope) => {
+    const { error } = params;
+    const own = await answered("command", { params, answer: { error } }, scope);
+    // A client that took a queued command for its own has handled it.
+    return own.success ? own : await answered("queued_command", { params, answer: { handled: true, error } }, scope);
+  },
+  "session.commands.respondToQueuedCommand": (params, scope) =>
+    answered("queued_command", { params, answer: params.result }, scope),
 
   "session.permissions.pendingRequests": (params, scope) => ({
     items: hosted(params, scope)
       .tree.asks.list("permission")
-      .map(({ requestId, payload }) => ({ requestId, request: (payload as { promptRequest: never }).promptRequest })),
+      .map(({ requestId, payload }) => ({ requestId, request: payload.promptRequest })),
   }),
 
   "session.ui.elicitation": async (params, scope) => {
@@ -34,14 +41,13 @@ export const askHandlers: Handlers = {
   },
 };
 
-function answered(
-  params: { sessionId: string; requestId: string },
-  answer: unknown,
-  kind: AskKind,
+async function answered<K extends AskKind>(
+  kind: K,
+  { params, answer }: { params: { sessionId: string; requestId: string }; answer: Answer<K> },
   scope: CallScope,
-): { success: boolean } {
+): Promise<{ success: boolean }> {
   const { tree, session } = hosted(params, scope);
-  const success = tree.asks.answer(params.requestId, answer, kind);
-  if (success) session.log.flush();
+  const success = tree.asks.answer(kind, params.requestId, answer);
+  if (success) await session.log.committed();
   return { success };
 }

@@ -37,10 +37,4 @@ export const commandHandlers: Handlers = {
     commandQueue(hosted(params, scope)).add(params.command, params.displayText);
     return { queued: true };
   },
-  "session.commands.respondToQueuedCommand": (params, scope) => {
-    const { tree, session } = hosted(params, scope);
-    const success = tree.asks.answer(params.requestId, params.result, "command");
-    session.log.flush();
-    return { success };
-  },
 };

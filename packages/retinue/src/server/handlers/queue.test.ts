@@ -146,3 +146,51 @@ test("a queued command that is nobody's is offered to a client that asked for su
     expect(again).toEqual({ success: false });
   });
 });
+
+test("a queued command that a client answers as its own command is handled", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create();
+    await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
+    await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
+    const { requestId } = await client.heard("command.queued");
+    const handled = { sessionId, requestId };
+    expect(await client.call("session.commands.handlePendingCommand", handled)).toEqual({ success: true });
+    await client.heard("command.completed");
+    await client.call("session.commands.enqueue", { sessionId, command: "/rename Later" });
+    await client.heard("session.title_changed"); // Behind the first command: what that came to has been said.
+    expect(client.of("session.warning")).toEqual([]);
+    expect(await client.call("session.commands.handlePendingCommand", handled)).toEqual({ success: false });
+  });
+});
+
+test("the error of a client that ran a queued command is told, and the queue goes on", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create();
+    await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
+    await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
+    await client.call("session.commands.enqueue", { sessionId, command: "/rename Later" });
+    const { requestId } = await client.heard("command.queued");
+    await client.call("session.commands.handlePendingCommand", { sessionId, requestId, error: "no arms" });
+    await client.heard("session.title_changed");
+    expect(client.of("session.warning")).toMatchObject([{ warningType: "command", message: "/wave: no arms" }]);
+  });
+});
+
+test("a queued command that nobody handles is told so, and a client's command takes no answer of the queue", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create({ commands: [{ name: "deploy", description: "Deploy it" }] });
+    await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
+    await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
+    const { requestId } = await client.heard("command.queued");
+    const result = { handled: false };
+    await client.call("session.commands.respondToQueuedCommand", { sessionId, requestId, result });
+    expect(await client.heard("session.warning")).toMatchObject({ message: "/wave: nobody handled it" });
+    const executed = client.call("session.commands.execute", { sessionId, commandName: "deploy" });
+    const own = { sessionId, requestId: (await client.heard("command.execute")).requestId };
+    expect(await client.call("session.commands.respondToQueuedCommand", { ...own, result })).toEqual({
+      success: false,
+    });
+    expect(await client.call("session.commands.handlePendingCommand", own)).toEqual({ success: true });
+    expect(await executed).toEqual({});
+  });
+});

@@ -4,16 +4,16 @@ import type { Notice } from "../../session/inbox.ts";
 import { notification } from "../../session/wording.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { TaskView } from "../executor.ts";
-import { type AgentRecord, activeMs } from "../record.ts";
+import { type AgentRecord, activeMs, type TaskRecord } from "../record.ts";
 
 export interface AgentViewOptions extends Pick<TreeParts, "root" | "usage"> {
-  /** Ids from the main agent's child down to this one. */
-  pathOf(record: AgentRecord): readonly string[];
+  /** From the main agent's child down to this one. */
+  pathOf(record: AgentRecord): readonly TaskRecord[];
 }
 
 export function agentView({ root, usage, pathOf }: AgentViewOptions): TaskView<AgentRecord> {
   return {
-    describe: (record) => ({ ...agentTask(record, root.world.now()), path: [...pathOf(record)] }),
+    describe: (record) => ({ ...agentTask(record, root.world.now()), ...pathIn(pathOf(record)) }),
     progress: ({ id }): TaskProgress => {
       const used = usage.of(id);
       return {
@@ -54,6 +54,11 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }
+
+const pathIn = (path: readonly TaskRecord[]) => ({
+  path: path.map(({ id }) => id),
+  pathNames: path.map(({ name }) => name),
+});
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const maybe = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));

@@ -7,12 +7,12 @@
 import { AppError } from "@retinue/protocol";
 import { callerOf, settleInterrupted } from "../../loop/calls.ts";
 import type { RunEnd } from "../../loop/drive.ts";
-import { stopOf } from "../../loop/stop.ts";
 import type { Session } from "../../session/session.ts";
+import { stopOf } from "../../session/stop.ts";
 import type { WorkingAgent } from "../../tree/working-agent.ts";
 import type { Executor, RunOptions } from "../executor.ts";
 import type { End } from "../moves.ts";
-import type { AgentRecord } from "../record.ts";
+import type { AgentRecord, TaskRecord } from "../record.ts";
 import { agentView } from "./agent-view.ts";
 import { firstPrompt, type InheritBlock } from "./first-prompt.ts";
 import { type Child, type ChildDeps, loadSession, openChild } from "./open-child.ts";
@@ -23,8 +23,8 @@ export interface ChildSessionsOptions extends ChildDeps {
   /** The main agent, once it is there. */
   main(): WorkingAgent;
   inherit: InheritBlock;
-  /** Ids from the main agent's child down to this one. */
-  pathOf(record: AgentRecord): readonly string[];
+  /** From the main agent's child down to this one. */
+  pathOf(record: AgentRecord): readonly TaskRecord[];
 }
 
 export class ChildSessions implements Executor<AgentRecord> {

@@ -49,7 +49,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
     shells,
     definition,
     parent,
-    path: [...parent.path, record.name],
+    pathNames: [...parent.pathNames, record.name],
     budget: record.budget,
     mcp,
   });
@@ -105,7 +105,7 @@ function sessionOf({ id, callId }: AgentRecord, parent: Session, stored: readonl
   });
 }
 
-function announce(session: Session, record: AgentRecord, { definition, path }: WorkingAgent): void {
+function announce(session: Session, record: AgentRecord, { definition, pathNames }: WorkingAgent): void {
   const isNested = session.parent?.parent !== undefined;
   const { model, reasoningEffort, taskModelSource, modelSelectionSource } = record;
   session.append("subagent.started", {
@@ -121,7 +121,8 @@ function announce(session: Session, record: AgentRecord, { definition, path }: W
     modelSelectionSource,
     resumable: true,
     remoteSessionId: session.id,
-    path: [...path],
+    path: [...session.agentPath],
+    pathNames: [...pathNames],
   });
   if (definition && definition.source !== "builtin") {
     session.append("subagent.selected", {

@@ -1,0 +1,76 @@
+/**
+ * How every ask goes, whatever its kind: record, commit, offer, wait, settle.
+ *
+ * It is on disk before anybody hears of it, it can be answered from the moment it is recorded, its agent holds no slot while it
+ * waits, and it has one end. What differs from kind to kind is in the table of kinds.ts.
+ */
+import type { Session } from "../session/session.ts";
+import { Stop, stopOf } from "../session/stop.ts";
+import type { AskBroker } from "./broker.ts";
+import type { Asked } from "./kind.ts";
+import { type Answer, type AskKind, isKept, KINDS, type Payload } from "./kinds.ts";
+import type { OpenAsk } from "./open-ask.ts";
+
+/** Whoever asks: an agent at work. */
+export interface Asker {
+  readonly session: Session;
+  readonly asks: AskBroker;
+  /** Names from the main agent's child down to this agent; empty for the main agent. */
+  readonly pathNames: readonly string[];
+  readonly slot: { waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> };
+}
+
+export interface AskOptions<K extends AskKind> {
+  payload: Payload<K>;
+  callId?: string;
+  signal: AbortSignal;
+  /** It was asked before a restart: the log knows it under this id, and perhaps its end as well. */
+  earlier?: { requestId: string; isCompleted?: boolean };
+  /** Nobody is here who could be asked: it is recorded, and settled with this. */
+  unattended?: Answer<K>;
+  /** What the answer changes beyond this ask. Done before the answer is on record. */
+  onAnswer?(answer: Answer<K>): void;
+}
+
+/** Rejects when the asker is stopped while it waits. */
+export async function ask<K extends AskKind>(asker: Asker, kind: K, options: AskOptions<K>): Promise<Answer<K>> {
+  const { session } = asker;
+  const { payload, callId, earlier, unattended, signal } = options;
+  const requestId = earlier?.requestId ?? session.world.newId();
+  const asked: Asked<Payload<K>> = { session, requestId, callId, payload, from: askedBy(asker) };
+  const open = asker.asks.open({ requestId, kind, sessionId: session.id, callId, payload }, { signal });
+  if (unattended !== undefined) open.answered(unattended);
+  if (!earlier) await record(kind, asked, open);
+  const answer = await asker.slot
+    .waiting(() => offered(open), signal)
+    .catch((error: unknown) => {
+      if (!earlier?.isCompleted) KINDS[kind].settleStopped(asked, stopOf(signal) ?? new Stop("abort", "withdrawn"));
+      throw error;
+    });
+  options.onAnswer?.(answer);
+  if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
+  if (KINDS[kind].endsWithCall) return answer; // The result of the call settles the rest, in one commit.
+  if (isKept(kind)) asker.asks.settled(requestId);
+  await session.log.committed();
+  return answer;
+}
+
+async function record<K extends AskKind>(kind: K, asked: Asked<Payload<K>>, open: OpenAsk<K>): Promise<void> {
+  try {
+    KINDS[kind].record(asked);
+    await asked.session.log.committed();
+  } catch (error) {
+    open.withdraw(); // What is not on record must not be answered.
+    throw error;
+  }
+}
+
+function offered<K extends AskKind>(open: OpenAsk<K>): Promise<Answer<K>> {
+  open.offer();
+  return open.answer();
+}
+
+function askedBy({ session, pathNames }: Asker): Asked<unknown>["from"] {
+  if (!session.parent) return {};
+  return { agentId: session.id, agentPath: [...session.agentPath], agentPathNames: [...pathNames] };
+}

@@ -1,0 +1,133 @@
+/**
+ * The ask broker: everything that a person or the host must answer, from any depth of a session tree.
+ *
+ * Owns the open asks. The first answer wins, and a later one is told so. An answer is kept until what follows from it is recorded, so
+ * that one that was taken is never asked for again. Who can be asked is the host's knowledge (`Answerers`); what the kinds of asks
+ * are is in kinds.ts.
+ */
+import { type Answer, type Ask, type AskKind, isKept, KINDS } from "./kinds.ts";
+import { type Answerers, OpenAsk } from "./open-ask.ts";
+
+/** Where answers are kept while nothing in the log tells of them. */
+export interface AnswerKeeper {
+  keep(requestId: string, answer: unknown): void;
+  drop(requestId: string): void;
+}
+
+export interface BrokerOptions {
+  answerers: Answerers;
+  keeper: AnswerKeeper;
+  warn(message: string): void;
+}
+
+/** What is asked in the log and not answered there, after a restart: its agent comes back to it in a moment. */
+interface Expected<K extends AskKind> {
+  ask: Ask<K>;
+  answer?: { value: Answer<K> };
+}
+
+interface Waiting<K extends AskKind> {
+  open: Map<string, OpenAsk<K>>;
+  expected: Map<string, Expected<K>>;
+}
+
+export class AskBroker {
+  readonly #options: BrokerOptions;
+  readonly #waiting: { readonly [K in AskKind]: Waiting<K> } = {
+    permission: nothing(),
+    tool: nothing(),
+    question: nothing(),
+    elicitation: nothing(),
+    exit_plan: nothing(),
+    command: nothing(),
+    queued_command: nothing(),
+  };
+
+  constructor(options: BrokerOptions) {
+    this.#options = options;
+  }
+
+  /** An ask of an earlier process: it can be answered before its agent has opened it again. `kept` is an answer from the store. */
+  expect<K extends AskKind>(ask: Ask<K>, kept?: { value: unknown }): void {
+    const answer = kept && this.#read(ask, kept.value);
+    this.#waiting[ask.kind].expected.set(ask.requestId, { ask, answer });
+  }
+
+  /** From now on the ask can be answered. It is withdrawn when the signal is aborted. */
+  open<K extends AskKind>(ask: Ask<K>, { signal }: { signal: AbortSignal }): OpenAsk<K> {
+    const { open: waiting, expected } = this.#waiting[ask.kind];
+    const onAbort = () => open.withdraw();
+    const onEnd = () => {
+      waiting.delete(ask.requestId);
+      signal.removeEventListener("abort", onAbort);
+    };
+    const open = new OpenAsk(ask, { answerers: this.#options.answerers, onEnd });
+    if (signal.aborted) {
+      open.withdraw();
+      return open;
+    }
+    waiting.set(ask.requestId, open);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const known = expected.get(ask.requestId)?.answer;
+    expected.delete(ask.requestId);
+    if (known) open.answered(known.value);
+    return open;
+  }
+
+  /** False when nothing of this kind waits under this id: unknown, or settled by an earlier answer. */
+  answer<K extends AskKind>(kind: K, requestId: string, answer: Answer<K>): boolean {
+    const { open, expected } = this.#waiting[kind];
+    const found = open.get(requestId);
+    const early = expected.get(requestId);
+    if (!found && (!early || early.answer)) return false;
+    if (isKept(kind)) this.#options.keeper.keep(requestId, answer); // Only what is in the log can come again.
+    if (found) found.answered(answer);
+    else if (early) early.answer = { value: answer };
+    return true;
+  }
+
+  /** Nobody will come back to what this session asked in an earlier process. */
+  forget(sessionId: string): void {
+    for (const { expected } of Object.values(this.#waiting)) {
+      for (const [requestId, { ask }] of expected) {
+        if (ask.sessionId !== sessionId) continue;
+        expected.delete(requestId);
+        this.settled(requestId);
+      }
+    }
+  }
+
+  /** What follows from the answer is in the log now. */
+  settled(requestId: string): void {
+    this.#options.keeper.drop(requestId);
+  }
+
+  /** Offers every open ask again: to a client that has just come, or in place of one that has gone. */
+  redeliver(): void {
+    for (const { open } of Object.values(this.#waiting)) {
+      for (const each of open.values()) if (each.isOffered) each.offer();
+    }
+  }
+
+  /** What can be answered now. */
+  list<K extends AskKind>(kind: K): Ask<K>[] {
+    const { open, expected } = this.#waiting[kind];
+    return [
+      ...[...open.values()].filter(({ isOffered }) => isOffered),
+      ...[...expected.values()].filter(({ answer }) => answer === undefined),
+    ].map(({ ask }) => ask);
+  }
+
+  /** An answer from the store. One that cannot be read is as good as none: the ask stays open, and nothing is guessed. */
+  #read<K extends AskKind>(ask: Ask<K>, stored: unknown): { value: Answer<K> } | undefined {
+    const parsed = KINDS[ask.kind].answer().safeParse(stored);
+    if (parsed.success) return { value: parsed.data };
+    this.#options.keeper.drop(ask.requestId);
+    this.#options.warn(`The stored answer to the ${ask.kind} ${ask.requestId} cannot be read; it is asked for again.`);
+    return undefined;
+  }
+}
+
+function nothing<K extends AskKind>(): Waiting<K> {
+  return { open: new Map(), expected: new Map() };
+}

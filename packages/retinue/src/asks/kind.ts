@@ -1,0 +1,68 @@
+/**
+ * What a kind of asks is: a row of the table in kinds.ts, and the events that it gives.
+ *
+ * Owns that an ask is told without an agent id on its envelope, whoever asks: on the root's stream, as clients expect it.
+ */
+import { type EventData, type EventType, type Lazy, lazy } from "@retinue/protocol";
+import type * as z from "zod";
+import type { Session } from "../session/session.ts";
+import type { Stop } from "../session/stop.ts";
+
+/** An ask as its events know it. */
+export interface Asked<Payload> extends Ending {
+  payload: Payload;
+  /** The sub-agent that asks; empty for the main agent. */
+  from: { agentId?: string; agentPath?: string[]; agentPathNames?: string[] };
+}
+
+/** As much of it as is needed to tell its end. */
+export interface Ending {
+  session: Session;
+  requestId: string;
+  callId?: string;
+}
+
+interface Row<Payload, Answer, Requested extends EventType, Completed extends EventType> {
+  /** What whoever answers is shown: a part of the event that announces the ask. */
+  payload: Lazy<z.ZodType<Payload>>;
+  answer: Lazy<z.ZodType<Answer>>;
+  requested: Requested;
+  completed: Completed;
+  request(asked: Asked<Payload>): EventData<Requested>;
+  completion(ending: Ending, answer: Answer): EventData<Completed>;
+  /** The end of an ask whose asker was stopped. Without one nobody is told: it stays open in the log, or was never in it. */
+  stopped?(ending: Ending, stop: Stop): { data: EventData<Completed>; ephemeral?: boolean } | undefined;
+  /** The call that asks, where the ask can come again in another process. */
+  callOf?(payload: Payload): string | undefined;
+  /** What follows from the answer is the result of the call: the answer is kept until that is recorded. */
+  endsWithCall?: boolean;
+}
+
+export interface Kind<Payload, Answer>
+  extends Pick<Row<Payload, Answer, EventType, EventType>, "payload" | "answer" | "requested" | "completed"> {
+  readonly endsWithCall: boolean;
+  callOf(payload: Payload): string | undefined;
+  record(asked: Asked<Payload>): void;
+  settle(ending: Ending, answer: Answer): void;
+  settleStopped(ending: Ending, stop: Stop): void;
+}
+
+export function kind<Payload, Answer, Requested extends EventType, Completed extends EventType>(
+  row: Row<Payload, Answer, Requested, Completed>,
+): Kind<Payload, Answer> {
+  const { payload, answer, requested, completed, endsWithCall = false } = row;
+  return {
+    payload: lazy(payload),
+    answer: lazy(answer),
+    requested,
+    completed,
+    endsWithCall,
+    callOf: (shown) => row.callOf?.(shown),
+    record: (asked) => asked.session.appendAsk(requested, row.request(asked)),
+    settle: (ending, given) => ending.session.appendAsk(completed, row.completion(ending, given)),
+    settleStopped: (ending, stop) => {
+      const end = row.stopped?.(ending, stop);
+      if (end) ending.session.appendAsk(completed, end.data, { ephemeral: end.ephemeral });
+    },
+  };
+}

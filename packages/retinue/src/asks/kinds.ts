@@ -1,0 +1,163 @@
+/**
+ * The kinds of asks: what each one shows, what answers it, and which events tell of it.
+ *
+ * One row per kind, and the types come from the rows. How an ask goes from record to end is in ask.ts; who can be asked, and how, is
+ * known to the host.
+ */
+import {
+  ElicitationResult,
+  EVENTS,
+  isPersisted,
+  PermissionDecision,
+  PlanDecision,
+  ToolResult,
+  UserInputAnswer,
+} from "@retinue/protocol";
+import * as z from "zod";
+import { type Kind, kind } from "./kind.ts";
+import { permissionResult } from "./permission-result.ts";
+
+const TABLE = {
+  permission: kind({
+    payload: () =>
+      EVENTS["permission.requested"]
+        .data()
+        .pick({ permissionRequest: true, promptRequest: true })
+        .required({ promptRequest: true })
+        .strip(),
+    answer: () => z.union([PermissionDecision(), z.object({ kind: z.literal("unknown"), given: z.unknown() })]),
+    requested: "permission.requested",
+    completed: "permission.completed",
+    request: ({ requestId, payload, session, from }) => ({
+      requestId,
+      ...payload,
+      agentMode: session.root.state.mode,
+      ...from,
+    }),
+    completion: ({ requestId, callId }, answer) => ({
+      requestId,
+      toolCallId: callId,
+      result: permissionResult(answer),
+    }),
+    // A suspended session withdraws its permissions; one that shuts down leaves them open for the next process.
+    stopped: ({ requestId, callId }, { type, reason }) =>
+      type === "shutdown"
+        ? undefined
+        : {
+            data: {
+              requestId,
+              toolCallId: callId,
+              result: { kind: "cancelled", reason: type === "suspend" ? "Session suspended" : reason },
+            },
+          },
+    callOf: ({ permissionRequest }) => permissionRequest.toolCallId,
+  }),
+  tool: kind({
+    payload: () =>
+      EVENTS["external_tool.requested"].data().pick({ toolCallId: true, toolName: true, arguments: true }).strip(),
+    answer: () => z.union([z.object({ error: z.string() }), z.object({ result: ToolResult().optional() })]),
+    requested: "external_tool.requested",
+    completed: "external_tool.completed",
+    request: ({ requestId, payload, session, from }) => ({
+      requestId,
+      sessionId: session.root.id,
+      ...payload,
+      workingDirectory: session.place.workingDirectory,
+      ...(from.agentId === undefined ? {} : { providerId: null, ownerNativeSessionId: from.agentId }),
+      ...from,
+    }),
+    completion: ({ requestId }) => ({ requestId }),
+    // Set aside for a resumed session: the request stays open in the log, and only the clients are told.
+    stopped: ({ requestId }, { isParked }) => ({ data: { requestId }, ephemeral: isParked }),
+    callOf: ({ toolCallId }) => toolCallId,
+    endsWithCall: true,
+  }),
+  question: kind({
+    payload: () =>
+      EVENTS["user_input.requested"].data().pick({ question: true, choices: true, allowFreeform: true }).strip(),
+    /** Undefined when everybody who was asked has failed to answer. */
+    answer: () => UserInputAnswer().optional(),
+    requested: "user_input.requested",
+    completed: "user_input.completed",
+    request: ({ requestId, payload, callId, from }) => ({ requestId, ...payload, toolCallId: callId, ...from }),
+    completion: ({ requestId }, answer) => ({ requestId, ...answer }),
+  }),
+  elicitation: kind({
+    payload: () =>
+      EVENTS["elicitation.requested"]
+        .data()
+        .pick({ message: true, requestedSchema: true, elicitationSource: true })
+        .strip(),
+    answer: ElicitationResult,
+    requested: "elicitation.requested",
+    completed: "elicitation.completed",
+    request: ({ requestId, payload, callId, from }) => ({ requestId, ...payload, toolCallId: callId, ...from }),
+    completion: ({ requestId }, { action, content }) => ({ requestId, action, content: content ?? undefined }),
+  }),
+  exit_plan: kind({
+    payload: () =>
+      EVENTS["exit_plan_mode.requested"]
+        .data()
+        .pick({ summary: true, planContent: true, actions: true, recommendedAction: true })
+        .strip(),
+    answer: PlanDecision,
+    requested: "exit_plan_mode.requested",
+    completed: "exit_plan_mode.completed",
+    request: ({ requestId, payload, callId }) => ({ requestId, ...payload, toolCallId: callId }),
+    completion: ({ requestId }, { approved, selectedAction, feedback }) => ({
+      requestId,
+      approved,
+      selectedAction,
+      feedback: feedback || undefined,
+    }),
+  }),
+  command: kind({
+    payload: () => EVENTS["command.execute"].data().pick({ command: true, commandName: true, args: true }).strip(),
+    answer: () => z.object({ error: z.string().optional() }),
+    requested: "command.execute",
+    completed: "command.completed",
+    request: ({ requestId, payload }) => ({ requestId, ...payload }),
+    completion: ({ requestId }) => ({ requestId }),
+    stopped: ({ requestId }) => ({ data: { requestId } }),
+  }),
+  queued_command: kind({
+    payload: () => EVENTS["command.queued"].data().pick({ command: true }).strip(),
+    answer: () =>
+      z.object({
+        handled: z.boolean(),
+        stopProcessingQueue: z.boolean().optional(),
+        /** What went wrong for the client that handled it. */
+        error: z.string().optional(),
+      }),
+    requested: "command.queued",
+    completed: "command.completed",
+    request: ({ requestId, payload }) => ({ requestId, ...payload }),
+    completion: ({ requestId }) => ({ requestId }),
+  }),
+};
+
+export type AskKind = keyof typeof TABLE;
+export type Payload<K extends AskKind> = z.output<ReturnType<(typeof TABLE)[K]["payload"]>>;
+export type Answer<K extends AskKind> = z.output<ReturnType<(typeof TABLE)[K]["answer"]>>;
+
+export const KINDS: { readonly [K in AskKind]: Kind<Payload<K>, Answer<K>> } = TABLE;
+
+export const ASK_KINDS: readonly AskKind[] = Object.keys(TABLE).filter(isAskKind);
+
+function isAskKind(name: string): name is AskKind {
+  return Object.hasOwn(TABLE, name);
+}
+
+export interface Ask<K extends AskKind = AskKind> {
+  requestId: string;
+  kind: K;
+  /** The session that asks. */
+  sessionId: string;
+  callId?: string;
+  payload: Payload<K>;
+}
+
+/** Whether asks of this kind are kept in the log, so that they can come again after a restart. */
+export function isKept(kind: AskKind): boolean {
+  return isPersisted(KINDS[kind].requested);
+}
