@@ -17,6 +17,7 @@ import { settleInterrupted } from "../loop/calls.ts";
 import { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { openAsks } from "../recovery/open-asks.ts";
+import { recoveryPlan } from "../recovery/plan.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, removeFolder, sessionFolder } from "../session/folder.ts";
 import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
@@ -60,6 +61,8 @@ interface LeftBehind {
 
 /** Notes of clients about a session, by session. */
 export const CLIENT_METADATA = "client-metadata";
+
+const LOST = "The process that ran this agent ended, and the call that waited for it was given up.";
 
 /** Ids become folder names: nothing in them may lead elsewhere. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
@@ -350,25 +353,25 @@ export class Sessions {
   async #settle(hosted: HostedSession, left: LeftBehind, continuePendingWork: boolean): Promise<void> {
     const { session, tree, runner } = hosted;
     const { registry } = hosted.tasks;
-    if (!continuePendingWork) settleInterrupted(session);
-    const own = registry.records.ownedBy(session.id).filter(({ status }) => status === "running");
-    for (const { id, mode, callId } of own) {
-      const isGivenUp = mode === "sync" && !session.state.openCalls.has(callId);
-      if (isGivenUp)
-        await registry.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
-    }
-    for (const ask of left.asks) {
-      const goesOn =
-        ask.sessionId === session.id ? continuePendingWork : registry.records.get(ask.sessionId)?.status === "running";
-      if (goesOn) tree.asks.expect(ask, left.answers.get(ask.requestId));
-      else tree.asks.settled(ask.requestId);
-    }
+    const plan = recoveryPlan(
+      {
+        rootId: session.id,
+        calls: session.state.openCalls,
+        tasks: registry.records.list(),
+        asks: left.asks,
+        hasNotices: session.inbox.notices.length > 0,
+      },
+      { continuePendingWork },
+    );
+    if (plan.calls === "interrupt") settleInterrupted(session);
+    for (const id of plan.lost) await registry.lose(id, LOST);
+    for (const ask of plan.expected) tree.asks.expect(ask, left.answers.get(ask.requestId));
+    for (const { requestId } of plan.dropped) tree.asks.settled(requestId);
     // The main agent first: an agent that has only its end to tell must not make the session look idle.
-    if (continuePendingWork) runner.continuePending();
-    else if (session.inbox.notices.length > 0) runner.wake();
-    for (const { id } of own.filter(({ status }) => status === "running")) {
+    if (plan.main === "continue") runner.continuePending();
+    else if (plan.main === "wake" || session.inbox.notices.length > 0) runner.wake();
+    for (const id of plan.continued)
       await registry.continue(id).catch((error: unknown) => registry.lose(id, messageOf(error)));
-    }
   }
 
   /** Where the server was told so, a session that nobody uses closes by itself; its clients may resume it. */

@@ -6,6 +6,7 @@
  */
 import { messageOf } from "@retinue/protocol";
 import { KINDS } from "../asks/kinds.ts";
+import { callStep, type Nature } from "../recovery/plan.ts";
 import type { Session } from "../session/session.ts";
 import type { OpenCall } from "../session/state.ts";
 import { Stop, stopOf } from "../session/stop.ts";
@@ -123,9 +124,11 @@ async function attempt(
   { signal, isResumed = false }: CallsInput,
 ): Promise<Outcome> {
   const context = callContext(agent, call.id, signal);
-  if (isResumed && call.permission?.isDecided && !call.permission.isApproved) return refusedBefore;
-  if (isResumed && call.isStarted && (await mayHaveRun(agent, call, tool, context)))
-    return failure(wasInterrupted, { error: "interrupted" });
+  if (isResumed) {
+    const step = callStep(call, { nature: await natureOf(agent, { call, tool, context }), continuePendingWork: true });
+    if (step === "deny") return refusedBefore;
+    if (step === "interrupt") return failure(wasInterrupted, { error: "interrupted" });
+  }
   const before = await beforehand(agent, call, signal);
   if ("outcome" in before) return before.outcome;
   const prepared: Prepared = await tool.prepare(before.args, context);
@@ -134,12 +137,17 @@ async function attempt(
   return prepared.run();
 }
 
-/** Whether a call that another process began can have had an effect. A host tool records its own request before it acts. */
-async function mayHaveRun(agent: Agent, call: OpenCall, tool: Tool, context: CallContext): Promise<boolean> {
-  if (tool.readOnly || tool.source === "host") return false;
-  if (call.permission) return call.permission.isApproved;
+/** What a call that another process began can have done. */
+async function natureOf(
+  agent: Agent,
+  { call, tool, context }: { call: OpenCall; tool: Tool; context: CallContext },
+): Promise<Nature> {
+  if (tool.readOnly) return "repeatable";
+  if (tool.source === "host") return "host";
+  if (call.permission || !call.isStarted) return "effect";
   const { permission } = await tool.prepare(call.arguments, context);
-  return !permission || agent.rules.decide({ ...permission, toolCallId: call.id }).type !== "ask";
+  const wouldAsk = permission && agent.rules.decide({ ...permission, toolCallId: call.id }).type === "ask";
+  return wouldAsk ? "asks_first" : "effect";
 }
 
 const refusedBefore: Outcome = { resultType: "denied", text: "Permission for this call was not given." };

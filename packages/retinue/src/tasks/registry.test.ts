@@ -115,7 +115,12 @@ describe("an agent that is started", () => {
       await world.send(sessionId, "go");
       const outer = await agentNamed(client, sessionId, "outer");
       const inner = await agentNamed(client, sessionId, "inner");
-      expect(inner).toMatchObject({ status: "completed", parentId: outer.id, pathNames: ["outer", "inner"], result: "ore" });
+      expect(inner).toMatchObject({
+        status: "completed",
+        parentId: outer.id,
+        pathNames: ["outer", "inner"],
+        result: "ore",
+      });
       expect(inner).not.toHaveProperty("idleSince");
       const sent = await client.call("session.tasks.sendMessage", { sessionId, id: inner.id, message: "more" });
       expect(sent).toEqual({
