@@ -5,6 +5,7 @@ import { COMMANDS, isGroup } from "./commands/all.ts";
 import type { Command, Field, Fields, Group, Values } from "./commands/command.ts";
 import { prompt } from "./commands/prompt.ts";
 import { isArgument, nameOf } from "./commands/term.ts";
+import help from "./help.md";
 import { nearest, UsageError } from "./usage-error.ts";
 
 interface Doing {
@@ -22,7 +23,12 @@ export function parserOf({ print, run }: Doing): Parser {
     .enablePositionalOptions()
     .configureOutput({ writeOut: print, writeErr: () => undefined }) // What is wrong is thrown, and told in one line.
     .configureHelp({ subcommandTerm: (each) => each.name() });
-  describe(root, prompt);
+  describe(root, {
+    ...prompt,
+    summary: "An agent runtime: a main agent with a retinue of sub-agents.",
+    more: help.trim(),
+    examples: [],
+  });
   above(root).action(async () => {
     refuseUnknown(root);
     await run(prompt, valuesOf(root, prompt.fields));

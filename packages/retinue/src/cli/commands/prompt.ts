@@ -1,16 +1,11 @@
 /** `retinue -p "…"`: prompt mode, which has no word of its own. */
-import help from "../help.md";
-import { noteOldNode } from "../old-node.ts";
-import { readPrompt } from "../prompt-input.ts";
-import quickStart from "../quick-start.md";
 import { command } from "./command.ts";
 import { home, provider, rules } from "./shared-fields.ts";
 import { choice, flag, optionalText, unlessTurnedOff } from "./values.ts";
 
 export const prompt = command({
   name: "retinue",
-  summary: "An agent runtime: a main agent with a retinue of sub-agents.",
-  more: help.trim(),
+  summary: "run one prompt and print the answer",
   fields: {
     prompt: {
       term: "-p, --prompt <text>",
@@ -51,16 +46,9 @@ export const prompt = command({
     quiet: { term: "--quiet", about: "print no progress", is: flag },
     home,
   },
-  examples: [],
-  async run({ prompt: given, ...flags }, context) {
-    const { terminal } = context;
-    if (given === undefined && process.stdin.isTTY) {
-      terminal.out(quickStart);
-      return 0;
-    }
-    const { runPrompt } = await import("../prompt.ts");
-    const words = await readPrompt(given, process.stdin);
-    if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal);
-    return runPrompt(words, flags, context);
+  examples: ['retinue -p "Explain src/main.ts"', "git diff | retinue -p - --quiet"],
+  async run(input, context) {
+    const { runPromptMode } = await import("../prompt-mode.ts");
+    return runPromptMode(input, context);
   },
 });

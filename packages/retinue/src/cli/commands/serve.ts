@@ -10,9 +10,9 @@ export const serve = command({
   name: "serve",
   summary: "serve sessions over JSON-RPC to other programs",
   more:
-    'On standard input and output, or on a TCP port that is printed as "listening on port <n>". COPILOT_CONNECTION_TOKEN\n' +
-    "sets the token that TCP clients must show. SDK clients start it as retinue --headless; with that spelling, options\n" +
-    "that this version does not know are passed over.",
+    "On standard input and output, or on a TCP port that it prints when it listens. COPILOT_CONNECTION_TOKEN sets the token\n" +
+    "that TCP clients must show. SDK clients start it as retinue --headless; with that spelling, options that this version\n" +
+    "does not know are passed over.",
   fields: {
     stdio: { term: "--stdio", about: "serve one client on standard input and output", is: flag },
     port: { term: "--port <n>", about: "the TCP port (default: any free one)", is: () => port().optional() },

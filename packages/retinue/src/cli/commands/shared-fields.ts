@@ -12,7 +12,7 @@ export const json = { term: "--json", about: "print JSON", is: flag } satisfies 
 
 export const yes = { term: "-y, --yes", about: "do not ask", is: flag } satisfies Field;
 
-export const agentId = { term: "--agent <id>", about: "as this agent", is: optionalText } satisfies Field;
+export const agentId = { term: "--agent <id>", about: "act for this agent", is: optionalText } satisfies Field;
 
 export const provider = {
   term: "--provider <name or URL>",
