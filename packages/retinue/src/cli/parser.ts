@@ -8,14 +8,14 @@ import { isArgument, nameOf } from "./commands/term.ts";
 import help from "./help.md";
 import { nearest, UsageError } from "./usage-error.ts";
 
-interface Doing {
+interface ParserOptions {
   print: (text: string) => void;
   run: Run;
 }
 
 type Run = (command: Command, values: Values) => Promise<void>;
 
-export function parserOf({ print, run }: Doing): Parser {
+export function parserOf({ print, run }: ParserOptions): Parser {
   const root = new Parser(prompt.name)
     .version(VERSION, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")

@@ -3,21 +3,18 @@
  *
  * Descriptions are data. What a command needs to work is loaded when it runs.
  */
-import type * as z from "zod";
 import type { CliContext } from "../cli-context.ts";
 import { UsageError } from "../usage-error.ts";
 import { nameOf } from "./term.ts";
+import { type Reader, WrongValue } from "./values.ts";
 
 /** One argument or option. */
-export interface Field<Schema extends z.ZodType = z.ZodType> {
+export interface Field<Value = unknown> {
   /** As it is typed: `<session>`, `[input]`, `--limit <n>`, `-y, --yes`, `--no-stream`. */
   readonly term: string;
   readonly about: string;
-  /**
-   * Makes the schema that checks what was typed and knows the default. A value comes as text, a switch as a boolean, repeated ones as a
-   * list. A function, because making the schemas of all commands would slow down each of them.
-   */
-  readonly is: () => Schema;
+  /** Checks what was typed, and knows what it is when nothing was. */
+  readonly is: Reader<Value>;
   /** May be given several times. */
   readonly repeats?: boolean;
   /** An option that it cannot be used with, as it is typed. */
@@ -25,7 +22,7 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
 }
 
 export type Fields = Readonly<Record<string, Field>>;
-export type InputOf<F extends Fields> = { [Name in keyof F]: z.output<ReturnType<F[Name]["is"]>> };
+export type InputOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]["is"]["read"]> };
 
 interface Described {
   readonly name: string;
@@ -70,10 +67,12 @@ export function command<F extends Fields, Context = CliContext>(
 
 function parse<F extends Fields>({ fields, usageCode }: { fields: F; usageCode?: number }, values: Values): InputOf<F> {
   const input = Object.entries(fields).map(([name, { term, is }]) => {
-    const checked = is().safeParse(values[name]);
-    if (checked.success) return [name, checked.data];
-    const rule = checked.error.issues[0]?.message ?? "is not right";
-    throw new UsageError(`${nameOf(term)} ${rule}, not "${String(values[name])}"`, usageCode);
+    try {
+      return [name, is.read(values[name])];
+    } catch (error) {
+      if (!(error instanceof WrongValue)) throw error;
+      throw new UsageError(`${nameOf(term)} ${error.message}, not "${String(values[name])}"`, usageCode);
+    }
   });
   return Object.fromEntries(input) as InputOf<F>;
 }

@@ -2,9 +2,10 @@
 import { HARNESSES } from "../../continuity/connectors/harnesses.ts";
 import type { CliContext } from "../cli-context.ts";
 import { continuityContext } from "../continuity-context.ts";
+import { choice } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { home, yes } from "./shared-fields.ts";
-import { choice, flag } from "./values.ts";
+import { flag, optional } from "./values.ts";
 
 const load = () => import("../../continuity/serve/cli.ts");
 const about = HARNESSES.join(", ");
@@ -14,7 +15,7 @@ export const connect = command({
   summary: `join another agent program: ${about}`,
   more: "Shows the exact change, asks, and keeps the old files. Without a program, or with --status, it says what is in effect.",
   fields: {
-    harness: { term: "[harness]", about, is: () => choice(...HARNESSES).optional() },
+    harness: { term: "[harness]", about, is: optional(choice(...HARNESSES)) },
     status: { term: "--status", about: "change nothing; say what is in effect", is: flag },
     yes,
     home,
@@ -31,7 +32,7 @@ export const connect = command({
 export const disconnect = command({
   name: "disconnect",
   summary: "undo connect: take our lines out of another agent program",
-  fields: { harness: { term: "<harness>", about, is: () => choice(...HARNESSES) }, yes, home },
+  fields: { harness: { term: "<harness>", about, is: choice(...HARNESSES) }, yes, home },
   examples: ["retinue disconnect claude-code"],
   async run({ harness, yes: isYes, home: given }, context) {
     const { disconnectHarness } = await load();

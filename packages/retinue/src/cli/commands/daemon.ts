@@ -1,15 +1,16 @@
 /** `retinue daemon …`: the service that connected programs talk to. */
 import { continuityContext } from "../continuity-context.ts";
 import { untilStopped } from "../interrupts.ts";
+import { port as portNumber, wholeNumber } from "./checked-values.ts";
 import { command, type Field, type Group } from "./command.ts";
 import { home } from "./shared-fields.ts";
-import { port as portNumber, wholeNumber } from "./values.ts";
+import { optional, otherwise } from "./values.ts";
 
 const load = () => import("../../continuity/serve/cli.ts");
 const port = {
   term: "--port <n>",
   about: "the port on 127.0.0.1 (default: any free one)",
-  is: () => portNumber().optional(),
+  is: optional(portNumber),
 } satisfies Field;
 
 const start = command({
@@ -52,7 +53,7 @@ const logs = command({
     lines: {
       term: "--lines <n>",
       about: "how many lines (default: 50)",
-      is: () => wholeNumber({ from: 1 }).default(50),
+      is: otherwise(50, wholeNumber({ from: 1 })),
     },
     home,
   },

@@ -2,7 +2,7 @@
 import { noteOldNode } from "../old-node.ts";
 import { command } from "./command.ts";
 import { home, json, provider, rules } from "./shared-fields.ts";
-import { folder, optionalText, text } from "./values.ts";
+import { folder, optional, text } from "./values.ts";
 
 export const doctor = command({
   name: "doctor",
@@ -31,7 +31,7 @@ export const why = command({
     input: {
       term: "[input]",
       about: "what the call is about: a command, a path, an address, or all arguments as JSON",
-      is: optionalText,
+      is: optional(text),
     },
     allowTool: { ...rules.allowTool, about: "as if this rule were given (repeatable)" },
     denyTool: { ...rules.denyTool, about: "as if this rule were given (repeatable)" },
@@ -52,11 +52,11 @@ export const demo = command({
   summary: "watch a main agent and three sub-agents explore this folder; no key and no network needed",
   fields: {
     provider: { ...provider, about: "a real model instead of the offline one" },
-    model: { term: "--model <name>", about: "the model to use with --provider", is: optionalText },
+    model: { term: "--model <name>", about: "the model to use with --provider", is: optional(text) },
     home: {
       term: "--home <folder>",
       about: "keep the session in this home folder (default: a throw-away one)",
-      is: () => folder().optional(),
+      is: optional(folder),
     },
   },
   examples: ["retinue demo"],

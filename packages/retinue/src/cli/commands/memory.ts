@@ -2,9 +2,10 @@
 import { continuityContext } from "../continuity-context.ts";
 import { untilStopped } from "../interrupts.ts";
 import { nearest, UsageError } from "../usage-error.ts";
+import { jsonObject, time, wholeNumber } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { agentId, home, json } from "./shared-fields.ts";
-import { jsonObject, optionalText, text, time, wholeNumber, words } from "./values.ts";
+import { optional, text, words } from "./values.ts";
 
 const load = () => import("../../continuity/serve/cli.ts");
 
@@ -13,20 +14,20 @@ export const search = command({
   summary: "search everything that was said in any session",
   fields: {
     query: { term: "<query...>", about: 'words, a question, a "phrase in quotes" or a begin*', is: words },
-    sessionKey: { term: "--session <key>", about: "only in this session", is: optionalText },
-    project: { term: "--project <folder>", about: "only in sessions of this folder", is: optionalText },
-    harness: { term: "--harness <name>", about: "only in sessions of this agent program", is: optionalText },
+    sessionKey: { term: "--session <key>", about: "only in this session", is: optional(text) },
+    project: { term: "--project <folder>", about: "only in sessions of this folder", is: optional(text) },
+    harness: { term: "--harness <name>", about: "only in sessions of this agent program", is: optional(text) },
     agentId,
-    since: { term: "--since <time>", about: "only what was said since this day or time", is: () => time().optional() },
+    since: { term: "--since <time>", about: "only what was said since this day or time", is: optional(time) },
     limit: {
       term: "--limit <n>",
       about: "at most this many (default: 10)",
-      is: () => wholeNumber({ from: 1, to: 100 }).optional(),
+      is: optional(wholeNumber({ from: 1, to: 100 })),
     },
     offset: {
       term: "--offset <n>",
       about: "leave out this many",
-      is: () => wholeNumber({ from: 0, to: 10_000 }).optional(),
+      is: optional(wholeNumber({ from: 0, to: 10_000 })),
     },
     json,
     home,
@@ -46,12 +47,12 @@ export const transcript = command({
     after: {
       term: "--after <n>",
       about: "only turns after this number",
-      is: () => wholeNumber({ from: 0 }).optional(),
+      is: optional(wholeNumber({ from: 0 })),
     },
     limit: {
       term: "--limit <n>",
       about: "at most this many turns (default: 200)",
-      is: () => wholeNumber({ from: 1, to: 1_000 }).optional(),
+      is: optional(wholeNumber({ from: 1, to: 1_000 })),
     },
     json,
     home,
@@ -69,7 +70,7 @@ export const checkpoint = command({
   fields: {
     key: { term: "<session>", about: "the key of the session", is: text },
     words: { term: "[summary...]", about: "the summary", is: words },
-    summary: { term: "--summary <text>", about: "the summary, in place of words", is: optionalText },
+    summary: { term: "--summary <text>", about: "the summary, in place of words", is: optional(text) },
     entities: { term: "--entity <name>", about: "what it is about (repeatable)", is: words, repeats: true },
     agentId,
     home,
@@ -101,7 +102,7 @@ export const op = command({
   more: "The operations are the routes in docs/continuity.md, by name: session_list, entity_add, token_add and so on.",
   fields: {
     operation: { term: "<operation>", about: "its name", is: text },
-    input: { term: "[input]", about: "its fields as JSON (default: {})", is: () => jsonObject().optional() },
+    input: { term: "[input]", about: "its fields as JSON (default: {})", is: optional(jsonObject) },
     home,
   },
   examples: ["retinue op session_list '{\"limit\": 5}'"],

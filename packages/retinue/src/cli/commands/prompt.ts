@@ -1,7 +1,9 @@
 /** `retinue -p "…"`: prompt mode, which has no word of its own. */
+
+import { choice } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { home, provider, rules } from "./shared-fields.ts";
-import { choice, flag, optionalText, unlessTurnedOff } from "./values.ts";
+import { flag, optional, otherwise, text, unlessTurnedOff } from "./values.ts";
 
 export const prompt = command({
   name: "retinue",
@@ -10,33 +12,33 @@ export const prompt = command({
     prompt: {
       term: "-p, --prompt <text>",
       about: 'run one prompt and print the answer; "-" reads it from standard input',
-      is: optionalText,
+      is: optional(text),
     },
-    model: { term: "--model <name>", about: "the model, or provider/model", is: optionalText },
+    model: { term: "--model <name>", about: "the model, or provider/model", is: optional(text) },
     provider,
     ...rules,
     resume: {
       term: "--resume <id>",
       about: "go on with a session, by the beginning of its id",
-      is: optionalText,
+      is: optional(text),
       conflicts: "--continue",
     },
     continue: { term: "--continue", about: "go on with the last session of this folder", is: flag },
-    agent: { term: "--agent <name>", about: "let this agent of yours answer", is: optionalText },
+    agent: { term: "--agent <name>", about: "let this agent of yours answer", is: optional(text) },
     mode: {
       term: "--mode <mode>",
       about: "interactive, plan (only plan) or autopilot (go on until the task is done)",
-      is: () => choice("interactive", "plan", "autopilot").optional(),
+      is: optional(choice("interactive", "plan", "autopilot")),
     },
     reasoningEffort: {
       term: "--reasoning-effort <level>",
       about: "how hard the model thinks, for models that can be told",
-      is: optionalText,
+      is: optional(text),
     },
     outputFormat: {
       term: "--output-format <format>",
       about: "text, or json: one event per line (default: text)",
-      is: () => choice("text", "json").default("text"),
+      is: otherwise("text", choice("text", "json")),
     },
     stream: {
       term: "--no-stream",

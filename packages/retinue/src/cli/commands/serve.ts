@@ -1,8 +1,9 @@
 /** `retinue serve`. SDK clients spell it `retinue --headless`, with flags of their own. */
 import type { ProcessContext } from "../cli-context.ts";
+import { port, seconds } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { home, provider } from "./shared-fields.ts";
-import { flag, optionalText, port, seconds, unlessTurnedOff } from "./values.ts";
+import { flag, optional, text, unlessTurnedOff } from "./values.ts";
 
 const forOthers = "taken from clients that also start other runtimes; changes nothing";
 
@@ -15,24 +16,24 @@ export const serve = command({
     "does not know are passed over.",
   fields: {
     stdio: { term: "--stdio", about: "serve one client on standard input and output", is: flag },
-    port: { term: "--port <n>", about: "the TCP port (default: any free one)", is: () => port().optional() },
-    host: { term: "--host <address>", about: "the address to listen on (default: 127.0.0.1)", is: optionalText },
+    port: { term: "--port <n>", about: "the TCP port (default: any free one)", is: optional(port) },
+    host: { term: "--host <address>", about: "the address to listen on (default: 127.0.0.1)", is: optional(text) },
     provider,
     home,
     logLevel: {
       term: "--log-level <level>",
       about: "how much goes to the log in the home folder: debug, info, warn, error, silent",
-      is: optionalText,
+      is: optional(text),
     },
     authTokenEnv: {
       term: "--auth-token-env <variable>",
       about: "the variable that holds the token of the client",
-      is: optionalText,
+      is: optional(text),
     },
     sessionIdleTimeout: {
       term: "--session-idle-timeout <seconds>",
       about: "close sessions that were idle for so long",
-      is: () => seconds().optional(),
+      is: optional(seconds),
     },
     headless: { term: "--headless", about: "the same as serve, for SDK clients", is: flag },
     autoUpdate: { term: "--no-auto-update", about: forOthers, is: unlessTurnedOff },

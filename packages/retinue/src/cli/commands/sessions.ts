@@ -1,7 +1,9 @@
 /** `retinue sessions …`: the stored sessions. */
+
+import { wholeNumber } from "./checked-values.ts";
 import { command, type Field, type Group } from "./command.ts";
 import { home, json, yes } from "./shared-fields.ts";
-import { flag, text, wholeNumber, words } from "./values.ts";
+import { flag, otherwise, text, words } from "./values.ts";
 
 const load = () => import("../sessions.ts");
 const session = { term: "<session>", about: "the beginning of its id", is: text } satisfies Field;
@@ -14,7 +16,7 @@ const list = command({
     limit: {
       term: "--limit <n>",
       about: "at most this many (default: 20)",
-      is: () => wholeNumber({ from: 1 }).default(20),
+      is: otherwise(20, wholeNumber({ from: 1 })),
     },
     json,
     home,

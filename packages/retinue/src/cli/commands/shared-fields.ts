@@ -1,23 +1,23 @@
 /** Options that several commands have. */
 import type { Field } from "./command.ts";
-import { flag, folder, optionalText, words } from "./values.ts";
+import { flag, folder, optional, text, words } from "./values.ts";
 
 export const home = {
   term: "--home <folder>",
   about: "where sessions are kept (default: RETINUE_HOME, or ~/.retinue)",
-  is: () => folder().optional(),
+  is: optional(folder),
 } satisfies Field;
 
 export const json = { term: "--json", about: "print JSON", is: flag } satisfies Field;
 
 export const yes = { term: "-y, --yes", about: "do not ask", is: flag } satisfies Field;
 
-export const agentId = { term: "--agent <id>", about: "act for this agent", is: optionalText } satisfies Field;
+export const agentId = { term: "--agent <id>", about: "act for this agent", is: optional(text) } satisfies Field;
 
 export const provider = {
   term: "--provider <name or URL>",
   about: "where models come from: a name of the config file, openai, anthropic, offline, or an address",
-  is: optionalText,
+  is: optional(text),
 } satisfies Field;
 
 /** The rules of permissions. */

@@ -1,50 +1,42 @@
-/** What can be typed as a value, and the words for what cannot: they follow the name of the option. */
-import * as z from "zod";
+/**
+ * How what was typed becomes a value: text comes as a string, a switch as a boolean, repeated ones as a list, and what was not typed as undefined.
+ *
+ * Nothing is loaded for these, because hooks wait. Values with rules of their own are in checked-values.ts.
+ */
+export interface Reader<Value> {
+  read(typed: unknown): Value;
+}
 
-export const text = () => z.string();
-export const optionalText = () => z.string().optional();
-export const words = () => z.array(z.string()).default([]);
-export const flag = () => z.boolean().default(false);
+/** Its words follow the name of the option. */
+export class WrongValue extends Error {
+  override readonly name = "WrongValue";
+}
+
+export const text: Reader<string> = {
+  read(typed) {
+    if (typeof typed !== "string") throw new WrongValue("must be text");
+    return typed;
+  },
+};
+
+export const folder: Reader<string> = {
+  read(typed) {
+    if (typed === "") throw new WrongValue("must name a folder");
+    return text.read(typed);
+  },
+};
+
+export const words: Reader<string[]> = { read: (typed) => (Array.isArray(typed) ? typed.map(text.read) : []) };
+
+export const flag: Reader<boolean> = { read: (typed) => typed === true };
+
 /** For `--no-…`. */
-export const unlessTurnedOff = () => z.boolean().default(true);
+export const unlessTurnedOff: Reader<boolean> = { read: (typed) => typed !== false };
 
-export const folder = () => z.string().min(1, "must name a folder");
-
-export function choice<const Words extends readonly string[]>(...all: Words) {
-  return z.enum(all, { error: `must be one of ${all.join(", ")}` });
+export function optional<Value>({ read }: Reader<Value>): Reader<Value | undefined> {
+  return { read: (typed) => (typed === undefined ? undefined : read(typed)) };
 }
 
-export function wholeNumber({ from, to = Number.MAX_SAFE_INTEGER }: { from: number; to?: number }) {
-  const range = to === Number.MAX_SAFE_INTEGER ? `, ${from} or more` : ` from ${from} to ${to}`;
-  return z
-    .string()
-    .refine((typed) => /^\d+$/.test(typed) && Number(typed) >= from && Number(typed) <= to, {
-      error: `must be a whole number${range}`,
-    })
-    .transform(Number);
+export function otherwise<Value>(value: Value, { read }: Reader<Value>): Reader<Value> {
+  return { read: (typed) => (typed === undefined ? value : read(typed)) };
 }
-
-/** 0: any free one. */
-export const port = () => wholeNumber({ from: 0, to: 65_535 });
-
-export const seconds = () =>
-  z
-    .string()
-    .refine((typed) => /^\d+(\.\d+)?$/.test(typed), { error: "must be a number of seconds" })
-    .transform(Number);
-
-export const time = () =>
-  z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
-    error: "must be a day such as 2026-11-01 or a time such as 2026-11-01T09:30:00Z",
-  });
-
-/** The fields of something, as JSON. */
-export const jsonObject = () =>
-  z.string().transform((typed, { addIssue }): Readonly<Record<string, unknown>> => {
-    try {
-      return z.record(z.string(), z.unknown()).parse(JSON.parse(typed));
-    } catch {
-      addIssue({ code: "custom", message: "must be a JSON object" });
-      return z.NEVER;
-    }
-  });
