@@ -1,8 +1,14 @@
-/** What every command works with. */
+/** What commands work with. */
 import type { Terminal } from "./terminal.ts";
 
-export interface CliContext {
-  terminal: Terminal;
+/** What every process has. The commands that others wait for need nothing more. */
+export interface ProcessContext {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** How to run this program again: the executable and its first arguments. */
+  program: readonly string[];
+}
+
+export interface CliContext extends ProcessContext {
+  terminal: Terminal;
 }

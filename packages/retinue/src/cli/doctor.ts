@@ -1,6 +1,7 @@
 /** `retinue doctor`: whether everything that a run needs is in place, and what to do where it is not. */
-import { runtimeConfig } from "../host/config.ts";
+import { homeFolder } from "../host/home.ts";
 import type { CliContext } from "./cli-context.ts";
+import type { CommonFlags } from "./commands/shared-fields.ts";
 import {
   type Check,
   checkConfig,
@@ -11,7 +12,6 @@ import {
   checkRipgrep,
   checkStore,
 } from "./doctor-checks.ts";
-import type { CommonFlags } from "./flags.ts";
 
 const SIGNS = {
   ok: { sign: "✓", ansi: 32 },
@@ -24,8 +24,7 @@ export async function runDoctor(
   flags: CommonFlags & { provider?: string },
   { terminal, env }: CliContext,
 ): Promise<number> {
-  const given = flags.home === undefined ? env : { ...env, RETINUE_HOME: flags.home };
-  const { home } = runtimeConfig(given);
+  const home = homeFolder(env, flags.home);
   const place = checkHome(home);
   const isHome = place.status === "ok";
   const checks = [
@@ -34,7 +33,7 @@ export async function runDoctor(
     ...(isHome ? [checkStore(home), checkConfig(home)] : []),
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
-    ...checkLimits(given),
+    ...checkLimits(env),
   ];
   const color = terminal.color && terminal.isOutScreen;
   if (flags.json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);

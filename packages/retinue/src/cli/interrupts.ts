@@ -39,4 +39,11 @@ export class Interrupts implements Disposable {
   };
 }
 
+/** For what runs until it is told to end: aborted by the first signal. The next one ends the process as usual. */
+export function untilStopped(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
 const SIGNALS: readonly Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];

@@ -1,24 +1,25 @@
 /**
- * The entry of the executable. A program that starts a runtime wants it fast, and harnesses wait for the commands of continuity, so neither path
- * loads anything else.
+ * The entry of the executable. A client that starts a runtime and a harness that runs a hook wait for it, so nothing is loaded
+ * before it is known what for.
  */
-import { isContinuityCommand } from "../continuity/serve/commands.ts";
+import { readQuickly } from "./quick.ts";
+import { UsageError } from "./usage-error.ts";
 
 async function main(args: readonly string[]): Promise<void> {
-  if (args.includes("--headless") || args[0] === "serve") {
-    const { runServer } = await import("./server.ts");
-    await runServer(args);
-  } else if (isContinuityCommand(args[0])) {
-    const { runContinuity } = await import("../continuity/serve/program.ts");
-    process.exitCode = await runContinuity(args, {
-      program: [process.execPath, process.argv[1] ?? ""],
-      env: process.env,
-      out: process.stdout,
-    });
+  const context = { env: process.env, cwd: process.cwd(), program: [process.execPath, process.argv[1] ?? ""] };
+  const start = await readQuickly(args);
+  if (start) {
+    process.exitCode = await start(context).catch(tell);
   } else {
-    const { runCommand } = await import("./command.ts");
-    await runCommand(args);
+    const { runCommandLine } = await import("./command-line.ts");
+    await runCommandLine(args, context);
   }
+}
+
+/** One line, and the exit code. */
+function tell(error: unknown): number {
+  process.stderr.write(`retinue: ${error instanceof Error ? error.message : String(error)}\n`);
+  return error instanceof UsageError ? error.exitCode : 1;
 }
 
 void main(process.argv.slice(2));

@@ -28,7 +28,7 @@ export interface OwnRuntime extends AsyncDisposable {
 }
 
 export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptions): OwnRuntime {
-  const config = runtimeConfig(home === undefined ? env : { ...env, RETINUE_HOME: home });
+  const config = runtimeConfig(env, { home });
   const clientToken = env.COPILOT_SDK_AUTH_TOKEN;
   const runtime = new Runtime({ config, provider, clientToken, catalog });
   const [near, far] = linkedTransports();

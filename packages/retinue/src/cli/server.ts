@@ -1,31 +1,32 @@
-/** `retinue serve`, and the flags with which SDK clients start a runtime. */
+/** `retinue serve` at work: until its client has gone, or a signal. */
 import { serve } from "../server/serve.ts";
+import type { ProcessContext } from "./cli-context.ts";
 
-export async function runServer(args: readonly string[]): Promise<void> {
-  const value = (name: string) => {
-    const at = args.indexOf(name);
-    return at < 0 ? undefined : args[at + 1];
-  };
-  const isStdio = args.includes("--stdio");
-  const port = Number(value("--port") ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    process.stderr.write(`retinue: --port must be a number from 0 to 65535, not ${value("--port")}\n`);
-    process.exit(2);
-  }
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(HELP);
-    return;
-  }
+export interface ServerOptions {
+  stdio: boolean;
+  port?: number;
+  host?: string;
+  home?: string;
+  provider?: string;
+  /** The variable that holds the client's token. */
+  authTokenEnv?: string;
+  logLevel?: string;
+  sessionIdleTimeout?: number;
+}
+
+export async function runServer(options: ServerOptions, env: ProcessContext["env"]): Promise<never> {
+  const { stdio: isStdio, port = 0, host, home, provider, authTokenEnv, logLevel, sessionIdleTimeout } = options;
   // Standard output carries frames, and libraries like to log there.
   for (const method of ["log", "info", "debug"] as const) console[method] = console.error;
   try {
     const serving = await serve({
-      transport: isStdio ? "stdio" : { port, host: value("--host") },
-      env: process.env,
-      provider: value("--provider"),
-      authTokenEnv: value("--auth-token-env"),
-      logLevel: value("--log-level"),
-      sessionIdleTimeout: Number(value("--session-idle-timeout") ?? 0) || undefined,
+      transport: isStdio ? "stdio" : { port, host },
+      env,
+      home,
+      provider,
+      authTokenEnv,
+      logLevel,
+      sessionIdleTimeout: sessionIdleTimeout || undefined,
       onListening: (at) => process.stdout.write(`CLI server listening on port ${at}\n`),
     });
     let isEnding = false;
@@ -45,9 +46,3 @@ export async function runServer(args: readonly string[]): Promise<void> {
     process.exit(1);
   }
 }
-
-const HELP = `Usage: retinue serve [--stdio | --port <n>] [--host <address>] [--provider <name or URL>]
-
-Serves sessions over JSON-RPC: on standard input and output, or on a TCP port (any free one when no port is given;
-it is printed as "listening on port <n>"). COPILOT_CONNECTION_TOKEN sets the token that TCP clients must show.
-`;

@@ -23,6 +23,8 @@ export interface Running {
 
 export interface RunOptions {
   input?: string;
+  /** Standard input stays open after the input. */
+  staysOpen?: boolean;
   env?: Record<string, string>;
 }
 
@@ -60,11 +62,12 @@ export function cliWorld(settings: Record<string, string> = {}): CliWorld {
   const [home, folder, temporary] = ["home", "work", "tmp"].map((name) => join(root, name)) as [string, string, string];
   for (const path of [folder, temporary]) mkdirSync(path);
   const children = new Set<ChildProcess>();
-  const start = (args: readonly string[], { input, env = {} }: RunOptions = {}): Running => {
+  const start = (args: readonly string[], { input, staysOpen = false, env = {} }: RunOptions = {}): Running => {
     const all = { ...cleanEnv(), RETINUE_HOME: home, TMPDIR: temporary, ...settings, ...env };
     const child = spawn(process.execPath, [executable, ...args], { cwd: folder, env: all, stdio: "pipe" });
     children.add(child);
-    child.stdin.end(input);
+    if (!staysOpen) child.stdin.end(input);
+    else if (input !== undefined) child.stdin.write(input);
     return follow(child);
   };
   return {
@@ -85,6 +88,25 @@ export function cliWorld(settings: Record<string, string> = {}): CliWorld {
       rmSync(root, { recursive: true, force: true, maxRetries: 10 });
     },
   };
+}
+
+/** A client of a runtime on stdio that asks for its sessions, and goes when it has them. */
+export async function askForSessions(
+  world: CliWorld,
+  args: readonly string[],
+  env?: Record<string, string>,
+): Promise<Ended> {
+  const requests = ["connect", "session.list"].map((method, at) => {
+    const text = JSON.stringify({ jsonrpc: "2.0", id: at + 1, method, params: {} });
+    return `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+  });
+  const { process: child, ended } = world.start(args, { input: requests.join(""), staysOpen: true, env });
+  let received = "";
+  child.stdout?.on("data", (text: string) => {
+    received += text;
+    if (received.includes('"sessions"')) child.stdin?.end();
+  });
+  return ended;
 }
 
 function follow(child: ReturnType<typeof spawn>): Running {

@@ -1,6 +1,12 @@
-/** A command that was not put as it must be: the process says so in one line and ends with code 2. */
+/** A command that was not put as it must be: the process says so in one line and ends with code 2, unless the command has its reasons. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 2) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }
 
 /** The name that was probably meant. */

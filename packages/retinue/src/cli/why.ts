@@ -9,7 +9,7 @@ import { parseRule, type Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
-import type { CommonFlags } from "./flags.ts";
+import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import { nodeOf } from "./why-node.ts";

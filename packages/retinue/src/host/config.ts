@@ -1,7 +1,7 @@
 /** Where the runtime keeps things and what its limits are: environment first, then defaults. */
-import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
 import { type LogLevel, logLevel } from "./diagnostics.ts";
+import { homeFolder } from "./home.ts";
 
 export interface RuntimeConfig {
   home: string;
@@ -22,9 +22,12 @@ export interface RuntimeConfig {
 
 export const VERSION = "0.1.0";
 
-export function runtimeConfig(env: Readonly<Record<string, string | undefined>>): RuntimeConfig {
+export function runtimeConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  { home }: { home?: string } = {},
+): RuntimeConfig {
   return {
-    home: env.RETINUE_HOME || env.COPILOT_HOME || join(homedir(), ".retinue"),
+    home: homeFolder(env, home),
     tempFolder: tmpdir(),
     version: VERSION,
     env,

@@ -13,6 +13,8 @@ import type { Runtime } from "./runtime.ts";
 export interface ServeOptions {
   transport: "stdio" | { port: number; host?: string };
   env: Readonly<Record<string, string | undefined>>;
+  /** Where state is kept, in place of what the environment says. */
+  home?: string;
   provider?: string;
   /** The variable that holds the client's token. */
   authTokenEnv?: string;
@@ -29,7 +31,7 @@ export interface Serving {
 }
 
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const given = runtimeConfig(options.env);
+  const given = runtimeConfig(options.env, { home: options.home });
   const config = {
     ...given,
     idleTimeoutSeconds: options.sessionIdleTimeout ?? given.idleTimeoutSeconds,

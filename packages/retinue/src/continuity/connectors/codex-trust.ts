@@ -1,7 +1,7 @@
 /** Asks Codex itself whether it will run our hooks: only it knows what the user has trusted. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { messageOf } from "@retinue/protocol";
+import { messageOf } from "@retinue/protocol/errors";
 import { fields, list, parseLine, text } from "../ingest/readers/reader.ts";
 import type { Check, ConnectorContext } from "./connector.ts";
 

@@ -6,7 +6,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { AppError } from "@retinue/protocol";
+import { AppError } from "@retinue/protocol/errors";
 import { fields, parseLine, text } from "../ingest/readers/reader.ts";
 import { askCodexAboutHooks } from "./codex-trust.ts";
 import {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CONNECTORS, connect, connectionStatus, disconnect } from "./connect.ts";
+import { HARNESSES } from "./harnesses.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -114,4 +115,8 @@ describe("the status", () => {
     put(".openclaw/openclaw.json", JSON.stringify(settings));
     expect((await checks("openclaw")).find(({ what }) => what === "trust")?.ok).toBe(false);
   });
+});
+
+test("the list of programs that can be connected names every connector", () => {
+  expect(CONNECTORS.map(({ name }) => name)).toEqual([...HARNESSES]);
 });

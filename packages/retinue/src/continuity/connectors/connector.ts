@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { AppError, messageOf } from "@retinue/protocol";
+import { AppError, messageOf } from "@retinue/protocol/errors";
 
 export interface ConnectorContext {
   /** Our home folder. */

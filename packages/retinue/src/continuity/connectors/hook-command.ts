@@ -3,7 +3,7 @@
  *
  * It asks the daemon. When there is none it does the work itself, on the same store, and starts one for the next time.
  */
-import { messageOf } from "@retinue/protocol";
+import { messageOf } from "@retinue/protocol/errors";
 import type { HookAnswer } from "../ingest/hook-input.ts";
 import { fields, text } from "../ingest/readers/reader.ts";
 import { askDaemon } from "../serve/daemon-client.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
-import { AppError } from "@retinue/protocol";
+import { AppError } from "@retinue/protocol/errors";
 import { fields } from "../ingest/readers/reader.ts";
 import { tokenFile } from "../records/token-file.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError } from "@retinue/protocol";
+import { AppError } from "@retinue/protocol/errors";
 import { type Address, livingDaemon } from "./daemon-client.ts";
 
 export const logFile = (home: string) => join(home, "daemon.log");

@@ -4,17 +4,13 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runDaemon } from "./daemon.ts";
 import { askDaemon, daemonAddress, livingDaemon } from "./daemon-client.ts";
 import { startDaemon, stopDaemon } from "./daemon-process.ts";
-import { bundleProgram, type TestProgram } from "./test-program.ts";
 
-let built: TestProgram;
-beforeAll(async () => {
-  built = await bundleProgram();
-});
-afterAll(() => built.remove());
+const node = process.execPath;
+const executable = join(import.meta.dirname, "../../../../../bin/retinue.js");
 
 let home: string;
 beforeEach(() => {
@@ -26,7 +22,7 @@ afterEach(async () => {
 });
 
 const env = () => ({ ...process.env, HOME: join(home, "user") });
-const start = () => startDaemon({ home, program: built.program, env: env() });
+const start = () => startDaemon({ home, program: [node, executable], env: env() });
 const prompt = (userMessage: string, more: object = {}) =>
   askDaemon({
     home,
@@ -38,11 +34,9 @@ const find = async (query: string) => {
   const answer = await askDaemon({ home, method: "POST", path: "/api/sessions/search", body: { query } });
   return (answer as { hits: { snippet: string }[] }).hits.map(({ snippet }) => snippet);
 };
-const node = process.execPath;
-
 function runHook(payload: object, harness = "claude-code", more: NodeJS.ProcessEnv = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [built.program[1] ?? "", "hook", harness, "--home", home], {
+    const child = spawn(node, [executable, "hook", harness, "--home", home], {
       env: { ...env(), ...more },
     });
     let out = "";
@@ -97,7 +91,7 @@ describe("the daemon", () => {
     await stopDaemon(home);
     appendFileSync(transcriptPath, line("said in the dark"));
     await start();
-    await expect.poll(() => find("dark")).toEqual(["User: said in the dark"]);
+    await expect.poll(() => find("dark"), { timeout: 10_000 }).toEqual(["User: said in the dark"]);
   });
 });
 
@@ -113,7 +107,7 @@ describe("a hook", () => {
         prompt: "the pelican plan",
       }),
     ).toBe("");
-    await expect.poll(() => livingDaemon(home)).toBeDefined();
+    await expect.poll(() => livingDaemon(home), { timeout: 10_000 }).toBeDefined();
     const answer = JSON.parse(await runHook(child));
     expect(answer.hookSpecificOutput.hookEventName).toBe("SubagentStart");
     expect(answer.hookSpecificOutput.additionalContext).toContain("User: the pelican plan");
@@ -177,7 +171,7 @@ describe("a hook", () => {
 
 test("the commands work on the store itself", async () => {
   const run = async (...args: string[]) =>
-    (await promisify(execFile)(node, [built.program[1] ?? "", ...args, "--home", home], { env: env() })).stdout;
+    (await promisify(execFile)(node, [executable, ...args, "--home", home], { env: env() })).stdout;
   await run(
     "op",
     "hook_user_prompt_submit",

@@ -7,12 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OWNER } from "../records/scope.ts";
 import { openContinuity } from "./home.ts";
 import { operationNamed } from "./operations.ts";
-import { bundleProgram, type TestProgram } from "./test-program.ts";
 
-let built: TestProgram;
+const executable = join(import.meta.dirname, "../../../../../bin/retinue.js");
+
 let home: string;
 beforeAll(async () => {
-  built = await bundleProgram();
   home = mkdtempSync(join(tmpdir(), "retinue-mcp-"));
   const continuity = openContinuity({ home });
   const hook = (name: string, fields: object) =>
@@ -23,7 +22,6 @@ beforeAll(async () => {
   continuity.close();
 });
 afterAll(() => {
-  built.remove();
   rmSync(home, { recursive: true, force: true });
 });
 
@@ -31,7 +29,7 @@ afterAll(() => {
 async function talk(
   messages: readonly object[],
 ): Promise<Map<unknown, { result?: { tools?: { name: string }[]; content?: { text: string }[]; isError?: boolean } }>> {
-  const server = spawn(process.execPath, [built.program[1] ?? "", "mcp", "--home", home], {
+  const server = spawn(process.execPath, [executable, "mcp", "--home", home], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const answers = new Map();

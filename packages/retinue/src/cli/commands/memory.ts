@@ -1,0 +1,123 @@
+/** `retinue search`, `transcript`, `checkpoint`, `mcp` and `op`: what was said in sessions. */
+import { continuityContext } from "../continuity-context.ts";
+import { untilStopped } from "../interrupts.ts";
+import { nearest, UsageError } from "../usage-error.ts";
+import { jsonObject, time, wholeNumber } from "./checked-values.ts";
+import { command } from "./command.ts";
+import { agentId, home, json } from "./shared-fields.ts";
+import { optional, text, words } from "./values.ts";
+
+const load = () => import("../../continuity/serve/cli.ts");
+
+export const search = command({
+  name: "search",
+  summary: "search everything that was said in any session",
+  fields: {
+    query: { term: "<query...>", about: 'words, a question, a "phrase in quotes" or a begin*', is: words },
+    sessionKey: { term: "--session <key>", about: "only in this session", is: optional(text) },
+    project: { term: "--project <folder>", about: "only in sessions of this folder", is: optional(text) },
+    harness: { term: "--harness <name>", about: "only in sessions of this agent program", is: optional(text) },
+    agentId,
+    since: { term: "--since <time>", about: "only what was said since this day or time", is: optional(time) },
+    limit: {
+      term: "--limit <n>",
+      about: "at most this many (default: 10)",
+      is: optional(wholeNumber({ from: 1, to: 100 })),
+    },
+    offset: {
+      term: "--offset <n>",
+      about: "leave out this many",
+      is: optional(wholeNumber({ from: 0, to: 10_000 })),
+    },
+    json,
+    home,
+  },
+  examples: ['retinue search "lock file"', "retinue search zebra --harness codex --since 2026-11-01"],
+  async run({ query, home: given, ...input }, context) {
+    const { searchSessions } = await load();
+    await searchSessions(continuityContext(given, context), { ...input, query: query.join(" ") });
+  },
+});
+
+export const transcript = command({
+  name: "transcript",
+  summary: "print what was said in a session",
+  fields: {
+    key: { term: "<session>", about: "the key of the session", is: text },
+    after: {
+      term: "--after <n>",
+      about: "only turns after this number",
+      is: optional(wholeNumber({ from: 0 })),
+    },
+    limit: {
+      term: "--limit <n>",
+      about: "at most this many turns (default: 200)",
+      is: optional(wholeNumber({ from: 1, to: 1_000 })),
+    },
+    json,
+    home,
+  },
+  examples: ["retinue transcript 3f2a91c0 --limit 20"],
+  async run({ json: isJson, home: given, ...input }, context) {
+    const { showTranscript } = await load();
+    await showTranscript(continuityContext(given, context), { ...input, format: isJson ? "json" : "text" });
+  },
+});
+
+export const checkpoint = command({
+  name: "checkpoint",
+  summary: "keep a summary of a session up to now",
+  fields: {
+    key: { term: "<session>", about: "the key of the session", is: text },
+    words: { term: "[summary...]", about: "the summary", is: words },
+    summary: { term: "--summary <text>", about: "the summary, in place of words", is: optional(text) },
+    entities: { term: "--entity <name>", about: "what it is about (repeatable)", is: words, repeats: true },
+    agentId,
+    home,
+  },
+  examples: ['retinue checkpoint 3f2a91c0 --summary "The lock file is gone" --entity store'],
+  async run({ words: typed, home: given, ...input }, context) {
+    const summary = input.summary ?? typed.join(" ");
+    if (summary.trim() === "")
+      throw new UsageError("the summary is empty. Try: retinue checkpoint <session> --summary …");
+    const { addCheckpointTo } = await load();
+    await addCheckpointTo(continuityContext(given, context), { ...input, summary });
+  },
+});
+
+export const mcp = command({
+  name: "mcp",
+  summary: "serve session_search to other programs over MCP, on standard input and output",
+  fields: { home },
+  examples: ["retinue mcp"],
+  async run({ home: given }, context) {
+    const { runMcp } = await load();
+    await runMcp(continuityContext(given, context), { signal: untilStopped() });
+  },
+});
+
+export const op = command({
+  name: "op",
+  summary: "run one operation of the daemon's HTTP API on the store itself, and print its answer",
+  more: "The operations are the routes in docs/continuity.md, by name: session_list, entity_add, token_add and so on.",
+  fields: {
+    operation: { term: "<operation>", about: "its name", is: text },
+    input: { term: "[input]", about: "its fields as JSON (default: {})", is: optional(jsonObject) },
+    home,
+  },
+  examples: ["retinue op session_list '{\"limit\": 5}'"],
+  async run({ operation, input = {}, home: given }, context) {
+    const [{ call }, { operations }] = await Promise.all([load(), import("../../continuity/serve/operations.ts")]);
+    const names = operations.map(({ name }) => name);
+    if (!names.includes(operation)) throw unknownOperation(operation, names);
+    const answer = await call(continuityContext(given, context), operation, input);
+    context.terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+  },
+});
+
+function unknownOperation(name: string, names: readonly string[]): UsageError {
+  const meant = nearest(name, names);
+  return new UsageError(
+    `there is no operation ${name}. ${meant ? `Did you mean ${meant}?` : `There are: ${names.join(", ")}`}`,
+  );
+}

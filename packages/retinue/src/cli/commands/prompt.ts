@@ -1,0 +1,56 @@
+/** `retinue -p "…"`: prompt mode, which has no word of its own. */
+
+import { choice } from "./checked-values.ts";
+import { command } from "./command.ts";
+import { home, provider, rules } from "./shared-fields.ts";
+import { flag, optional, otherwise, text, unlessTurnedOff } from "./values.ts";
+
+export const prompt = command({
+  name: "retinue",
+  summary: "run one prompt and print the answer",
+  fields: {
+    prompt: {
+      term: "-p, --prompt <text>",
+      about: 'run one prompt and print the answer; "-" reads it from standard input',
+      is: optional(text),
+    },
+    model: { term: "--model <name>", about: "the model, or provider/model", is: optional(text) },
+    provider,
+    ...rules,
+    resume: {
+      term: "--resume <id>",
+      about: "go on with a session, by the beginning of its id",
+      is: optional(text),
+      conflicts: "--continue",
+    },
+    continue: { term: "--continue", about: "go on with the last session of this folder", is: flag },
+    agent: { term: "--agent <name>", about: "let this agent of yours answer", is: optional(text) },
+    mode: {
+      term: "--mode <mode>",
+      about: "interactive, plan (only plan) or autopilot (go on until the task is done)",
+      is: optional(choice("interactive", "plan", "autopilot")),
+    },
+    reasoningEffort: {
+      term: "--reasoning-effort <level>",
+      about: "how hard the model thinks, for models that can be told",
+      is: optional(text),
+    },
+    outputFormat: {
+      term: "--output-format <format>",
+      about: "text, or json: one event per line (default: text)",
+      is: otherwise("text", choice("text", "json")),
+    },
+    stream: {
+      term: "--no-stream",
+      about: "print only the last message, when it is complete",
+      is: unlessTurnedOff,
+    },
+    quiet: { term: "--quiet", about: "print no progress", is: flag },
+    home,
+  },
+  examples: ['retinue -p "Explain src/main.ts"', "git diff | retinue -p - --quiet"],
+  async run(input, context) {
+    const { runPromptMode } = await import("../prompt-mode.ts");
+    return runPromptMode(input, context);
+  },
+});

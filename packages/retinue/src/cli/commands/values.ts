@@ -1,0 +1,42 @@
+/**
+ * How what was typed becomes a value: text comes as a string, a switch as a boolean, repeated ones as a list, and what was not typed as undefined.
+ *
+ * Nothing is loaded for these, because hooks wait. Values with rules of their own are in checked-values.ts.
+ */
+export interface Reader<Value> {
+  read(typed: unknown): Value;
+}
+
+/** Its words follow the name of the option. */
+export class WrongValue extends Error {
+  override readonly name = "WrongValue";
+}
+
+export const text: Reader<string> = {
+  read(typed) {
+    if (typeof typed !== "string") throw new WrongValue("must be text");
+    return typed;
+  },
+};
+
+export const folder: Reader<string> = {
+  read(typed) {
+    if (typed === "") throw new WrongValue("must name a folder");
+    return text.read(typed);
+  },
+};
+
+export const words: Reader<string[]> = { read: (typed) => (Array.isArray(typed) ? typed.map(text.read) : []) };
+
+export const flag: Reader<boolean> = { read: (typed) => typed === true };
+
+/** For `--no-…`. */
+export const unlessTurnedOff: Reader<boolean> = { read: (typed) => typed !== false };
+
+export function optional<Value>({ read }: Reader<Value>): Reader<Value | undefined> {
+  return { read: (typed) => (typed === undefined ? undefined : read(typed)) };
+}
+
+export function otherwise<Value>(value: Value, { read }: Reader<Value>): Reader<Value> {
+  return { read: (typed) => (typed === undefined ? value : read(typed)) };
+}

@@ -1,0 +1,21 @@
+/** `retinue` without a command: a prompt from -p or from a pipe, or the first things to try. */
+import type { CliContext } from "./cli-context.ts";
+import { noteOldNode } from "./old-node.ts";
+import { type PromptOptions, runPrompt } from "./prompt.ts";
+import { readPrompt } from "./prompt-input.ts";
+import quickStart from "./quick-start.md";
+
+/** Resolves with the exit code. */
+export async function runPromptMode(
+  { prompt, ...flags }: PromptOptions & { prompt?: string },
+  context: CliContext,
+): Promise<number> {
+  const { terminal } = context;
+  if (prompt === undefined && process.stdin.isTTY) {
+    terminal.out(quickStart);
+    return 0;
+  }
+  const words = await readPrompt(prompt, process.stdin);
+  if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal);
+  return runPrompt(words, flags, context);
+}
