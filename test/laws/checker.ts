@@ -107,7 +107,7 @@ export function leftBehind({ sessions, config }: Runtime): string[] {
     if (asks.length > 0) broken.push(`law 4: open asks: ${asks.join(", ")}`);
     if (runner.isRunning || tasks.agents.opened.some((child) => child.runner.isRunning))
       broken.push("law 4: a run goes on");
-    const records = tasks.registry.records.list();
+    const records = tasks.registry.records.list().filter(({ kind }) => kind === "agent");
     const open = records.filter(({ status }) => status === "running");
     if (open.length > 0) broken.push(`law 4: still running: ${open.map(({ name }) => name).join(", ")}`);
     const idle = records.filter(({ status }) => status === "idle").map(({ id }) => id);

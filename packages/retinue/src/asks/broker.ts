@@ -99,6 +99,7 @@ export class AskBroker {
 
   /** What follows from the answer is in the log now. */
   settled(requestId: string): void {
+    for (const { expected } of Object.values(this.#waiting)) expected.delete(requestId);
     this.#options.keeper.drop(requestId);
   }
 

@@ -61,6 +61,7 @@ async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise
     const stop = stopOf(signal);
     if (stop?.isParked) return true;
     if (!outcome || (stop && outcome.resultType !== "success")) {
+      endAsks(agent.session, call.id, stop);
       recordEnd(agent, call, { ...failure(wasAborted), error: "interrupted" }, "interrupted");
       return true;
     }
@@ -77,12 +78,7 @@ async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise
 /** Settles what a process left behind when nobody goes on with it: every ask and every call gets its end. */
 export function settleInterrupted(session: Session): void {
   for (const call of [...session.state.openCalls.values()]) {
-    const { permission, external } = call;
-    const stop = new Stop("abort", "interrupted");
-    if (permission && !permission.isDecided)
-      KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId: call.id }, stop);
-    if (external && !external.isCompleted)
-      KINDS.tool.settleStopped({ session, requestId: external.requestId, callId: call.id }, stop);
+    endAsks(session, call.id);
     session.append("tool.execution_complete", {
       toolCallId: call.id,
       turnId: call.turnId,
@@ -93,6 +89,15 @@ export function settleInterrupted(session: Session): void {
       toolTelemetry: {},
     });
   }
+}
+
+/** A call that was stopped before it came back to what it had asked leaves no ask open. */
+function endAsks(session: Session, callId: string, stop = new Stop("abort", "interrupted")): void {
+  const { permission, external } = session.state.openCalls.get(callId) ?? {};
+  if (permission && !permission.isDecided)
+    KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId }, stop);
+  if (external && !external.isCompleted)
+    KINDS.tool.settleStopped({ session, requestId: external.requestId, callId }, stop);
 }
 
 /** What became of a call; undefined when it was stopped. */
@@ -214,8 +219,9 @@ export function callerOf(agent: Agent) {
 
 function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string = outcome.resultType): void {
   const { session } = agent;
-  const { external } = session.state.openCalls.get(call.id) ?? {};
-  if (external) agent.asks.settled(external.requestId); // With the result below, in one commit.
+  const { permission, external } = session.state.openCalls.get(call.id) ?? {};
+  // With the result below, in one commit.
+  for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);
   agent.used({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,

@@ -9,6 +9,8 @@ export interface Live {
   /** Why it is to end, when somebody or something has decided that. */
   ending: Ending;
   opening: Promise<void> | undefined;
+  /** An end that is being recorded: it is recorded once, whoever asks for it. */
+  settling: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
   /** Set aside for a later process, or for later in this one. */
   isParked: boolean;
@@ -20,6 +22,7 @@ export function newLive(record: TaskRecord): Live {
     waiting: new Waiting(),
     ending: new Ending(),
     opening: undefined,
+    settling: undefined,
     timer: undefined,
     isParked: false,
   };

@@ -42,11 +42,12 @@ export class TaskRecords {
   }
 
   byCall(ownerId: string, callId: string): TaskRecord | undefined {
-    return this.list().find((record) => record.ownerId === ownerId && record.callId === callId);
+    for (const record of this.#byId.values()) if (record.ownerId === ownerId && record.callId === callId) return record;
+    return undefined;
   }
 
   ownedBy(ownerId: string): readonly TaskRecord[] {
-    return this.list().filter((record) => record.ownerId === ownerId);
+    return [...this.#byId.values()].filter((record) => record.ownerId === ownerId);
   }
 
   /** From the main agent's child down to this task. */

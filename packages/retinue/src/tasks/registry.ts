@@ -307,6 +307,13 @@ export class Tasks {
 
   /** An end without a run. */
   async #end(live: Live, end: End): Promise<void> {
+    live.settling ??= this.#settle(live, end).finally(() => {
+      live.settling = undefined;
+    });
+    await live.settling;
+  }
+
+  async #settle(live: Live, end: End): Promise<void> {
     const { record } = live;
     const executor = this.executorOf(record);
     await executor.ending?.(record, end);
