@@ -170,8 +170,7 @@ export class WorkingAgent implements Agent {
         agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,
         mode: this.session.root.state.mode,
       },
-      config,
-      (sections) => tree.participants.transformSections(sections),
+      { config, transform: (sections) => tree.participants.transformSections(sections) },
     );
   }
 
