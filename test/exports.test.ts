@@ -79,6 +79,7 @@ describe("exports", () => {
       "SystemMessageConfig",
       "ToolResult",
       "byteLength",
+      "defined",
       "encodeFrame",
       "isEventType",
       "isKnownEvent",

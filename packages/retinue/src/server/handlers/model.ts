@@ -1,6 +1,7 @@
 /** The model of a session, who serves it, what was used, and the session's options and name. */
 import {
   AppError,
+  defined,
   type ModelConfig,
   type NamedProviderConfig,
   type Result,
@@ -132,7 +133,7 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   if (model !== undefined) checkModel(tree, model);
   const selected = agent === undefined ? undefined : tree.agents.getCustom(agent);
   const participant = tree.participants.of(client);
-  if (participant) participant.config = { ...participant.config, ...given(config) };
+  if (participant) participant.config = { ...participant.config, ...defined(config) };
   tree.configure(config);
   if (workingDirectory !== undefined && workingDirectory !== session.place.workingDirectory)
     await moveTo(target, workingDirectory);
@@ -157,8 +158,4 @@ async function disableServers(tree: Tree, names: readonly string[]): Promise<voi
   const host = await tree.mcpHost();
   const known = new Set(host.list().map(({ name }) => name));
   await Promise.all(names.filter((name) => known.has(name)).map((name) => host.disable(name)));
-}
-
-function given<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
 }
