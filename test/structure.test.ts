@@ -120,6 +120,11 @@ describe.each(RULES)("$title", ({ limit, figure, within = /./, notYet = {} }) =>
   });
 });
 
+test("half of the source files have fewer than 130 lines", () => {
+  const lengths = shipped.map(({ text }) => text.split("\n").length - 1).sort((a, b) => a - b);
+  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(130);
+});
+
 test("a folder of tools or models with more than twenty sources has subfolders", () => {
   const counts = new Map<string, number>();
   for (const { file } of shipped) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1);

@@ -12,6 +12,7 @@ import type { Client } from "./client.ts";
 import { keepLimits } from "./session-limits.ts";
 import { isNews, shellNotice } from "./shell-notice.ts";
 import { Tree, type TreeOptions } from "./tree.ts";
+import { UnusedOptions } from "./unused-options.ts";
 import { usageMetrics } from "./usage.ts";
 import { WorkingAgent } from "./working-agent.ts";
 
@@ -22,6 +23,7 @@ export class HostedSession {
   /** Shells that clients started beside the conversation: no task of the session, and gone with it. */
   readonly userShells: ShellService;
   readonly #onClosed: () => void;
+  readonly #unusedOptions: UnusedOptions;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
 
@@ -29,6 +31,7 @@ export class HostedSession {
     this.#onClosed = options.onClosed;
     this.tree = new Tree(options);
     const { root } = this.tree;
+    this.#unusedOptions = new UnusedOptions(root);
     this.shells = this.tree.newShells(root.id);
     this.userShells = this.tree.newShells(root.id);
     this.shells.onEnded((shell, { awaited }) => this.#onShellEnded(shell, awaited));
@@ -61,6 +64,7 @@ export class HostedSession {
     checkTools(config);
     this.tree.participants.join(client, config);
     this.tree.configure(config);
+    this.#unusedOptions.warn(client, config);
     this.tree.asks.redeliver();
     if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent)
       keepLimits(this.tree);

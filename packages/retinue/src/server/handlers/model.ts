@@ -19,10 +19,10 @@ export const modelHandlers: Handlers = {
   "session.model.getCurrent": (params, scope) => modelState(hosted(params, scope)),
   "session.model.switchTo": (params, scope) => {
     const target = hosted(params, scope);
-    const { modelId, reasoningEffort, modelCapabilities, reasoningSummary, verbosity, source = "sdk" } = params;
+    const { modelId, reasoningEffort, modelCapabilities, reasoningSummary, source = "sdk" } = params;
     checkModel(target.tree, modelId);
     const before = target.session.state.model ?? "";
-    target.tree.configure({ modelCapabilities, reasoningSummary, verbosity });
+    target.tree.configure({ modelCapabilities, reasoningSummary });
     switchModel(target, { model: modelId, reasoningEffort, source });
     target.session.log.flush();
     const message = `Model changed from ${before} to ${modelId}`;
