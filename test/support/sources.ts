@@ -1,5 +1,5 @@
 /** The sources of the packages, read and parsed once, for tests that check the code itself. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync, Visitor, type VisitorObject } from "rolldown/utils";
@@ -16,8 +16,13 @@ export interface Source {
   readonly isForTests: boolean;
 }
 
+/** Only folders with a manifest: a test run may leave others beside them. */
+export const packages: readonly string[] = readdirSync(path.join(root, "packages")).filter((name) =>
+  existsSync(path.join(root, "packages", name, "package.json")),
+);
+
 /** Every TypeScript file under the `src` of a package. */
-export const sources: readonly Source[] = readdirSync(path.join(root, "packages")).flatMap((name) => {
+export const sources: readonly Source[] = packages.flatMap((name) => {
   const folder = path.join(root, "packages", name, "src");
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith(".d.ts"))
