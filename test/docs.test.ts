@@ -26,6 +26,15 @@ describe("links", () => {
   });
 });
 
+test("the layout in CONTRIBUTING.md names every folder of the runtime", () => {
+  const folders = new Set(files.flatMap((file) => /^packages\/retinue\/(src\/[\w-]+)\//.exec(file)?.[1] ?? []));
+  const layout =
+    read("CONTRIBUTING.md")
+      .split("```")
+      .find((part) => part.includes("packages/retinue ")) ?? "";
+  expect([...folders].filter((folder) => !new RegExp(`\\b${folder}\\b`).test(layout))).toEqual([]);
+});
+
 describe("names", () => {
   const isTest = (file: string) => /\.test\.ts$|^(test|bench|examples|scripts)\//.test(file);
   const variablesIn = (list: readonly string[]) =>

@@ -82,6 +82,7 @@ describe("exports", () => {
       "ToolResult",
       "UserInputAnswer",
       "byteLength",
+      "defined",
       "encodeFrame",
       "isEventType",
       "isKnownEvent",

@@ -1,5 +1,6 @@
 /** What crosses a process boundary, by name. */
 export { type Attachment, Attachments } from "./attachments.ts";
+export { type Defined, defined } from "./defined.ts";
 export { AppError, ERRORS, type ErrorCode, messageOf } from "./errors.ts";
 export type { PlanAction } from "./events/asks.ts";
 export type { NotificationKind, ToolRequest } from "./events/conversation.ts";

@@ -21,8 +21,8 @@ export async function shakeHands(
 ): Promise<ProtocolVersion> {
   const hello = await greet(call, {
     supportedTaskKinds: ["agent", "client", "shell"],
-    ...(token === undefined ? {} : { token }),
-    ...(clientInfo === undefined ? {} : { clientInfo }),
+    token,
+    clientInfo,
   });
   const version = isRecord(hello) ? hello.protocolVersion : undefined;
   if (version === 2 || version === 3) return version;

@@ -3,7 +3,7 @@
  *
  * A hook that throws is reported and counts as silent: it must not stop the agent.
  */
-import type { HookInput, HookOutput, HookType } from "@retinue/protocol";
+import { defined, type HookInput, type HookOutput, type HookType } from "@retinue/protocol";
 
 /** What every hook is told, in the words of this SDK. */
 type Shared = "timestamp" | "cwd" | "stop_hook_active" | "error";
@@ -43,13 +43,13 @@ export async function invokeHook(
 }
 
 function hookEvent({ cwd, timestamp, stop_hook_active, error, ...rest }: Record<string, unknown>): object {
-  return {
+  return defined({
     ...rest,
     workingDirectory: cwd,
     timestamp: new Date(typeof timestamp === "number" || typeof timestamp === "string" ? timestamp : Number.NaN),
-    ...(stop_hook_active === undefined ? {} : { stopHookActive: stop_hook_active }),
-    ...(error === undefined ? {} : { error: textOf(error) }),
-  };
+    stopHookActive: stop_hook_active,
+    error: error === undefined ? undefined : textOf(error),
+  });
 }
 
 function textOf(error: unknown): string {

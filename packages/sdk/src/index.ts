@@ -35,13 +35,7 @@ export { foldTree, treeOf } from "./agent-tree.ts";
 export type { CancelTask } from "./attached.ts";
 export type { SubagentInstance } from "./children.ts";
 export { RetinueClient, type RetinueClientOptions, type TraceContext } from "./client.ts";
-export {
-  RuntimeConnection,
-  type StdioRuntimeConnection,
-  type TcpRuntimeConnection,
-  type TransportRuntimeConnection,
-  type UriRuntimeConnection,
-} from "./connection.ts";
+export { RuntimeConnection } from "./connection.ts";
 export type { EventListener, TypedEventListener } from "./event-hub.ts";
 export type { ClientInfo } from "./handshake.ts";
 export type { HookEvent, HookHandler, HookInvocation, SessionHooks } from "./hooks.ts";
@@ -53,6 +47,12 @@ export type {
   SessionListFilter,
   SessionMetadata,
 } from "./lifecycle.ts";
+export type {
+  StdioRuntimeConnection,
+  TcpRuntimeConnection,
+  TransportRuntimeConnection,
+  UriRuntimeConnection,
+} from "./link.ts";
 export {
   approveAll,
   type PermissionHandler,

@@ -1,5 +1,5 @@
 /** News about sessions of the runtime, and their listings. */
-import type { SessionFilter, SessionListing } from "@retinue/protocol";
+import { defined, type SessionFilter, type SessionListing } from "@retinue/protocol";
 import { isRecord } from "./questions.ts";
 
 export type SessionLifecycleEventType =
@@ -28,11 +28,11 @@ export function lifecycleEvent({
   return {
     type,
     sessionId,
-    metadata: {
+    metadata: defined({
       startTime: new Date(String(startTime)),
       modifiedTime: new Date(String(modifiedTime)),
-      ...(typeof summary === "string" ? { summary } : {}),
-    },
+      summary: typeof summary === "string" ? summary : undefined,
+    }),
   };
 }
 
@@ -79,21 +79,16 @@ export function sessionMetadata({
   isRemote,
   context,
 }: SessionListing): SessionMetadata {
-  return {
+  return defined({
     sessionId,
     startTime: new Date(startTime),
     modifiedTime: new Date(modifiedTime),
     isRemote,
-    ...(summary === undefined ? {} : { summary }),
-    ...(context ? { context: contextOf(context) } : {}),
-  };
+    summary,
+    context: context && contextOf(context),
+  });
 }
 
 function contextOf({ cwd, gitRoot, repository, branch }: NonNullable<SessionListing["context"]>) {
-  return {
-    workingDirectory: cwd ?? "",
-    ...(gitRoot === undefined ? {} : { gitRoot }),
-    ...(repository === undefined ? {} : { repository }),
-    ...(branch === undefined ? {} : { branch }),
-  };
+  return defined({ workingDirectory: cwd ?? "", gitRoot, repository, branch });
 }

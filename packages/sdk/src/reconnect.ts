@@ -93,7 +93,7 @@ async function readBack(call: Call, sessionId: string, cursor: string | undefine
       sessionId,
       direction: "backward",
       max: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
   } catch (error) {
     if (!isUnknownMethod(error)) throw error;

@@ -4,7 +4,7 @@
  * Every one of them finds its session by the same function, children or not. Only `tool.call` looks at the allowlist.
  * What comes as an event and is answered by a call is in broadcast.ts.
  */
-import { AppError, type PermissionRequest } from "@retinue/protocol";
+import { AppError, defined, type PermissionRequest } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
 import type { Children } from "./children.ts";
 import { invokeHook } from "./hooks.ts";
@@ -112,11 +112,11 @@ async function askUser(asked: Asked): Promise<unknown> {
   if (!handler) throw new AppError("not_configured", "nobody can be asked: there is no onUserInputRequest handler");
   const { question, choices, allowFreeform } = asked.params;
   const answer: unknown = await handler(
-    {
+    defined({
       question: String(question),
-      ...(Array.isArray(choices) ? { choices: choices.map(String) } : {}),
-      ...(typeof allowFreeform === "boolean" ? { allowFreeform } : {}),
-    },
+      choices: Array.isArray(choices) ? choices.map(String) : undefined,
+      allowFreeform: typeof allowFreeform === "boolean" ? allowFreeform : undefined,
+    }),
     asker,
   );
   if (isUserInputResponse(answer)) return answer;
@@ -130,12 +130,12 @@ async function approvePlan(asked: Asked): Promise<unknown> {
     throw new AppError("not_configured", "nobody can approve a plan: there is no onExitPlanModeRequest handler");
   const { summary, planContent, actions, recommendedAction } = asked.params;
   const answer: unknown = await handler(
-    {
+    defined({
       summary: String(summary ?? ""),
-      ...(typeof planContent === "string" ? { planContent } : {}),
+      planContent: typeof planContent === "string" ? planContent : undefined,
       actions: Array.isArray(actions) ? actions.map(String) : [],
       recommendedAction: String(recommendedAction ?? ""),
-    },
+    }),
     asker,
   );
   if (isExitPlanModeResult(answer)) return answer;
@@ -146,10 +146,10 @@ async function switchMode(asked: Asked): Promise<unknown> {
   const { session, asker } = resolve(asked);
   const { errorCode, retryAfterSeconds } = asked.params;
   const response: unknown = await session.config.onAutoModeSwitchRequest?.(
-    {
-      ...(typeof errorCode === "string" ? { errorCode } : {}),
-      ...(typeof retryAfterSeconds === "number" ? { retryAfterSeconds } : {}),
-    },
+    defined({
+      errorCode: typeof errorCode === "string" ? errorCode : undefined,
+      retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined,
+    }),
     asker,
   );
   return { response: response === "yes" || response === "yes_always" ? response : "no" };

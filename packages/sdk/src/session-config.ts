@@ -5,7 +5,7 @@
  * Functions never leave the process; the runtime is told which of them exist.
  */
 import type * as wire from "@retinue/protocol";
-import type { SessionEvent } from "@retinue/protocol";
+import { defined, type SessionEvent } from "@retinue/protocol";
 import type { SubagentInstance } from "./children.ts";
 import type { SessionHooks } from "./hooks.ts";
 import type { PermissionHandler } from "./permissions.ts";
@@ -156,7 +156,7 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
     requestAutoModeSwitch: onAutoModeSwitchRequest !== undefined,
     hooks: hooks !== undefined && Object.values(hooks).some((hook) => hook !== undefined),
   };
-  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+  return defined(params);
 }
 
 function largeOutputForWire({ outputDirectory, ...rest }: { outputDirectory?: string }): object {

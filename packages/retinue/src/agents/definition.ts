@@ -9,6 +9,7 @@ import {
   AppError,
   type Budget,
   type CustomAgentConfig,
+  defined,
   type HostToolSpec,
   lazy,
   McpServerConfig,
@@ -169,14 +170,13 @@ export function toInherit(value: string | undefined): Inherit {
 }
 
 function toBudget(budget: z.output<ReturnType<typeof fileHead>>["budget"]): Budget {
-  const given: Budget = {
+  return defined({
     maxTurns: budget.turns,
     maxTokens: budget.tokens,
     maxToolCalls: budget["tool-calls"],
     maxSeconds: budget.seconds,
     maxCost: budget.cost,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  });
 }
 
 function commaSeparated(text: string): string[] {

@@ -3,7 +3,7 @@
  *
  * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect.
  */
-import { type HookInput, type HookOutput, type HookType, messageOf, parseHookOutput } from "@retinue/protocol";
+import { defined, type HookInput, type HookOutput, type HookType, messageOf, parseHookOutput } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
 
 export interface HookHost {
@@ -117,7 +117,7 @@ function merge<T extends object>(earlier: T | undefined, later: T): T {
   const contexts = [earlier, later]
     .map((output) => ("additionalContext" in output ? output.additionalContext : undefined))
     .filter(Boolean);
-  const given = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== undefined));
+  const given: Record<string, unknown> = defined(later);
   if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") {
     given.permissionDecision = "deny";
     delete given.permissionDecisionReason; // The reason of a denial is the one of who denied.

@@ -15,6 +15,7 @@ import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
 import { keepLimits } from "./session-limits.ts";
+import { UnusedOptions } from "./unused-options.ts";
 import { usageMetrics } from "./usage.ts";
 
 export class HostedSession {
@@ -27,6 +28,7 @@ export class HostedSession {
   readonly userShells: ShellService;
   readonly #composed: SessionTree;
   readonly #onClosed: () => void;
+  readonly #unusedOptions: UnusedOptions;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
 
@@ -38,6 +40,7 @@ export class HostedSession {
     this.tasks = this.#composed.tasks;
     this.main = this.#composed.main;
     this.runner = this.#composed.runner;
+    this.#unusedOptions = new UnusedOptions(this.session);
     this.userShells = this.tasks.shells.unlisted(this.session.id);
     this.#stopListening = this.session.log.listen((events) => {
       this.tree.participants.tell(events);
@@ -56,6 +59,7 @@ export class HostedSession {
     checkTools(config);
     this.tree.participants.join(client, config);
     this.configure(config);
+    this.#unusedOptions.warn(client, config);
     this.tree.asks.redeliver();
     if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this);
   }

@@ -4,7 +4,7 @@
  * Every call of every agent, at every depth and on every path, passes through `runCalls`. A resumed session enters it again with the
  * calls that its log left open.
  */
-import { messageOf } from "@retinue/protocol";
+import { type HookOutput, messageOf } from "@retinue/protocol";
 import { KINDS } from "../asks/kinds.ts";
 import { callStep, type Nature } from "../recovery/plan.ts";
 import type { Session } from "../session/session.ts";
@@ -27,14 +27,15 @@ export interface CallsInput {
 
 /** True when the turn ends here, without asking the model again. */
 export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean> {
-  for (const call of input.calls) recordStart(agent, call, input.toolset);
+  const calls = input.calls.map((call) => ({ ...call })); // As they stand now: recording their start changes them.
+  for (const call of calls) recordStart(agent, call, input.toolset);
   try {
     agent.session.log.flush(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
   } catch (error) {
     settleInterrupted(agent.session); // None of them will run.
     throw error;
   }
-  const ends = await Promise.all(input.calls.map((call) => runCall(agent, call, input)));
+  const ends = await Promise.all(calls.map((call) => runCall(agent, call, input)));
   return ends.some(Boolean);
 }
 
@@ -46,9 +47,10 @@ function recordStart({ session }: Agent, call: OpenCall, toolset: Toolset): void
     toolName: call.name,
     arguments: call.arguments,
     turnId: call.turnId,
-    ...(session.state.model ? { model: session.state.model } : {}),
-    ...(session.parentCallId ? { parentToolCallId: session.parentCallId } : {}),
-    ...(tool?.mcp ? { mcpServerName: tool.mcp.server, mcpToolName: tool.mcp.tool } : {}),
+    model: session.state.model,
+    parentToolCallId: session.parentCallId,
+    mcpServerName: tool?.mcp?.server,
+    mcpToolName: tool?.mcp?.tool,
   });
 }
 
@@ -56,20 +58,20 @@ async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise
   const { signal } = input;
   await agent.slot.enter(signal).catch(() => undefined); // Stopped while queueing: settled below as any stopped call.
   try {
-    const tool = input.toolset.byName.get(call.name);
-    const outcome = signal.aborted ? undefined : await outcomeOf(agent, call, tool, input);
+    const outcome = signal.aborted ? undefined : await outcomeOf(agent, call, input);
     const stop = stopOf(signal);
     if (stop?.isParked) return true;
     if (!outcome || (stop && outcome.resultType !== "success")) {
       endAsks(agent.session, call.id, stop);
-      recordEnd(agent, call, { ...failure(wasAborted), error: "interrupted" }, "interrupted");
+      recordEnd(agent, call, { outcome: failure(wasAborted, { error: "interrupted" }), code: "interrupted" });
       return true;
     }
     const bounded = bound(agent, outcome, call.name);
-    recordEnd(agent, call, bounded);
+    recordEnd(agent, call, { outcome: bounded });
     for (const event of bounded.events ?? []) agent.session.append(event.type, event.data);
     for (const text of bounded.followUps ?? []) recordFollowUp(agent, text);
-    return outcome.resultType === "rejected" || (tool?.isTerminal === true && outcome.resultType === "success");
+    const isTerminal = input.toolset.byName.get(call.name)?.isTerminal === true;
+    return outcome.resultType === "rejected" || (isTerminal && outcome.resultType === "success");
   } finally {
     agent.slot.leave();
   }
@@ -101,33 +103,32 @@ function endAsks(session: Session, callId: string, stop = new Stop("abort", "int
 }
 
 /** What became of a call; undefined when it was stopped. */
-async function outcomeOf(
-  agent: Agent,
-  call: OpenCall,
-  tool: Tool | undefined,
-  input: CallsInput,
-): Promise<Outcome | undefined> {
+async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promise<Outcome | undefined> {
+  const { signal, isResumed = false } = input;
   const problem = input.badArguments.get(call.id);
   if (problem !== undefined)
     return failure(`The arguments of '${call.name}' are not valid JSON: ${problem}`, { error: problem });
+  const tool = input.toolset.byName.get(call.name);
   if (!tool) return unknownTool(call.name, input.toolset);
   try {
-    const outcome = await attempt(agent, call, tool, input);
-    return await afterwards(agent, call, outcome, input.signal);
+    const outcome = await attempt(agent, { call, tool, signal, isResumed });
+    return await afterwards(agent, outcome, { call, signal });
   } catch (error) {
-    if (input.signal.aborted) return undefined;
-    if (error instanceof CallRefused) return await afterwards(agent, call, error.outcome, input.signal);
+    if (signal.aborted) return undefined;
+    if (error instanceof CallRefused) return await afterwards(agent, error.outcome, { call, signal });
     const text = `Tool '${call.name}' failed: ${messageOf(error)}`;
-    return await afterwards(agent, call, failure(text, { error: messageOf(error) }), input.signal);
+    return await afterwards(agent, failure(text, { error: messageOf(error) }), { call, signal });
   }
 }
 
-async function attempt(
-  agent: Agent,
-  call: OpenCall,
-  tool: Tool,
-  { signal, isResumed = false }: CallsInput,
-): Promise<Outcome> {
+interface Attempt {
+  call: OpenCall;
+  tool: Tool;
+  signal: AbortSignal;
+  isResumed: boolean;
+}
+
+async function attempt(agent: Agent, { call, tool, signal, isResumed }: Attempt): Promise<Outcome> {
   const context = callContext(agent, call.id, signal);
   if (isResumed) {
     const step = callStep(call, { nature: await natureOf(agent, { call, tool, context }), continuePendingWork: true });
@@ -182,7 +183,11 @@ async function beforehand(
   return { args: output?.modifiedArgs ?? call.arguments, decision: output?.permissionDecision, reason };
 }
 
-async function afterwards(agent: Agent, call: OpenCall, outcome: Outcome, signal: AbortSignal): Promise<Outcome> {
+async function afterwards(
+  agent: Agent,
+  outcome: Outcome,
+  { call, signal }: { call: OpenCall; signal: AbortSignal },
+): Promise<Outcome> {
   if (agent.hooks.isEmpty || signal.aborted) return outcome;
   const call_ = { toolName: call.name, toolArgs: call.arguments };
   const options = { caller: callerOf(agent), signal };
@@ -193,18 +198,19 @@ async function afterwards(agent: Agent, call: OpenCall, outcome: Outcome, signal
   const toolResult = { textResultForLlm: outcome.text, resultType: outcome.resultType, toolTelemetry: {} };
   const output = await agent.hooks.run("postToolUse", { ...call_, toolResult }, options);
   if (!output) return outcome;
-  const changed = output.modifiedResult;
-  const text = changed?.textResultForLlm ?? outcome.text;
+  const changed = withResult(outcome, output.modifiedResult);
+  return output.additionalContext ? { ...changed, text: `${changed.text}\n\n${output.additionalContext}` } : changed;
+}
+
+function withResult(outcome: Outcome, result: NonNullable<HookOutput<"postToolUse">>["modifiedResult"]): Outcome {
+  if (!result) return outcome;
+  const text = result.textResultForLlm ?? outcome.text;
   return {
     ...outcome,
-    ...(changed
-      ? {
-          resultType: changed.resultType ?? outcome.resultType,
-          error: changed.error,
-          detail: changed.sessionLog ?? text,
-        }
-      : {}),
-    text: output.additionalContext ? `${text}\n\n${output.additionalContext}` : text,
+    resultType: result.resultType ?? outcome.resultType,
+    error: result.error,
+    detail: result.sessionLog ?? text,
+    text,
   };
 }
 
@@ -217,7 +223,11 @@ export function callerOf(agent: Agent) {
   };
 }
 
-function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string = outcome.resultType): void {
+function recordEnd(
+  agent: Agent,
+  call: OpenCall,
+  { outcome, code = outcome.resultType }: { outcome: Outcome; code?: string },
+): void {
   const { session } = agent;
   const { permission, external } = session.state.openCalls.get(call.id) ?? {};
   // With the result below, in one commit.
@@ -225,12 +235,12 @@ function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string 
   agent.used({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,
-    ...(session.state.model ? { model: session.state.model } : {}),
+    model: session.state.model,
     interactionId: call.interactionId,
     turnId: call.turnId,
     toolTelemetry: { ...outcome.telemetry },
-    ...(outcome.shellExecution ? { shellExecution: outcome.shellExecution } : {}),
-    ...(session.parentCallId ? { parentToolCallId: session.parentCallId } : {}),
+    shellExecution: outcome.shellExecution,
+    parentToolCallId: session.parentCallId,
   };
   if (outcome.resultType === "success") {
     session.append("tool.execution_complete", {
@@ -239,9 +249,9 @@ function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string 
       result: {
         content: outcome.text,
         detailedContent: outcome.detail ?? outcome.text,
-        ...(outcome.binary ? { binaryResultsForLlm: [...outcome.binary] } : {}),
-        ...(outcome.contents ? { contents: [...outcome.contents] } : {}),
-        ...(outcome.structuredContent === undefined ? {} : { structuredContent: outcome.structuredContent }),
+        binaryResultsForLlm: outcome.binary && [...outcome.binary],
+        contents: outcome.contents && [...outcome.contents],
+        structuredContent: outcome.structuredContent,
       },
     });
     return;
@@ -251,7 +261,7 @@ function recordEnd(agent: Agent, call: OpenCall, outcome: Outcome, code: string 
     ...common,
     success: false,
     error: { message, code },
-    ...(message === outcome.text ? {} : { modelText: outcome.text }),
+    modelText: message === outcome.text ? undefined : outcome.text,
   });
 }
 

@@ -10,7 +10,7 @@ import { addCheckpoint } from "../session/folder.ts";
 import type { Agent, Toolset } from "./agent.ts";
 import words from "./compaction.md";
 import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
-import { specsOf } from "./turn.ts";
+import { specsOf } from "./model-request.ts";
 
 export interface CompactionInput {
   system: string;
@@ -74,8 +74,8 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
       checkpointNumber: checkpoint.number,
       checkpointPath: checkpoint.path,
       compactionTokensUsed: { ...usage, duration: durationMs, model: agent.model().id },
-      ...(input.customInstructions ? { customInstructions: input.customInstructions } : {}),
-      ...(input.trigger === "manual" ? {} : { trigger: input.trigger }),
+      customInstructions: input.customInstructions || undefined,
+      trigger: input.trigger === "manual" ? undefined : input.trigger,
       ...sizes,
       tokenLimit: before.tokenLimit,
     });

@@ -85,7 +85,7 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
   session.append("session.error", {
     errorType: error instanceof ModelCallFailed ? error.errorType : "query",
     message,
-    ...(statusCode === undefined ? {} : { statusCode }),
+    statusCode,
   });
   if (!agent.hooks.isEmpty) {
     const described =
@@ -102,7 +102,7 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
     type: "failed",
     text: session.state.lastAssistantText,
     error: message,
-    ...(statusCode === undefined ? {} : { statusCode }),
+    statusCode,
   };
 }
 

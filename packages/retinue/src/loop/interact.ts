@@ -11,7 +11,8 @@ import { describeAttachments, withImages } from "./attachments.ts";
 import { callerOf, runCalls } from "./calls.ts";
 import { compactIfNeeded } from "./compaction.ts";
 import { toolsChangedNotice } from "./prompt.ts";
-import { type Answer, runTurn } from "./turn.ts";
+import type { Answer } from "./reading.ts";
+import { runTurn } from "./turn.ts";
 
 /** What an interaction came to when nothing was thrown. */
 export interface InteractionEnd {
@@ -35,7 +36,7 @@ export async function interact(
   const [first] = entries;
   const toolset = await agent.tools();
   session.announce("session.tools_updated", { model: agent.model().id });
-  if (first?.kind === "prompt") await enter(agent, first, toolset, options);
+  if (first?.kind === "prompt") await enter(agent, first, { ...options, toolset });
   else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
   await startSession(agent, first, options.signal);
   const interactionId = session.state.interactionId ?? session.world.newId();
@@ -148,13 +149,12 @@ const NO_RESPONSE = "No response was returned. Send your message again to retry.
 async function enter(
   agent: Agent,
   prompt: Prompt,
-  toolset: Toolset,
-  { signal, delivery }: InteractionOptions,
+  { signal, delivery, toolset }: InteractionOptions & { toolset: Toolset },
 ): Promise<void> {
   const { session } = agent;
   const { text, transformed } =
     prompt.transformed === undefined
-      ? await transform(agent, prompt, toolset, signal)
+      ? await transform(agent, prompt, { toolset, signal })
       : { text: prompt.prompt, transformed: prompt.transformed };
   const isFirst = session.state.title === undefined;
   const attachments = await withImages(prompt.attachments ?? []);
@@ -164,14 +164,10 @@ async function enter(
     transformedContent: transformed,
     messageId: prompt.messageId,
     supportedNativeDocumentMimeTypes: [],
-    ...(attachments.length > 0 ? { attachments } : {}),
-    ...(prompt.agentMode
-      ? { agentMode: prompt.agentMode }
-      : session.state.mode === "interactive"
-        ? {}
-        : { agentMode: session.state.mode }),
-    ...(prompt.source ? { source: prompt.source } : {}),
-    ...(prompt.isAutopilotContinuation ? { isAutopilotContinuation: true } : {}),
+    attachments: attachments.length > 0 ? attachments : undefined,
+    agentMode: prompt.agentMode ?? (session.state.mode === "interactive" ? undefined : session.state.mode),
+    source: prompt.source || undefined,
+    isAutopilotContinuation: prompt.isAutopilotContinuation || undefined,
     delivery,
     interactionId: session.world.newId(),
     turnId: "0",
@@ -184,8 +180,7 @@ async function enter(
 async function transform(
   agent: Agent,
   prompt: Prompt,
-  toolset: Toolset,
-  signal: AbortSignal,
+  { toolset, signal }: { toolset: Toolset; signal: AbortSignal },
 ): Promise<{ text: string; transformed: string }> {
   const { session, hooks } = agent;
   const options = { caller: callerOf(agent), signal };
@@ -233,15 +228,14 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
     hasUserSpoken = true;
     const { after, before } = await describeAttachments(entry.attachments ?? []);
     const attachments = await withImages(entry.attachments ?? []);
+    const isChanged = Boolean(after || before || entry.displayPrompt);
     session.inbox.delivered(entry);
     session.append("user.message", {
       content: entry.displayPrompt ?? entry.prompt,
-      ...(after || before || entry.displayPrompt
-        ? { transformedContent: [before, entry.prompt, after].filter(Boolean).join("\n\n") }
-        : {}),
+      transformedContent: isChanged ? [before, entry.prompt, after].filter(Boolean).join("\n\n") : undefined,
       messageId: entry.messageId,
-      ...(attachments.length > 0 ? { attachments } : {}),
-      ...(entry.source ? { source: entry.source } : {}),
+      attachments: attachments.length > 0 ? attachments : undefined,
+      source: entry.source || undefined,
       delivery: "steering",
       turnId,
       interactionId,
@@ -255,11 +249,7 @@ async function startSession(agent: Agent, first: InboxEntry | undefined, signal:
   const { session, hooks } = agent;
   if (session.parent || session.state.hasStarted || hooks.isEmpty) return;
   const initialPrompt = first?.kind === "prompt" ? first.prompt : undefined;
-  await hooks.run(
-    "sessionStart",
-    { source: "new", ...(initialPrompt === undefined ? {} : { initialPrompt }) },
-    { caller: callerOf(agent), signal },
-  );
+  await hooks.run("sessionStart", { source: "new", initialPrompt }, { caller: callerOf(agent), signal });
 }
 
 /** Told at each run; recorded only when it changed. */

@@ -1,3 +1,4 @@
+import type { SystemMessageConfig } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
 import { inSmallWorld } from "../server/handlers/small-world.ts";
 import { toolset } from "./agent.ts";
@@ -15,7 +16,7 @@ const at = (text: string, piece: string) => text.indexOf(piece);
 
 describe("the system prompt", () => {
   test("names the folders, and keeps the project's words before those of the role", async () => {
-    const text = await systemPrompt(tools, { ...here, agentInstructions: "# Your role: Finder" }, undefined);
+    const text = await systemPrompt(tools, { ...here, agentInstructions: "# Your role: Finder" });
     expect(text).toContain("/work");
     expect(text).toContain("/home/s");
     expect(at(text, "Use tabs.")).toBeGreaterThan(0);
@@ -23,14 +24,16 @@ describe("the system prompt", () => {
   });
 
   test("is appended to, or replaced as a whole", async () => {
-    const plain = await systemPrompt(tools, here, undefined);
-    expect(await systemPrompt(tools, here, { mode: "append", content: "And this." })).toBe(`${plain}\n\nAnd this.`);
-    expect(await systemPrompt(tools, here, { mode: "replace", content: "Only this." })).toBe("Only this.");
+    const plain = await systemPrompt(tools, here);
+    expect(await systemPrompt(tools, here, { config: { mode: "append", content: "And this." } })).toBe(
+      `${plain}\n\nAnd this.`,
+    );
+    expect(await systemPrompt(tools, here, { config: { mode: "replace", content: "Only this." } })).toBe("Only this.");
   });
 
   test("is changed section by section, and sections that are not named stay", async () => {
-    const plain = await systemPrompt(tools, here, undefined);
-    const text = await systemPrompt(tools, here, {
+    const plain = await systemPrompt(tools, here);
+    const config: SystemMessageConfig = {
       mode: "customize",
       content: "At the end.",
       sections: {
@@ -40,7 +43,8 @@ describe("the system prompt", () => {
         safety: { action: "prepend", content: "First of all:" },
         guidelines: { action: "preserve" },
       },
-    });
+    };
+    const text = await systemPrompt(tools, here, { config });
     expect(text.startsWith("You are a test.")).toBe(true);
     expect(text.endsWith("At the end.")).toBe(true);
     expect(text).toContain("Use tabs.\n\nUse spaces.");
@@ -51,27 +55,25 @@ describe("the system prompt", () => {
 
   test("hands a section to the host to transform, and takes back only what was asked for", async () => {
     const asked: string[][] = [];
-    const text = await systemPrompt(
-      tools,
-      here,
-      { mode: "customize", sections: { custom_instructions: { action: "transform" } } },
-      async (sections) => {
+    const text = await systemPrompt(tools, here, {
+      config: { mode: "customize", sections: { custom_instructions: { action: "transform" } } },
+      transform: async (sections) => {
         asked.push(Object.keys(sections));
         return {
           custom_instructions: { content: `${sections.custom_instructions?.content} And commas.` },
           identity: { content: "stolen" },
         };
       },
-    );
+    });
     expect(asked).toEqual([["custom_instructions"]]);
     expect(text).toContain("Use tabs. And commas.");
     expect(text).not.toContain("stolen");
   });
 
   test("says in plan mode where the plan goes, and in autopilot how to end", async () => {
-    expect(await systemPrompt(tools, { ...here, mode: "plan" }, undefined)).toContain("/home/s/plan.md");
-    expect(await systemPrompt(tools, { ...here, mode: "autopilot" }, undefined)).toContain("task_complete");
-    expect(await systemPrompt(tools, here, undefined)).not.toContain("task_complete");
+    expect(await systemPrompt(tools, { ...here, mode: "plan" })).toContain("/home/s/plan.md");
+    expect(await systemPrompt(tools, { ...here, mode: "autopilot" })).toContain("task_complete");
+    expect(await systemPrompt(tools, here)).not.toContain("task_complete");
   });
 });
 

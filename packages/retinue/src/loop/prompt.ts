@@ -43,8 +43,7 @@ export type Transform = (sections: Record<string, { content: string }>) => Promi
 export async function systemPrompt(
   toolset: Toolset,
   surroundings: PromptSurroundings,
-  config: SystemMessageConfig | undefined,
-  transform?: Transform,
+  { config, transform }: { config?: SystemMessageConfig; transform?: Transform } = {},
 ): Promise<string> {
   if (config?.mode === "replace" && config.content !== undefined) return config.content;
   const sections = defaultSections(toolset, surroundings);

@@ -118,7 +118,7 @@ export class Runner {
       const reason = end.type === "failed" ? "error" : "complete";
       await hooks.run(
         "sessionEnd",
-        { reason, ...(end.type === "failed" ? { error: end.error } : {}) },
+        { reason, error: end.type === "failed" ? end.error : undefined },
         { caller: callerOf(this.#agent), signal },
       );
     } else if (end.stop.type === "interrupt") {
@@ -134,9 +134,9 @@ export class Runner {
     this.#owesIdle = false;
     const { mode } = session.state;
     session.announce("session.idle", {
-      ...(this.#wasAborted ? { aborted: true } : {}),
+      aborted: this.#wasAborted || undefined,
       // Clients wait for an idle that is not in autopilot; naming that mode here would keep them waiting for ever.
-      ...(mode === "autopilot" ? {} : { mode }),
+      mode: mode === "autopilot" ? undefined : mode,
     });
   }
 }

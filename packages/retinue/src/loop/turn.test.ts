@@ -3,7 +3,8 @@ import { ModelError } from "../models/provider.ts";
 import { call, say, type Turn, think } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
 import { toolset } from "./agent.ts";
-import { runTurn, specsOf, withoutImages } from "./turn.ts";
+import { specsOf, withoutImages } from "./model-request.ts";
+import { runTurn } from "./turn.ts";
 
 /** One turn of the main agent, outside of any run. */
 async function turn(

@@ -155,7 +155,7 @@ export class McpHost {
       clientVersion,
       elicit,
       isDisabled: this.#disabled.has(name),
-      onStatus: (status, error) => onStatus?.({ serverName: name, status, ...(error !== undefined && { error }) }),
+      onStatus: (status, error) => onStatus?.({ serverName: name, status, error }),
       onToolsChanged: () => onToolsChanged?.(name),
     });
     const shared: Shared = { connection, users: new Set() };
@@ -222,9 +222,9 @@ function stateOf(connection: Connection, config: McpServerConfig): McpServerStat
     name,
     status,
     transport: transportOf(config),
-    ...(error !== undefined && { error }),
-    ...(config.displayName !== undefined && { displayName: config.displayName }),
-    ...(status === "connected" && { serverMetadata: { instructions: instructions ?? null } }),
+    error,
+    displayName: config.displayName,
+    serverMetadata: status === "connected" ? { instructions: instructions ?? null } : undefined,
   };
 }
 

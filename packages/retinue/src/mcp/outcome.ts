@@ -8,8 +8,8 @@ export function outcomeOf(server: string, result: CallToolResult): Outcome {
   const binary = content.flatMap(binaryOf);
   const more: Partial<Outcome> = {
     contents: content,
-    ...(structuredContent !== undefined && { structuredContent }),
-    ...(binary.length > 0 && { binary }),
+    structuredContent,
+    binary: binary.length > 0 ? binary : undefined,
     telemetry: { metrics: metricsOf(content, structuredContent) },
   };
   return result.isError === true
@@ -53,11 +53,11 @@ function binaryOf(block: ContentBlock): BinaryResult[] {
   return [{ type: "resource", data: blob, mimeType, description: uri }];
 }
 
-function metricsOf(content: readonly ContentBlock[], structured: unknown): Record<string, number> {
+function metricsOf(content: readonly ContentBlock[], structured: unknown): Record<string, number | undefined> {
   const bytes = content.reduce((sum, block) => sum + (block.type === "text" ? Buffer.byteLength(block.text) : 0), 0);
   return {
     mcp_result_content_bytes: bytes,
-    ...(structured !== undefined && { mcp_structured_content_bytes: Buffer.byteLength(JSON.stringify(structured)) }),
+    mcp_structured_content_bytes: structured === undefined ? undefined : Buffer.byteLength(JSON.stringify(structured)),
   };
 }
 

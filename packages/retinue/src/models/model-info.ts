@@ -69,10 +69,10 @@ export function listed(id: string, name: string, info: ModelInfo): ListedModel {
       supports: { vision, reasoningEffort },
       limits: {
         max_prompt_tokens: maxPromptTokens,
-        ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
+        max_output_tokens: maxOutputTokens,
         max_context_window_tokens: contextWindow,
       },
     },
-    ...(multiplier !== undefined && { billing: { multiplier } }),
+    billing: multiplier === undefined ? undefined : { multiplier },
   };
 }

@@ -1,7 +1,7 @@
 /** A question to the model beside the conversation: it reads all that was said, and nothing of this is kept. */
 import { AppError } from "@retinue/protocol";
 import type { Agent } from "../loop/agent.ts";
-import { specsOf } from "../loop/turn.ts";
+import { specsOf } from "../loop/model-request.ts";
 import { NO_USAGE } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 

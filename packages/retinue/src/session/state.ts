@@ -4,7 +4,7 @@
  * Owns the conversation as the model sees it, the calls that have no end yet, mode, model, title and usage. It decides nothing.
  */
 import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
-import type { Message, UserPart } from "../models/provider.ts";
+import type { Message, Reasoning, UserPart } from "../models/provider.ts";
 import { UsageTotals } from "./usage.ts";
 import { compactedMessage, wasInterrupted } from "./wording.ts";
 
@@ -103,16 +103,7 @@ export class SessionState {
       role: "assistant",
       text: data.content,
       calls,
-      ...(data.reasoningText || data.reasoningBlocks
-        ? {
-            reasoning: {
-              text: data.reasoningText,
-              ...(data.reasoningBlocks?.blocks
-                ? { blocks: { provider: data.reasoningBlocks.provider, items: data.reasoningBlocks.blocks } }
-                : {}),
-            },
-          }
-        : {}),
+      reasoning: reasoningOf(data),
     });
     if (data.content !== "") this.lastAssistantText = data.content;
     for (const request of data.toolRequests ?? []) {
@@ -297,6 +288,12 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   "session.truncation": (state, data) => state.onTruncated(data),
   "session.context_cleared": (state) => state.onCleared(),
 };
+
+function reasoningOf({ reasoningText: text, reasoningBlocks }: EventData<"assistant.message">): Reasoning | undefined {
+  if (!text && !reasoningBlocks) return undefined;
+  const { provider, blocks } = reasoningBlocks ?? {};
+  return { text, blocks: provider !== undefined && blocks ? { provider, items: blocks } : undefined };
+}
 
 /** The first line of the first prompt, short enough for a list. */
 function titleOf(prompt: string): string {

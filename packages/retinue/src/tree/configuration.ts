@@ -5,7 +5,7 @@
  * them sees by its identity that it has changed.
  */
 import { tmpdir } from "node:os";
-import type { SessionConfig, SessionContext, SubagentSettings } from "@retinue/protocol";
+import { defined, type SessionConfig, type SessionContext, type SubagentSettings } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
 import type { AgentSettings } from "../loop/agent.ts";
@@ -86,7 +86,7 @@ export class Configuration {
     this.#current = { ...this.#current, ...defined(config) };
     if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories)
       this.#agents = this.#readAgents(this.#agents.prompts);
-    if (config.skillDirectories || config.disabledSkills) this.#skills = this.#readSkills();
+    if (config.skillDirectories || config.disabledSkills || config.pluginDirectories) this.#skills = this.#readSkills();
     if (config.provider || config.providers || config.models || config.modelCapabilities || config.gitHubToken)
       this.#models = this.#readModels();
     this.#settings = settingsOf(this.#current, this.#options.tempFolder);
@@ -150,8 +150,4 @@ function settingsOf(config: SessionConfig, tempFolder = tmpdir()): AgentSettings
     reasoningSummary: config.reasoningSummary,
     maxTurns: 1000,
   };
-}
-
-function defined<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
 }

@@ -138,8 +138,10 @@ export class WorkingAgent implements Agent {
         agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,
         mode: this.session.root.state.mode,
       },
-      this.parent ? undefined : configuration.current.systemMessage,
-      (sections) => participants.transformSections(sections),
+      {
+        config: this.parent ? undefined : configuration.current.systemMessage,
+        transform: (sections) => participants.transformSections(sections),
+      },
     );
   }
 

@@ -5,7 +5,8 @@
  * can ask of a client is a method here, the same for both versions.
  */
 import { AppError, type EventData, type EventType, linkedTransports, Peer, type SessionEvent } from "@retinue/protocol";
-import { RuntimeConnection, type TransportRuntimeConnection } from "../connection.ts";
+import { RuntimeConnection } from "../connection.ts";
+import type { TransportRuntimeConnection } from "../link.ts";
 import { isRecord } from "../questions.ts";
 import { type EmitOptions, FakeSession } from "./fake-session.ts";
 

@@ -4,10 +4,18 @@
  * A piece names its call by index. Endpoints also send pieces with no index, all calls under index 0, no id, or the whole
  * call at once; a piece belongs to a new call when its id is new, or when a complete call would be named a second time.
  */
-
+import * as z from "zod";
 import type { Part } from "../provider.ts";
-import type { CallPiece } from "./openai-chat-answer.ts";
 import { isJsonObject, newCallId } from "./wire.ts";
+
+const text = z.string().nullish().catch(undefined);
+
+export const CallPiece = z.looseObject({
+  index: z.number().nullish().catch(undefined),
+  id: text,
+  function: z.looseObject({ name: text, arguments: z.unknown().optional() }).nullish().catch(undefined),
+});
+export type CallPiece = z.infer<typeof CallPiece>;
 
 interface OpenCall {
   id: string;

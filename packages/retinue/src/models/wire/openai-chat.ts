@@ -1,6 +1,15 @@
 /** The chat completions format: a request as JSON text. How an answer is read is in openai-chat-answer.ts. */
 
-import type { AssistantMessage, Message, ModelRequest, Part, Provider, ToolSpec, UserMessage } from "../provider.ts";
+import type {
+  AssistantMessage,
+  Message,
+  ModelCall,
+  ModelRequest,
+  Part,
+  Provider,
+  ToolSpec,
+  UserMessage,
+} from "../provider.ts";
 import { conversationBytes } from "./conversation-bytes.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readChatAnswer } from "./openai-chat-answer.ts";
@@ -81,13 +90,11 @@ function assistantMessage({ text, calls, reasoning }: AssistantMessage): unknown
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
-    ...(reasoning?.text && !reasoning.blocks && { reasoning_content: reasoning.text }),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map((call) => ({
-        id: call.id,
-        type: "function",
-        function: { name: call.name, arguments: call.arguments },
-      })),
-    }),
+    reasoning_content: reasoning?.blocks ? undefined : reasoning?.text || undefined,
+    tool_calls: calls.length > 0 ? calls.map(toolCall) : undefined,
   };
+}
+
+function toolCall({ id, name, arguments: args }: ModelCall): unknown {
+  return { id, type: "function", function: { name, arguments: args } };
 }

@@ -1,6 +1,7 @@
 /** The model of a session, who serves it, what was used, and the session's options and name. */
 import {
   AppError,
+  defined,
   type ModelConfig,
   type NamedProviderConfig,
   type Result,
@@ -18,10 +19,10 @@ export const modelHandlers: Handlers = {
   "session.model.getCurrent": (params, scope) => modelState(hosted(params, scope)),
   "session.model.switchTo": (params, scope) => {
     const target = hosted(params, scope);
-    const { modelId, reasoningEffort, modelCapabilities, reasoningSummary, verbosity, source = "sdk" } = params;
+    const { modelId, reasoningEffort, modelCapabilities, reasoningSummary, source = "sdk" } = params;
     checkModel(target.tree, modelId);
     const before = target.session.state.model ?? "";
-    target.configure({ modelCapabilities, reasoningSummary, verbosity });
+    target.configure({ modelCapabilities, reasoningSummary });
     switchModel(target, { model: modelId, reasoningEffort, source });
     target.session.log.flush();
     const message = `Model changed from ${before} to ${modelId}`;
@@ -138,7 +139,7 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   if (model !== undefined) checkModel(tree, model);
   const selected = agent === undefined ? undefined : tree.configuration.agents.getCustom(agent);
   const participant = tree.participants.of(client);
-  if (participant) participant.config = { ...participant.config, ...given(config) };
+  if (participant) participant.config = { ...participant.config, ...defined(config) };
   target.configure(config);
   if (workingDirectory !== undefined && workingDirectory !== session.place.workingDirectory)
     await moveTo(target, workingDirectory);
@@ -163,8 +164,4 @@ async function disableServers(tree: TreeParts, names: readonly string[]): Promis
   const host = await tree.servers.host();
   const known = new Set(host.list().map(({ name }) => name));
   await Promise.all(names.filter((name) => known.has(name)).map((name) => host.disable(name)));
-}
-
-function given<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
 }

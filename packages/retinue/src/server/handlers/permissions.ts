@@ -1,7 +1,7 @@
 /** Permissions of a session beside single answers: modes, rules, folders, addresses. */
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
-import type { Approval, Params, PermissionRule } from "@retinue/protocol";
+import { type Approval, defined, type Params, type PermissionRule } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { existingFolder } from "../../workspace/folders.ts";
 import { gitContext } from "../../workspace/git-context.ts";
@@ -130,7 +130,7 @@ function configure(target: HostedSession, params: Params<"session.permissions.co
     allowedDomains,
     directories,
   };
-  rules.change(Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)));
+  rules.change(defined(change));
 }
 
 function directoriesOf(

@@ -1,0 +1,74 @@
+/**
+ * What a turn asks a model: the conversation and the tools as a provider takes them.
+ *
+ * Nothing is made twice: the same tools are the same list, and the same message the same message, so that an adapter can keep their
+ * serialised form.
+ */
+import type { Message, ModelRequest, ToolSpec, UserPart } from "../models/provider.ts";
+import type { Agent, Toolset } from "./agent.ts";
+
+export interface RequestInput {
+  initiator: "user" | "agent";
+  system: string;
+  toolset: Toolset;
+  headers?: Readonly<Record<string, string>>;
+  requiredTool?: string;
+  responseFormat?: unknown;
+}
+
+export function modelRequest(agent: Agent, input: RequestInput): ModelRequest {
+  const { session, settings } = agent;
+  const { wireModel, info } = agent.model();
+  const messages = session.state.completeMessages();
+  return {
+    model: wireModel,
+    system: input.system,
+    messages: info.vision ? messages : withoutImages(messages),
+    tools: specsOf(input.toolset),
+    stream: settings.streaming,
+    maxOutputTokens: info.maxOutputTokens,
+    reasoningEffort: session.state.reasoningEffort,
+    reasoningSummary: settings.reasoningSummary,
+    responseFormat: input.responseFormat,
+    toolChoice: input.requiredTool ? { name: input.requiredTool } : undefined,
+    headers: { ...interactionHeaders(agent, input.initiator), ...input.headers },
+  };
+}
+
+function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<string, string> {
+  if (agent.session.parent) return { "x-initiator": "agent", "x-interaction-type": "conversation-subagent" };
+  return initiator === "user"
+    ? { "x-initiator": "user", "x-interaction-type": "conversation-user" }
+    : { "x-initiator": "agent" };
+}
+
+const blind = new WeakMap<Message, Message>();
+
+/** For a model that cannot see. The same message becomes the same message, so that its serialised form can be kept. */
+export function withoutImages(messages: readonly Message[]): readonly Message[] {
+  if (!messages.some(hasImages)) return messages;
+  return messages.map((message) => {
+    if (!hasImages(message)) return message;
+    const known = blind.get(message) ?? {
+      role: "user" as const,
+      content: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"),
+    };
+    blind.set(message, known);
+    return known;
+  });
+}
+
+function hasImages(message: Message): message is { role: "user"; content: readonly UserPart[] } {
+  return message.role === "user" && typeof message.content !== "string";
+}
+
+const SPECS = new WeakMap<readonly unknown[], readonly ToolSpec[]>();
+
+/** The same array for the same tools, so that an adapter can keep its serialised form. */
+export function specsOf({ tools }: Toolset): readonly ToolSpec[] {
+  const known = SPECS.get(tools);
+  if (known) return known;
+  const specs = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  SPECS.set(tools, specs);
+  return specs;
+}

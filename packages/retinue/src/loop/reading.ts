@@ -1,0 +1,177 @@
+/**
+ * The answer of a model while it comes: its parts are told as they come and gathered into one `Answer`.
+ *
+ * A provider may break off and begin again; then what was told belongs to a message that will never come.
+ */
+import type { EventData } from "@retinue/protocol";
+import { type ModelCall, NO_USAGE, type Part, type Reasoning, type Usage } from "../models/provider.ts";
+import type { Agent } from "./agent.ts";
+
+export interface Answer {
+  text: string;
+  calls: readonly ModelCall[];
+  /** Why the arguments of a call could not be read, by call id. */
+  badArguments: ReadonlyMap<string, string>;
+  finish: "stop" | "calls" | "length" | "filtered";
+  reasoning?: Reasoning;
+  usage: Usage;
+  messageId: string;
+}
+
+export class Reading {
+  readonly #agent: Agent;
+  readonly #isTelling: boolean;
+  #messageId: string;
+  #text: string[] = [];
+  #reasoning: string[] = [];
+  #reasoningId: string | undefined;
+  #blocks: Reasoning["blocks"];
+  #calls: ModelCall[] = [];
+  #hasBegun = false;
+  #bytes = 0;
+  #toldBytes = 0;
+  responseId: string | undefined;
+  finish: Answer["finish"] = "stop";
+  usage: Usage = NO_USAGE;
+  firstPartAt: number | undefined;
+
+  constructor(agent: Agent) {
+    this.#agent = agent;
+    this.#isTelling = agent.settings.streaming && agent.settings.includeDeltas;
+    this.#messageId = agent.session.world.newId();
+  }
+
+  get reasoningId(): string | undefined {
+    return this.#reasoningId;
+  }
+
+  /** The call failed half-way and is made again: what was told so far belongs to a message that will never come. */
+  restart(): void {
+    this.#messageId = this.#agent.session.world.newId();
+    this.#text = [];
+    this.#reasoning = [];
+    this.#reasoningId = undefined;
+    this.#blocks = undefined;
+    this.#calls = [];
+    this.#hasBegun = false;
+  }
+
+  read(part: Part): void {
+    this.firstPartAt ??= this.#agent.session.world.now();
+    switch (part.type) {
+      case "text":
+        this.#onText(part.delta);
+        return;
+      case "reasoning":
+        this.#onReasoning(part.delta);
+        return;
+      case "reasoning_blocks":
+        this.#blocks = { provider: part.provider, items: part.items };
+        return;
+      case "call_delta":
+        this.#tellBytes(part.delta.length);
+        this.#tell("assistant.tool_call_delta", {
+          toolCallId: part.id,
+          toolName: part.name,
+          toolType: "function",
+          inputDelta: part.delta,
+        });
+        return;
+      case "call":
+        this.#calls.push({ id: part.id, name: part.name, arguments: part.arguments });
+        return;
+      case "end":
+        this.finish = part.reason;
+        this.usage = part.usage;
+        this.responseId = part.responseId;
+        return;
+      default:
+        part satisfies never;
+    }
+  }
+
+  end(): Answer {
+    const badArguments = new Map<string, string>();
+    const calls = distinct(this.#calls).map((call) => {
+      if (call.arguments === "") return { ...call, arguments: "{}" };
+      const problem = problemOf(call.arguments);
+      if (problem === undefined) return call;
+      badArguments.set(call.id, problem);
+      return { ...call, arguments: "{}" };
+    });
+    const reasoning = this.#reasoning.join("");
+    return {
+      text: this.#text.join(""),
+      calls,
+      badArguments,
+      finish: this.finish,
+      usage: this.usage,
+      messageId: this.#messageId,
+      reasoning: reasoning || this.#blocks ? { text: reasoning || undefined, blocks: this.#blocks } : undefined,
+    };
+  }
+
+  #onText(delta: string): void {
+    this.#text.push(delta);
+    if (!this.#isTelling) return;
+    this.#tellBytes(delta.length);
+    if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      this.#tell("assistant.message_start", { messageId: this.#messageId });
+    }
+    const { parentCallId } = this.#agent.session;
+    this.#tell("assistant.message_delta", {
+      messageId: this.#messageId,
+      deltaContent: delta,
+      parentToolCallId: parentCallId,
+    });
+  }
+
+  #onReasoning(delta: string): void {
+    this.#reasoning.push(delta);
+    this.#reasoningId ??= this.#agent.session.world.newId();
+    this.#tell("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
+  }
+
+  /** A running size, told now and then and not with every piece. */
+  #tellBytes(count: number): void {
+    this.#bytes += count;
+    if (this.#toldBytes > 0 && this.#bytes - this.#toldBytes < 4096) return;
+    this.#toldBytes = this.#bytes;
+    this.#tell("assistant.streaming_delta", { totalResponseSizeBytes: this.#bytes });
+  }
+
+  #tell<
+    T extends
+      | "assistant.message_start"
+      | "assistant.message_delta"
+      | "assistant.reasoning_delta"
+      | "assistant.tool_call_delta"
+      | "assistant.streaming_delta",
+  >(type: T, data: EventData<T>): void {
+    if (this.#isTelling) this.#agent.session.announce(type, data);
+  }
+}
+
+/** Two calls with one id would be one call in the log. */
+function distinct(calls: readonly ModelCall[]): ModelCall[] {
+  const given = new Set(calls.map(({ id }) => id));
+  const seen = new Set<string>();
+  return calls.map((call) => {
+    let { id } = call;
+    for (let times = 2; seen.has(id) || (id !== call.id && given.has(id)); times++) id = `${call.id}_${times}`;
+    seen.add(id);
+    return id === call.id ? call : { ...call, id };
+  });
+}
+
+function problemOf(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? undefined
+      : "the arguments are not a JSON object";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

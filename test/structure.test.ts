@@ -1,0 +1,243 @@
+/**
+ * How files, functions and classes are cut: the rules of CONTRIBUTING.md that can be counted.
+ *
+ * A file that breaks a rule today stands in the rule's `notYet` with its present figure. It may only get better, and leaves the list
+ * when it keeps the rule.
+ */
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { linesOf, type Source, shipped, sources, visit } from "./support/sources.ts";
+
+interface Rule {
+  title: string;
+  /** The most that a file may have. */
+  limit: number;
+  figure(source: Source): number;
+  /** Where it holds; everywhere when absent. */
+  within?: RegExp;
+  notYet?: Readonly<Record<string, number>>;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    title: "a source file has at most 350 lines",
+    limit: 350,
+    figure: ({ text }) => text.split("\n").length - 1,
+    notYet: {
+      "packages/retinue/src/host/sessions.ts": 421,
+      "packages/retinue/src/host/tree.ts": 477,
+      "packages/retinue/src/store/sqlite.ts": 372,
+      "packages/retinue/src/tasks/agents.ts": 567,
+    },
+  },
+  {
+    title: "a function has at most 80 lines",
+    limit: 80,
+    figure: longestFunction,
+    notYet: {
+      "packages/retinue/src/continuity/connectors/openclaw-plugin.ts": 87,
+      "packages/retinue/src/continuity/connectors/opencode-plugin.ts": 105,
+      "packages/retinue/src/continuity/connectors/plugin-client.ts": 82,
+      "packages/retinue/src/store/sqlite.ts": 157,
+    },
+  },
+  {
+    title: "a function of tasks, session, loop or store has at most three positional parameters",
+    limit: 3,
+    figure: mostParameters,
+    within: /^packages\/retinue\/src\/(tasks|session|loop|store)\//,
+    notYet: {
+      "packages/retinue/src/loop/host-call.ts": 4,
+      "packages/retinue/src/tasks/agents.ts": 4,
+    },
+  },
+  {
+    title: "a class or a port has at most twelve public members",
+    limit: 12,
+    figure: mostMembers,
+    notYet: {
+      "packages/retinue/src/host/hosted-session.ts": 14,
+      "packages/retinue/src/host/sessions.ts": 14,
+      "packages/retinue/src/host/tree.ts": 54,
+      "packages/retinue/src/host/working-agent.ts": 26,
+      "packages/retinue/src/mcp/connection.ts": 14,
+      "packages/retinue/src/permissions/rules.ts": 21,
+      "packages/retinue/src/session/inbox.ts": 14,
+      "packages/retinue/src/session/session.ts": 14,
+      "packages/retinue/src/store/store.ts": 20,
+      "packages/retinue/src/tasks/agents.ts": 17,
+    },
+  },
+  {
+    title: "what JSON.parse gives is checked by a schema and not cast",
+    limit: 0,
+    figure: parsedCasts,
+    notYet: {
+      "packages/retinue/src/cli/why-node.ts": 1,
+      "packages/retinue/src/cli/why-tool.ts": 1,
+      "packages/retinue/src/host/session-limits.ts": 1,
+      "packages/retinue/src/host/sessions.ts": 1,
+      "packages/retinue/src/host/shell-ledger.ts": 1,
+      "packages/retinue/src/permissions/rules.ts": 3,
+      "packages/retinue/src/recovery/open-asks.ts": 1,
+      "packages/retinue/src/server/event-page.ts": 1,
+      "packages/retinue/src/server/handlers/event-log.ts": 1,
+      "packages/retinue/src/server/handlers/history.ts": 1,
+      "packages/retinue/src/server/handlers/metadata.ts": 1,
+      "packages/retinue/src/server/handlers/skills.ts": 1,
+      "packages/retinue/src/session/inbox.ts": 1,
+    },
+  },
+  { title: "no catch is empty", limit: 0, figure: emptyCatches },
+  {
+    title: "no file is called utils, helpers, types, manager or service",
+    limit: 0,
+    figure: ({ file }) => (/(^|[-/])(utils?|helpers?|types|managers?|services?)\.tsx?$/.test(file) ? 1 : 0),
+    notYet: { "packages/retinue/src/tasks/task-service.ts": 1 },
+  },
+];
+
+/** Wide on purpose: the published client keeps the names of the official SDK, and the others are records with a few methods. */
+const WIDE: ReadonlySet<string> = new Set([
+  "packages/sdk/src/client.ts",
+  "packages/sdk/src/session.ts",
+  "packages/sdk/src/testing/fake-runtime.ts",
+  "packages/retinue/src/session/state.ts",
+  "packages/retinue/src/tools/shell/shell.ts",
+]);
+
+describe.each(RULES)("$title", ({ limit, figure, within = /./, notYet = {} }) => {
+  const figures = new Map(shipped.filter(({ file }) => within.test(file)).map((each) => [each.file, figure(each)]));
+
+  test("everywhere but where it is known not to be so", () => {
+    const broken = [...figures].filter(([file, found]) => found > (notYet[file] ?? limit));
+    expect(broken).toEqual([]);
+  });
+
+  test("and whoever keeps the rule has left the list", () => {
+    const stale = Object.keys(notYet).filter((file) => (figures.get(file) ?? 0) <= limit);
+    expect(stale).toEqual([]);
+  });
+});
+
+test("half of the source files have fewer than 130 lines", () => {
+  const lengths = shipped.map(({ text }) => text.split("\n").length - 1).sort((a, b) => a - b);
+  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(130);
+});
+
+test("a folder of tools or models with more than twenty sources has subfolders", () => {
+  const counts = new Map<string, number>();
+  for (const { file } of shipped) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1);
+  const full = [...counts].filter(([folder, count]) => /\/src\/(tools|models)(\/|$)/.test(folder) && count > 20);
+  expect(full).toEqual([]);
+});
+
+test("no test title begins with 'should'", () => {
+  const vague = tests().flatMap((source) => titlesOf(source).filter((title) => /^should\b/i.test(title)));
+  expect(vague).toEqual([]);
+});
+
+test("no test replaces one of our modules", () => {
+  expect(tests().filter(({ text }) => /\bvi\.(mock|doMock|spyOn)\(/.test(text))).toEqual([]);
+});
+
+/** A process that has to be looked at from outside, and a clock that must stand still. */
+const NEED_TIME = ["packages/retinue/src/cli/prompt.test.ts", "packages/retinue/src/mcp/mcp.test.ts"];
+
+test("no test sleeps", () => {
+  const sleeping = tests().filter(({ text }) => /new Promise\(\((\w+)\) => setTimeout\(\1\b/.test(text));
+  expect(sleeping.map(({ file }) => file)).toEqual(NEED_TIME);
+});
+
+function tests(): Source[] {
+  return sources.filter(({ isForTests }) => isForTests);
+}
+
+/** Functions that are one expression are left out: a schema is data. */
+function longestFunction(source: Source): number {
+  let most = 0;
+  const measure = (node: { start: number; end: number; body?: { type: string } | null }) => {
+    if (node.body?.type === "BlockStatement") most = Math.max(most, linesOf(source, node));
+  };
+  visit(source, {
+    FunctionDeclaration: measure,
+    FunctionExpression: measure,
+    ArrowFunctionExpression: measure,
+  });
+  return most;
+}
+
+function mostParameters(source: Source): number {
+  let most = 0;
+  const count = ({ params }: { params: readonly unknown[] }) => {
+    most = Math.max(most, params.length);
+  };
+  visit(source, {
+    FunctionDeclaration: count,
+    FunctionExpression: count,
+    ArrowFunctionExpression: count,
+    TSMethodSignature: count,
+  });
+  return most;
+}
+
+/** Members of the widest class; of the widest interface those that can be called, which leaves out plain data. */
+function mostMembers(source: Source): number {
+  let most = 0;
+  if (WIDE.has(source.file)) return most;
+  visit(source, {
+    ClassBody: ({ body }) => {
+      const names = new Set<string>();
+      for (const member of body) {
+        if (member.type === "StaticBlock" || member.type === "TSIndexSignature" || member.static) continue;
+        const isHidden = member.key.type === "PrivateIdentifier" || member.accessibility === "private";
+        const isConstructor = member.type === "MethodDefinition" && member.kind === "constructor";
+        if (!isHidden && !isConstructor) names.add(source.text.slice(member.key.start, member.key.end));
+      }
+      most = Math.max(most, names.size);
+    },
+    TSInterfaceBody: ({ body }) => {
+      const callable = body.filter(
+        (member) =>
+          member.type === "TSMethodSignature" ||
+          (member.type === "TSPropertySignature" && member.typeAnnotation?.typeAnnotation.type === "TSFunctionType"),
+      );
+      most = Math.max(most, callable.length);
+    },
+  });
+  return most;
+}
+
+function parsedCasts(source: Source): number {
+  let found = 0;
+  visit(source, {
+    TSAsExpression: ({ expression }) => {
+      if (expression.type !== "CallExpression") return;
+      const { start, end } = expression.callee;
+      if (source.text.slice(start, end) === "JSON.parse") found++;
+    },
+  });
+  return found;
+}
+
+function emptyCatches(source: Source): number {
+  let found = 0;
+  visit(source, {
+    CatchClause: ({ body }) => {
+      if (body.body.length === 0) found++;
+    },
+  });
+  return found;
+}
+
+function titlesOf(source: Source): string[] {
+  const titles: string[] = [];
+  visit(source, {
+    CallExpression: ({ callee, arguments: [first] }) => {
+      const name = source.text.slice(callee.start, callee.end);
+      if (!/^(test|it|describe)\b/.test(name) || first?.type !== "Literal" || typeof first.value !== "string") return;
+      titles.push(first.value);
+    },
+  });
+  return titles;
+}
