@@ -1,11 +1,9 @@
 /**
  * Where a runtime is and how to reach it.
  *
- * Owns the kinds of connection. What needs Node (processes, sockets) is in spawn.ts and loaded only when it is used,
- * so that this file runs in a browser.
+ * Owns the kinds of connection. A connection is opened in link-opener.ts.
  */
 import type { Transport } from "@retinue/protocol";
-import type { LaunchOptions } from "./launch.ts";
 
 interface ProcessOptions {
   /** The executable; a `.js` file is run with the Node of this process. Default: RETINUE_PATH, else COPILOT_CLI_PATH. */
@@ -60,35 +58,3 @@ export const RuntimeConnection = {
     options: { connectionToken?: string } = {},
   ): TransportRuntimeConnection => ({ kind: "transport", open, ...options }),
 };
-
-/** A runtime that this client started and must end. */
-export interface RuntimeProcess {
-  readonly pid: number | undefined;
-  /** Settles when the process is gone. */
-  readonly exited: Promise<void>;
-  /** How it ended, with the end of what it wrote to stderr. */
-  describeExit(): string | undefined;
-  kill(signal: "SIGTERM" | "SIGKILL"): void;
-}
-
-/** An open way to a runtime. */
-export interface Link {
-  readonly transport: Transport;
-  readonly process?: RuntimeProcess;
-  /** Where a runtime that we started listens. */
-  readonly port?: number;
-  /** What the runtime expects in `connect`. */
-  readonly token?: string | undefined;
-  /** Opens the way again after it was lost; absent where that cannot be. */
-  readonly reopen?: () => Promise<Transport>;
-}
-
-export async function openLink(connection: RuntimeConnection, options: LaunchOptions): Promise<Link> {
-  if (connection.kind === "transport") {
-    const open = async () => connection.open();
-    return { transport: await open(), token: connection.connectionToken, reopen: open };
-  }
-  const { launchStdio, launchTcp, connectUri } = await import("./spawn.ts");
-  if (connection.kind === "stdio") return launchStdio(connection, options);
-  return connection.kind === "tcp" ? launchTcp(connection, options) : connectUri(connection);
-}

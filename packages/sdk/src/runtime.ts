@@ -5,9 +5,11 @@
  * same error. What sessions do after a lost connection is in reconnect.ts.
  */
 import { AppError, type Dispatch, messageOf, Peer } from "@retinue/protocol";
-import { type Link, openLink, type RuntimeConnection } from "./connection.ts";
+import type { RuntimeConnection } from "./connection.ts";
 import { type ClientInfo, type ProtocolVersion, shakeHands } from "./handshake.ts";
 import type { LaunchOptions } from "./launch.ts";
+import type { Link } from "./link.ts";
+import { openLink } from "./link-opener.ts";
 
 const ANSWERS_WITHIN_MS = 30_000;
 const SHUTDOWN_WITHIN_MS = 10_000;

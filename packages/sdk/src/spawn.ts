@@ -9,14 +9,9 @@ import { existsSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { AppError, messageOf, streamTransport, type Transport } from "@retinue/protocol";
-import type {
-  Link,
-  RuntimeProcess,
-  StdioRuntimeConnection,
-  TcpRuntimeConnection,
-  UriRuntimeConnection,
-} from "./connection.ts";
+import type { StdioRuntimeConnection, TcpRuntimeConnection, UriRuntimeConnection } from "./connection.ts";
 import { type LaunchOptions, launchArguments, launchEnvironment } from "./launch.ts";
+import type { Link, RuntimeProcess } from "./link.ts";
 
 const LISTENING = /listening on port (\d+)/i;
 const STARTS_WITHIN_MS = 30_000;

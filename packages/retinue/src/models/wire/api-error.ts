@@ -2,11 +2,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import * as z from "zod";
 import { ModelError } from "../provider.ts";
+import { text } from "./lenient-fields.ts";
 
-const optionalText = z.string().nullish().catch(undefined);
 const ErrorObject = z.looseObject({
-  message: optionalText,
-  type: optionalText,
+  message: text,
+  type: text,
   code: z.union([z.string(), z.number()]).nullish().catch(undefined),
   status: z.union([z.string(), z.number()]).nullish().catch(undefined),
 });

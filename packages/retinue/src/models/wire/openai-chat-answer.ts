@@ -1,18 +1,9 @@
 /** Reads a chat completions answer, streamed in chunks or as one object, as Parts. */
 import * as z from "zod";
 import { type FinishReason, NO_USAGE, type Part, type Usage } from "../provider.ts";
-import { ToolCallPieces } from "./openai-chat-calls.ts";
+import { count, text } from "./lenient-fields.ts";
+import { CallPiece, ToolCallPieces } from "./openai-chat-calls.ts";
 import { type Answer, cutOff, parseWire, unexpected } from "./wire.ts";
-
-const text = z.string().nullish().catch(undefined);
-const count = z.number().nullish().catch(undefined);
-
-const CallPiece = z.looseObject({
-  index: count,
-  id: text,
-  function: z.looseObject({ name: text, arguments: z.unknown().optional() }).nullish().catch(undefined),
-});
-export type CallPiece = z.infer<typeof CallPiece>;
 
 const Delta = z.looseObject({
   content: z

@@ -4,10 +4,17 @@
  * A piece names its call by index. Endpoints also send pieces with no index, all calls under index 0, no id, or the whole
  * call at once; a piece belongs to a new call when its id is new, or when a complete call would be named a second time.
  */
-
+import * as z from "zod";
 import type { Part } from "../provider.ts";
-import type { CallPiece } from "./openai-chat-answer.ts";
+import { count, text } from "./lenient-fields.ts";
 import { isJsonObject, newCallId } from "./wire.ts";
+
+export const CallPiece = z.looseObject({
+  index: count,
+  id: text,
+  function: z.looseObject({ name: text, arguments: z.unknown().optional() }).nullish().catch(undefined),
+});
+type CallPiece = z.infer<typeof CallPiece>;
 
 interface OpenCall {
   id: string;

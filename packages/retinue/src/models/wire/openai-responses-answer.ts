@@ -3,10 +3,8 @@ import * as z from "zod";
 import { type FinishReason, NO_USAGE, type Part, type Usage } from "../provider.ts";
 import { errorWithin } from "./api-error.ts";
 import { BlockOrder } from "./blocks.ts";
+import { count, text } from "./lenient-fields.ts";
 import { type Answer, cutOff, newCallId, parseWire, unexpected } from "./wire.ts";
-
-const text = z.string().nullish().catch(undefined);
-const count = z.number().nullish().catch(undefined);
 
 const Item = z.looseObject({
   type: z.string(),
