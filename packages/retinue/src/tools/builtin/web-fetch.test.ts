@@ -15,6 +15,10 @@ let worlds: SmallWorld[];
 
 const routes: Record<string, RequestListener> = {
   "/page": (_, response) => response.writeHead(200, HTML).end("<title>Hi</title><p>Some <b>text</b></p>"),
+  "/article": (_, response) =>
+    response
+      .writeHead(200, HTML)
+      .end(`<title>Hi</title><nav><a href="/">Home</a></nav><div><p>${"Some words, and more. ".repeat(40)}</p></div>`),
   "/long": (_, response) => response.writeHead(200, { "content-type": "text/plain" }).end("0123456789".repeat(10)),
   "/gzip": (_, response) => response.writeHead(200, { ...HTML, "content-encoding": "gzip" }).end(gzipSync("packed")),
   "/latin": (_, response) =>
@@ -72,6 +76,13 @@ describe("a page", () => {
   test("comes as text, or as it was sent", async () => {
     expect((await fetched("/page")).text).toBe("# Hi\n\nSome text");
     expect((await fetched("/page", { raw: true })).text).toBe("<title>Hi</title><p>Some <b>text</b></p>");
+  });
+
+  test("comes without what is around its content, unless it is asked for as it was sent", async () => {
+    const { text } = await fetched("/article");
+    expect(text).toMatch(/^# Hi\n\nSome words, and more\. /);
+    expect(text).not.toContain("Home");
+    expect((await fetched("/article", { raw: true })).text).toContain("Home");
   });
 
   test("comes in parts that name the next one", async () => {

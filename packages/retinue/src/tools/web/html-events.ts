@@ -1,0 +1,49 @@
+/** Reads HTML as a run of elements that open and close, and the text between them. htmlparser2 does the reading. */
+export interface HtmlHandler {
+  open(name: string, attributes: Readonly<Record<string, string>>): void;
+  text(text: string): void;
+  close(name: string): void;
+}
+
+/** Elements that have no words of the page, or none that a reader sees. */
+export const WORDLESS: ReadonlySet<string> = new Set(
+  "script style noscript template svg iframe object select textarea".split(" "),
+);
+
+/** Pages that mean well stay far below. */
+const MAX_DEPTH = 256;
+/** Inside these the parser reads text only, so nothing may be cut there. */
+const RAW_TEXT = new Set(["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "plaintext"]);
+
+/**
+ * The parser goes through all open elements at every tag, which takes the square of the size on a page of tags without an end.
+ * Where a page gets too deep it is cut, and read on as if another page began. The answer says whether it was cut.
+ */
+export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wasCut: boolean }> {
+  const { Parser } = await import("htmlparser2");
+  let from = 0;
+  while (from < html.length) {
+    const open: string[] = [];
+    const isTooDeep = () => open.length > MAX_DEPTH && !RAW_TEXT.has(open.at(-1) ?? "");
+    const parser = new Parser({
+      onopentag(name, attributes) {
+        open.push(name);
+        handler.open(name, attributes);
+        if (isTooDeep()) parser.pause();
+      },
+      ontext: (text) => handler.text(text),
+      onclosetag(name) {
+        open.pop();
+        handler.close(name);
+      },
+    });
+    parser.write(html.slice(from));
+    if (!isTooDeep()) {
+      parser.end();
+      break;
+    }
+    from += parser.endIndex + 1;
+    for (const name of open.reverse()) handler.close(name);
+  }
+  return { wasCut: from > 0 };
+}
