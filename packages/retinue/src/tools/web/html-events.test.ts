@@ -42,3 +42,12 @@ test("no script becomes text where a page is cut", async () => {
   const { text, opened } = await counted(`${"<div>".repeat(256)}<script>"<b>"</script><div>after`);
   expect({ text, opened }).toEqual({ text: '"<b>"after', opened: 258 });
 });
+
+test.each(["<br>", "<xmp/>", "<title/>", "<iframe>", "<svg/>"])(
+  "a page of %s is never deeper than its bound",
+  async (tag) => {
+    const { opened, closed, deepest } = await counted("<div>".repeat(256) + tag.repeat(100_000));
+    expect({ opened, closed }).toEqual({ opened: 100_256, closed: 100_256 });
+    expect(deepest).toBeLessThanOrEqual(258);
+  },
+);

@@ -12,8 +12,8 @@ export const WORDLESS: ReadonlySet<string> = new Set(
 
 /** Pages that mean well stay far below. */
 const MAX_DEPTH = 256;
-/** Inside these the parser reads text only, so nothing may be cut there. */
-const RAW_TEXT = new Set(["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "plaintext"]);
+/** What is in these is text whatever it looks like, which a new parser would not know. So there the cut waits for the next tag. */
+const RAW_TEXT = new Set(["script", "style", "title", "textarea", "xmp"]);
 
 /**
  * The parser goes through all open elements at every tag, which takes the square of the size on a page of tags without an end.
@@ -24,12 +24,13 @@ export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wa
   let from = 0;
   while (from < html.length) {
     const open: string[] = [];
-    const isTooDeep = () => open.length > MAX_DEPTH && !RAW_TEXT.has(open.at(-1) ?? "");
+    let isTooDeep = false;
     const parser = new Parser({
       onopentag(name, attributes) {
         open.push(name);
         handler.open(name, attributes);
-        if (isTooDeep()) parser.pause();
+        isTooDeep = open.length > MAX_DEPTH + (RAW_TEXT.has(name) ? 1 : 0);
+        if (isTooDeep) parser.pause();
       },
       ontext: (text) => handler.text(text),
       onclosetag(name) {
@@ -38,7 +39,7 @@ export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wa
       },
     });
     parser.write(html.slice(from));
-    if (!isTooDeep()) {
+    if (!isTooDeep) {
       parser.end();
       break;
     }
