@@ -14,6 +14,9 @@ export const WORDLESS: ReadonlySet<string> = new Set(
 const MAX_DEPTH = 256;
 /** What is in these is text whatever it looks like, which a new parser would not know. So there the cut waits for the next tag. */
 const RAW_TEXT = new Set(["script", "style", "title", "textarea", "xmp"]);
+/** The parser keeps a list of these, and does not take off it what closes itself. */
+const FOREIGN = new Set(["svg", "math"]);
+const MAX_FOREIGN = 1000;
 
 /**
  * The parser goes through all open elements at every tag, which takes the square of the size on a page of tags without an end.
@@ -24,16 +27,19 @@ export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wa
   let from = 0;
   while (from < html.length) {
     const open: string[] = [];
+    let foreign = 0;
     let isTooDeep = false;
     const parser = new Parser({
       onopentag(name, attributes) {
         open.push(name);
         handler.open(name, attributes);
-        isTooDeep = open.length > MAX_DEPTH + (RAW_TEXT.has(name) ? 1 : 0);
+        if (FOREIGN.has(name)) foreign++;
+        isTooDeep = foreign > MAX_FOREIGN || open.length > MAX_DEPTH + (RAW_TEXT.has(name) ? 1 : 0);
         if (isTooDeep) parser.pause();
       },
       ontext: (text) => handler.text(text),
-      onclosetag(name) {
+      onclosetag(name, isImplied) {
+        if (FOREIGN.has(name) && !isImplied) foreign--;
         open.pop();
         handler.close(name);
       },
