@@ -11,6 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -77,6 +78,20 @@ test("tools that need a package outside the bundle find it: searching, and the s
      await model[Symbol.asyncDispose]();`,
   );
   expect(results).toEqual([expect.stringContaining("hay.txt"), expect.stringContaining("| 42 |")]);
+});
+
+test("every package that the bundle leaves outside is installed with it", async () => {
+  const bundle = path.join(folder, "app/node_modules/retinue/dist/main.cjs");
+  const required = [...readFileSync(bundle, "utf8").matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name);
+  const names = [...new Set(required)].filter((name) => !isBuiltin(name));
+  expect(names).toEqual(expect.arrayContaining(["htmlparser2", "ipaddr.js", "linkedom", "@mozilla/readability"]));
+  const sizes = await program<number[]>(
+    "app",
+    `import { createRequire } from "node:module";
+     const require = createRequire(${JSON.stringify(bundle)});
+     console.log(JSON.stringify(${JSON.stringify(names)}.map((name) => Object.keys(require(name)).length)));`,
+  );
+  expect(sizes).not.toContain(0);
 });
 
 test("the test kit runs a runtime in memory", async () => {

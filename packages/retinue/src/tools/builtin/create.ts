@@ -18,10 +18,10 @@ export const createTool = (): Tool =>
     description,
     input,
     readOnly: false,
-    prepare(args, context) {
+    async prepare(args, context) {
       const file = resolvePath(args.path, context.workingDirectory);
       refuse(file);
-      const diff = unifiedDiff({ path: file, after: args.file_text });
+      const diff = await unifiedDiff({ path: file, after: args.file_text });
       return {
         permission: {
           kind: "write",

@@ -22,7 +22,7 @@ export const editTool = (): Tool =>
     description,
     input,
     readOnly: false,
-    prepare(args, context) {
+    async prepare(args, context) {
       const file = resolvePath(args.path, context.workingDirectory);
       const { before, after } = edited(file, args);
       return {
@@ -32,22 +32,22 @@ export const editTool = (): Tool =>
           intention: "Edit file",
           fileName: file,
           resolvedPath: linkTarget(file),
-          diff: unifiedDiff({ path: file, before, after }),
+          diff: await unifiedDiff({ path: file, before, after }),
           newFileContents: after,
           canOfferSessionApproval: true,
         },
-        run: async () => write(file, args),
+        run: () => write(file, args),
       };
     },
   });
 
-/** Reads again and does not wait in between: another edit of the same file may have run since this one was prepared. */
-function write(file: string, args: Input): Outcome {
+/** Reads again and does not wait before it writes: another edit of the same file may have run since this one was prepared. */
+async function write(file: string, args: Input): Promise<Outcome> {
   const { before, after } = edited(file, args);
   writeFileSync(file, after);
-  const { removed, added } = countChanges(before, after);
+  const { removed, added } = await countChanges(before, after);
   return success(`Edited ${file} (lines removed: ${removed}, added: ${added}).`, {
-    detail: unifiedDiff({ path: file, before, after }),
+    detail: await unifiedDiff({ path: file, before, after }),
   });
 }
 

@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SmallWorld, smallWorld } from "../small-world.ts";
-import { isPrivateAddress } from "../web/private-address.ts";
 import { createFetchPage, type FetchOptions } from "../web/web-fetch-guard.ts";
 import { webFetchTool } from "./web-fetch.ts";
 
@@ -16,6 +15,10 @@ let worlds: SmallWorld[];
 
 const routes: Record<string, RequestListener> = {
   "/page": (_, response) => response.writeHead(200, HTML).end("<title>Hi</title><p>Some <b>text</b></p>"),
+  "/article": (_, response) =>
+    response
+      .writeHead(200, HTML)
+      .end(`<title>Hi</title><nav><a href="/">Home</a></nav><div><p>${"Some words, and more. ".repeat(40)}</p></div>`),
   "/long": (_, response) => response.writeHead(200, { "content-type": "text/plain" }).end("0123456789".repeat(10)),
   "/gzip": (_, response) => response.writeHead(200, { ...HTML, "content-encoding": "gzip" }).end(gzipSync("packed")),
   "/latin": (_, response) =>
@@ -73,6 +76,13 @@ describe("a page", () => {
   test("comes as text, or as it was sent", async () => {
     expect((await fetched("/page")).text).toBe("# Hi\n\nSome text");
     expect((await fetched("/page", { raw: true })).text).toBe("<title>Hi</title><p>Some <b>text</b></p>");
+  });
+
+  test("comes without what is around its content, unless it is asked for as it was sent", async () => {
+    const { text } = await fetched("/article");
+    expect(text).toMatch(/^# Hi\n\nSome words, and more\. /);
+    expect(text).not.toContain("Home");
+    expect((await fetched("/article", { raw: true })).text).toContain("Home");
   });
 
   test("comes in parts that name the next one", async () => {
@@ -147,6 +157,10 @@ describe("the guard", () => {
     "http://localhost:PORT/page",
     "http://2130706433:PORT/page",
     "http://0x7f.1:PORT/page",
+    "http://0177.0.0.1:PORT/page",
+    "http://127.1:PORT/page",
+    "http://[::127.0.0.1]:PORT/page",
+    "http://[::ffff:0:127.0.0.1]:PORT/page",
     "http://[::ffff:127.0.0.1]:PORT/page",
     "http://[::1]:PORT/page",
     "http://0.0.0.0:PORT/page",
@@ -158,26 +172,6 @@ describe("the guard", () => {
       /^WebFetchBlockedUrlError: web_fetch URL ".*" resolves to blocked address .*\. URLs must not target loopback, private, or link-local addresses\.$/,
     );
     expect(requests).toEqual([]);
-  });
-
-  test.each([
-    ["10.1.2.3", true],
-    ["172.16.0.1", true],
-    ["172.32.0.1", false],
-    ["192.168.1.1", true],
-    ["169.254.169.254", true],
-    ["100.64.0.1", true],
-    ["8.8.8.8", false],
-    ["fe80::1%eth0", true],
-    ["fd00::1", true],
-    ["::ffff:10.0.0.1", true],
-    ["::ffff:8.8.8.8", false],
-    ["64:ff9b::7f00:1", true],
-    ["2002:7f00:1::", true],
-    ["2606:4700::1111", false],
-    ["::", true],
-  ])("%s is private: %s", (address, expected) => {
-    expect(isPrivateAddress(address)).toBe(expected);
   });
 
   test("a name that does not exist is a failure", async () => {

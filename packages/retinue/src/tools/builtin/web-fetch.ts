@@ -1,8 +1,8 @@
-/** Fetches a page and gives its text in parts. Which addresses may be reached is in ../web-fetch-guard.ts. */
+/** Fetches a page and gives its text in parts. Which addresses may be reached is in ../web/web-fetch-guard.ts. */
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { type CallContext, CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
-import { htmlToText } from "../web/html-text.ts";
+import { pageText } from "../web/html-text.ts";
 import description from "./web-fetch.md";
 
 const DEFAULT_LENGTH = 20_000;
@@ -50,7 +50,7 @@ async function fetchText(args: Input, { services, signal }: CallContext): Promis
     return success(`The page redirects to ${page.url}. Fetch that address to follow it.`);
   if (!TEXT_TYPES.test(page.contentType))
     return failure(`${page.url} is ${page.contentType}, which has no text to show.`);
-  const text = args.raw || !/html/i.test(page.contentType) ? page.body : htmlToText(page.body, page.url);
+  const text = args.raw || !/html/i.test(page.contentType) ? page.body : await pageText(page.body, page.url);
   if (page.status >= 400)
     return failure(`The server answered with status ${page.status}.\n\n${part(text, args)}`, {
       error: `HTTP ${page.status}`,

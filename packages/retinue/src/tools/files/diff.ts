@@ -1,7 +1,7 @@
 /**
  * A unified diff of two texts, with the header that git gives it.
  *
- * Made for edits: equal lines at both ends are skipped first, and a change too large to compare becomes one replaced block.
+ * Which lines changed is in edit-script.ts; here they get their context, their ranges and a bound on their number.
  */
 import { type Edit, editScript } from "./edit-script.ts";
 
@@ -15,8 +15,8 @@ export interface Change {
   after: string;
 }
 
-export function unifiedDiff({ path, before, after }: Change): string {
-  const edits = editScript(linesOf(before ?? ""), linesOf(after));
+export async function unifiedDiff({ path, before, after }: Change): Promise<string> {
+  const edits = await editScript(linesOf(before ?? ""), linesOf(after));
   const body = hunks(edits).flatMap(renderHunk);
   return bounded([...header(path, before === undefined), ...body]);
 }
@@ -28,8 +28,8 @@ export function contextDiff(path: string, lines: readonly string[], firstLine: n
 }
 
 /** How many lines a change takes away and adds. */
-export function countChanges(before: string, after: string): { removed: number; added: number } {
-  const edits = editScript(linesOf(before), linesOf(after));
+export async function countChanges(before: string, after: string): Promise<{ removed: number; added: number }> {
+  const edits = await editScript(linesOf(before), linesOf(after));
   const count = (kind: Edit["kind"]) => edits.filter((edit) => edit.kind === kind).length;
   return { removed: count("-"), added: count("+") };
 }

@@ -1,6 +1,4 @@
-/**
- * How one list of lines becomes another: the shortest script by Myers' algorithm, with a bound on its work.
- */
+/** How one list of lines becomes another, with a bound on the work: what is too far apart is replaced as a whole. */
 export interface Edit {
   kind: " " | "-" | "+";
   text: string;
@@ -12,15 +10,23 @@ export interface Edit {
 /** More changed lines than this are shown as one replaced block. */
 const MAX_DISTANCE = 400;
 
-export function editScript(before: readonly string[], after: readonly string[]): Edit[] {
+export async function editScript(before: readonly string[], after: readonly string[]): Promise<Edit[]> {
   const start = commonPrefix(before, after);
   const end = commonSuffix(before, after, start);
   const old = before.slice(start, before.length - end);
   const fresh = after.slice(start, after.length - end);
-  const kinds = shortest(old, fresh) ?? [...old.map(() => "-" as const), ...fresh.map(() => "+" as const)];
-  const same = (count: number) => Array.from({ length: count }, () => " " as const);
-  return numbered([...same(start), ...kinds, ...same(end)], before, after);
+  return numbered([...times(start, " "), ...(await kindsOf(old, fresh)), ...times(end, " ")], before, after);
 }
+
+async function kindsOf(old: string[], fresh: string[]): Promise<Edit["kind"][]> {
+  const block = [...times(old.length, "-"), ...times(fresh.length, "+")];
+  if (old.length === 0 || fresh.length === 0) return block;
+  const { diffArrays } = await import("diff/lib/diff/array.js");
+  const changes = diffArrays(old, fresh, { maxEditLength: MAX_DISTANCE });
+  return changes?.flatMap(({ removed, added, count }) => times(count, removed ? "-" : added ? "+" : " ")) ?? block;
+}
+
+const times = (count: number, kind: Edit["kind"]) => Array.from({ length: count }, () => kind);
 
 function numbered(kinds: readonly Edit["kind"][], before: readonly string[], after: readonly string[]): Edit[] {
   let x = 0;
@@ -44,49 +50,4 @@ function commonSuffix(a: readonly string[], b: readonly string[], start: number)
   let count = 0;
   while (count < most && a[a.length - 1 - count] === b[b.length - 1 - count]) count++;
   return count;
-}
-
-/** Undefined when the two are further apart than the bound. */
-function shortest(a: readonly string[], b: readonly string[]): Edit["kind"][] | undefined {
-  const trace: Map<number, number>[] = [];
-  let reach = new Map([[1, 0]]);
-  for (let distance = 0; distance <= Math.min(MAX_DISTANCE, a.length + b.length); distance++) {
-    trace.push(new Map(reach));
-    for (let k = -distance; k <= distance; k += 2) {
-      let x = isDown(reach, k, distance) ? at(reach, k + 1) : at(reach, k - 1) + 1;
-      while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
-      reach.set(k, x);
-      if (x >= a.length && x - k >= b.length) return walkBack(trace, a.length, b.length);
-    }
-    reach = new Map(reach);
-  }
-  return undefined;
-}
-
-const at = (reach: Map<number, number>, k: number) => reach.get(k) ?? 0;
-
-/** Whether the furthest way onto diagonal k comes from above (a line added) and not from the left (one removed). */
-const isDown = (reach: Map<number, number>, k: number, distance: number) =>
-  k === -distance || (k !== distance && at(reach, k - 1) < at(reach, k + 1));
-
-function walkBack(trace: readonly Map<number, number>[], endX: number, endY: number): Edit["kind"][] {
-  const kinds: Edit["kind"][] = [];
-  let x = endX;
-  let y = endY;
-  for (let distance = trace.length - 1; distance >= 0; distance--) {
-    const reach = trace[distance] ?? new Map();
-    const down = isDown(reach, x - y, distance);
-    const fromK = x - y + (down ? 1 : -1);
-    const fromX = distance === 0 ? 0 : at(reach, fromK);
-    const fromY = distance === 0 ? 0 : fromX - fromK;
-    while (x > fromX && y > fromY) {
-      kinds.push(" ");
-      x--;
-      y--;
-    }
-    if (distance > 0) kinds.push(down ? "+" : "-");
-    x = fromX;
-    y = fromY;
-  }
-  return kinds.reverse();
 }

@@ -1,28 +1,24 @@
-/** Which IP addresses are not on the public internet: this machine, private and link-local networks, and reserved ranges. */
-import { BlockList, isIPv6 } from "node:net";
+/**
+ * Which IP addresses are not on the public internet: this machine, private and link-local networks, and reserved ranges.
+ *
+ * ipaddr.js knows the special ranges. What it takes for an ordinary address is let through only where IPv6 has ordinary addresses.
+ */
+import { isIP, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 
-const V4 = [
-  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24",
-  "192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
-];
-/** The later ones can carry an IPv4 address inside. */
-const V6 = [
-  "::/128 ::1/128 fc00::/7 fe80::/10 fec0::/10 ff00::/8 100::/64 2001:db8::/32",
-  "::/96 64:ff9b::/96 64:ff9b:1::/48 2001::/32 2002::/16",
-];
-
-const blocked = new BlockList();
-const add = (ranges: readonly string[], type: "ipv4" | "ipv6") => {
-  for (const range of ranges.join(" ").split(" ")) {
-    const [network = "", prefix] = range.split("/");
-    blocked.addSubnet(network, Number(prefix), type);
-  }
-};
-add(V4, "ipv4");
-add(V6, "ipv6");
+/** Everything that IPv6 has assigned to the public internet. Outside are IPv4-compatible addresses, among others. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 
 export function isPrivateAddress(address: string): boolean {
-  if (!isIPv6(address)) return blocked.check(address, "ipv4");
-  // Node checks ::ffff:a.b.c.d against the IPv4 rules by itself.
-  return blocked.check(address.replace(/%.*$/, ""), "ipv6");
+  // ipaddr.js also reads short, octal and hexadecimal IPv4 addresses. No resolver answers with one, so none is let through.
+  if (!isIP(address)) return true;
+  // An IPv4-mapped address comes out as the IPv4 address.
+  const parsed = ipaddr.process(isIPv6(address) ? inGroups(address) : address);
+  if (parsed.range() !== "unicast") return true;
+  return parsed instanceof ipaddr.IPv6 && !parsed.match(GLOBAL_UNICAST);
+}
+
+/** Without a dotted end, because ipaddr.js reads `::8.8.8.8` as if it were `::ffff:8.8.8.8`; and without a zone. */
+function inGroups(address: string): string {
+  return new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
 }

@@ -10,7 +10,6 @@ import { TextDecoder } from "node:util";
 import { AppError } from "@retinue/protocol";
 import type { Agent, Response } from "undici";
 import type { CallServices } from "../tool.ts";
-import { isPrivateAddress } from "./private-address.ts";
 
 export type FetchPage = NonNullable<CallServices["fetchPage"]>;
 type Page = Awaited<ReturnType<FetchPage>>;
@@ -45,8 +44,8 @@ export function createFetchPage({
   maxBytes = 10 * 1024 * 1024,
 }: FetchOptions = {}): FetchPage {
   return async (address, { signal }) => {
-    const { Agent } = await import("undici");
-    const guard = new Guard(allowPrivate);
+    const [{ Agent }, { isPrivateAddress }] = await Promise.all([import("undici"), import("./private-address.ts")]);
+    const guard = new Guard((found) => !isPrivateAddress(found) || isExempt(found, allowPrivate));
     const agent = new Agent({ connect: { lookup: guard.lookup, timeout: timeoutMs } });
     const limits = { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), maxBytes };
     try {
@@ -117,14 +116,18 @@ function decoder(response: Response): TextDecoder {
   }
 }
 
+function isExempt(address: string, allowPrivate: boolean | readonly string[]): boolean {
+  return typeof allowPrivate === "boolean" ? allowPrivate : allowPrivate.includes(address);
+}
+
 class Guard {
-  readonly #allowPrivate: boolean | readonly string[];
+  readonly #mayReach: (address: string) => boolean;
   #url = "";
   /** Set when an address was refused: the reason behind whatever the connection says. */
   refusal: WebFetchBlockedUrlError | undefined;
 
-  constructor(allowPrivate: boolean | readonly string[]) {
-    this.#allowPrivate = allowPrivate;
+  constructor(mayReach: (address: string) => boolean) {
+    this.#mayReach = mayReach;
   }
 
   /** Refuses before a connection is made, also where no name is resolved. */
@@ -150,9 +153,7 @@ class Guard {
   };
 
   #refuse(address: string): void {
-    const isAllowed =
-      typeof this.#allowPrivate === "boolean" ? this.#allowPrivate : this.#allowPrivate.includes(address);
-    if (isAllowed || !isPrivateAddress(address)) return;
+    if (this.#mayReach(address)) return;
     this.refusal = new WebFetchBlockedUrlError(this.#url, address);
     throw this.refusal;
   }

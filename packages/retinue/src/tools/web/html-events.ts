@@ -1,0 +1,56 @@
+/** Reads HTML as a run of elements that open and close, and the text between them. htmlparser2 does the reading. */
+export interface HtmlHandler {
+  open(name: string, attributes: Readonly<Record<string, string>>): void;
+  text(text: string): void;
+  close(name: string): void;
+}
+
+/** Elements that have no words of the page, or none that a reader sees. */
+export const WORDLESS: ReadonlySet<string> = new Set(
+  "script style noscript template svg iframe object select textarea".split(" "),
+);
+
+/** Pages that mean well stay far below. */
+const MAX_DEPTH = 256;
+/** What is in these is text whatever it looks like, which a new parser would not know. So there the cut waits for the next tag. */
+const RAW_TEXT = new Set(["script", "style", "title", "textarea", "xmp"]);
+/** The parser keeps a list of these, and does not take off it what closes itself. */
+const FOREIGN = new Set(["svg", "math"]);
+const MAX_FOREIGN = 1000;
+
+/**
+ * The parser goes through all open elements at every tag, which takes the square of the size on a page of tags without an end.
+ * Where a page gets too deep it is cut, and read on as if another page began. The answer says whether it was cut.
+ */
+export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wasCut: boolean }> {
+  const { Parser } = await import("htmlparser2");
+  let from = 0;
+  while (from < html.length) {
+    const open: string[] = [];
+    let foreign = 0;
+    let isTooDeep = false;
+    const parser = new Parser({
+      onopentag(name, attributes) {
+        open.push(name);
+        handler.open(name, attributes);
+        if (FOREIGN.has(name)) foreign++;
+        isTooDeep = foreign > MAX_FOREIGN || open.length > MAX_DEPTH + (RAW_TEXT.has(name) ? 1 : 0);
+        if (isTooDeep) parser.pause();
+      },
+      ontext: (text) => handler.text(text),
+      onclosetag(name, isImplied) {
+        if (FOREIGN.has(name) && !isImplied) foreign--;
+        open.pop();
+        handler.close(name);
+      },
+    });
+    parser.write(html.slice(from));
+    if (!isTooDeep) {
+      parser.end();
+      break;
+    }
+    from += parser.endIndex + 1;
+    for (const name of open.reverse()) handler.close(name);
+  }
+  return { wasCut: from > 0 };
+}
