@@ -35,7 +35,7 @@ import { TreeServers } from "../tree/servers.ts";
 import { Toolbox } from "../tree/toolbox.ts";
 import { Transcript } from "../tree/transcript.ts";
 import { Usage } from "../tree/usage.ts";
-import { type Delegation, WorkingAgent } from "../tree/working-agent.ts";
+import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
 import type { RuntimeConfig } from "./config.ts";
 
 export interface TreeOptions {
@@ -77,21 +77,21 @@ export function composeTree(options: TreeOptions): SessionTree {
   const { root } = options;
   const database = new SessionDatabase({ limitMs: options.runtime.sqlLimitMs });
   const agentOf = (sessionId = root.id): WorkingAgent => tasks.agents.find(sessionId)?.agent ?? main;
-  const delegation: Delegation = {
-    service: (owner, call) => taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate }),
-    hasBackground: (sessionId) => tasks.registry.records.hasBackground(sessionId),
-  };
+  const service: WorkingAgentOptions["tasks"] = (owner, call) =>
+    taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate });
   const parts = composeParts(options, { agentOf, database });
-  const tasks = composeTasks(options, { parts, delegation, main: () => main, runner: () => runner });
+  const tasks = composeTasks(options, { parts, service, main: () => main, runner: () => runner });
   const shells = tasks.shells.ofAgent(root.id);
   const main: WorkingAgent = new WorkingAgent({
     parts,
-    delegation,
+    tasks: service,
     session: root,
     shells,
     budget: options.config.budget,
   });
-  const runner: Runner = new Runner(main);
+  const runner: Runner = new Runner(main, {
+    hasBackground: () => tasks.registry.records.hasBackground(root.id),
+  });
   return {
     parts,
     tasks,
@@ -172,12 +172,12 @@ function composeParts(
 
 interface TaskDeps {
   parts: TreeParts;
-  delegation: Delegation;
+  service: WorkingAgentOptions["tasks"];
   main(): WorkingAgent;
   runner(): Runner;
 }
 
-function composeTasks(options: TreeOptions, { parts, delegation, main, runner }: TaskDeps): TreeTasks {
+function composeTasks(options: TreeOptions, { parts, service, main, runner }: TaskDeps): TreeTasks {
   const { store, engine, inherit = () => undefined } = options;
   const { root, configuration } = parts;
   const onChanged = () => {
@@ -196,7 +196,7 @@ function composeTasks(options: TreeOptions, { parts, delegation, main, runner }:
   const agents: ChildSessions = new ChildSessions({
     parts,
     store,
-    delegation,
+    tasks: service,
     shells,
     main,
     inherit,

@@ -16,8 +16,8 @@ export async function compactNow(
   manual.set(target, controller);
   const { session, main } = target;
   try {
-    const toolset = await main.tools();
-    const system = session.state.systemPrompt ?? (await main.systemPrompt(toolset));
+    const toolset = await main.kit.tools();
+    const system = session.state.systemPrompt ?? (await main.kit.systemPrompt(toolset));
     const stop = AbortSignal.any([signal, controller.signal]);
     const done = await compact(main, { system, toolset, signal: stop, trigger: "manual", customInstructions });
     const { summary, tokensRemoved, messagesRemoved, size } = done;

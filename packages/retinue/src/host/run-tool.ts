@@ -16,7 +16,7 @@ export async function runTool(
   { session, main }: HostedSession,
   { name, args, callId, signal }: ToolRun,
 ): Promise<ToolResult> {
-  const toolset = await main.tools();
+  const toolset = await main.kit.tools();
   if (!toolset.byName.has(name)) throw new AppError("invalid_params", `Tool not found: ${name}`);
   const call: OpenCall = {
     id: callId,

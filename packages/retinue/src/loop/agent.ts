@@ -16,28 +16,38 @@ export interface Agent extends Asker {
   /** The agent definition's name; undefined for the main agent. */
   readonly name: string | undefined;
   readonly hooks: Hooks;
-  readonly rules: Rules;
   readonly slot: Slot;
   readonly settings: AgentSettings;
-
+  readonly permissions: AgentPermissions;
+  readonly kit: Kit;
+  readonly budget: RunBudget;
   model(): ModelChoice;
+  /** Asks the hooks whether the agent may stop; the reason when one of them sends it on. */
+  mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
+}
+
+export interface AgentPermissions {
+  readonly rules: Rules;
+  /** What happens to an ask when it is made now: somebody can answer, nobody can, or it is to wait. */
+  answering(request: PermissionRequest): Answering;
+}
+
+/** What an agent is offered. */
+export interface Kit {
   /** The tools that this agent may call now. The array is the same object while the list is unchanged. */
   tools(): Promise<Toolset>;
   systemPrompt(toolset: Toolset): Promise<string>;
   services(callId: string, signal: AbortSignal): CallServices;
-  /** What happens to an ask when it is made now: somebody can answer, nobody can, or it is to wait. */
-  answering(request: PermissionRequest): Answering;
-  transcriptPath(): string;
-  /** Asks the hooks whether the agent may stop; the reason when one of them sends it on. */
-  mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
+}
+
+/** What an agent may use. */
+export interface RunBudget {
   /** A run begins. */
-  beginRun?(): void;
-  /** Called before each model call: throws to stop the run (budgets), may return words for the model. */
-  beforeTurn?(): Promise<string | undefined>;
+  begin(): void;
+  /** Before each model call: words for the model near the end. Throws when the budget is used up. */
+  beforeTurn(): string | undefined;
   /** Counts what a turn or a call has used. */
-  used(amount: { tokens?: number; toolCalls?: number; cost?: number }): void;
-  /** Whether work of this agent still runs beside the loop. */
-  hasBackgroundWork(): boolean;
+  add(used: { tokens?: number; toolCalls?: number; cost?: number }): void;
 }
 
 export type Answering = { type: "ask" } | { type: "deny"; reason: string };
@@ -76,6 +86,6 @@ export function callContext(agent: Agent, callId: string, signal: AbortSignal): 
     partialOutput: (partialOutput) =>
       session.announce("tool.execution_partial_result", { toolCallId: callId, partialOutput }),
     announce: (type, data) => session.log.append(type, data as never, { sessionId: session.id, ephemeral: true }),
-    services: agent.services(callId, signal),
+    services: agent.kit.services(callId, signal),
   };
 }

@@ -152,7 +152,7 @@ async function natureOf(
   if (tool.source === "host") return "host";
   if (call.permission || !call.isStarted) return "effect";
   const { permission } = await tool.prepare(call.arguments, context);
-  const wouldAsk = permission && agent.rules.decide({ ...permission, toolCallId: call.id }).type === "ask";
+  const wouldAsk = permission && agent.permissions.rules.decide({ ...permission, toolCallId: call.id }).type === "ask";
   return wouldAsk ? "asks_first" : "effect";
 }
 
@@ -232,7 +232,7 @@ function recordEnd(
   const { permission, external } = session.state.openCalls.get(call.id) ?? {};
   // With the result below, in one commit.
   for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);
-  agent.used({ toolCalls: 1 });
+  agent.budget.add({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,
     model: session.state.model,

@@ -34,7 +34,7 @@ test("the parts add up to the whole, and an empty list of tools costs nothing", 
   await inSmallWorld([], async ({ create, runtime }) => {
     const { main } = runtime.sessions.get(await create());
     main.session.append("user.message", { content: "x".repeat(400) });
-    const set = await main.tools();
+    const set = await main.kit.tools();
     const size = contextSize(main, { system: "s".repeat(40), toolset: set });
     expect(size).toMatchObject({ systemTokens: 10, conversationTokens: 100, messagesLength: 2 });
     expect(size.toolDefinitionsTokens).toBeGreaterThan(100);

@@ -25,7 +25,7 @@ export async function drive(
   { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean },
 ): Promise<RunEnd> {
   const { session } = agent;
-  agent.beginRun?.();
+  agent.budget.begin();
   let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
   let vetoes = 0;
   let continuations = 0;

@@ -34,7 +34,7 @@ export async function interact(
 ): Promise<InteractionEnd> {
   const { session } = agent;
   const [first] = entries;
-  const toolset = await agent.tools();
+  const toolset = await agent.kit.tools();
   session.announce("session.tools_updated", { model: agent.model().id });
   if (first?.kind === "prompt") await enter(agent, first, { ...options, toolset });
   else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
@@ -54,7 +54,7 @@ export async function interact(
 /** Goes on with calls that a stopped process left open, then with the turns that follow. */
 export async function interactPending(agent: Agent, { signal }: { signal: AbortSignal }): Promise<InteractionEnd> {
   const { session } = agent;
-  const toolset = await agent.tools();
+  const toolset = await agent.kit.tools();
   const calls = [...session.state.openCalls.values()];
   const endsTurn = await runCalls(agent, { calls, toolset, badArguments: new Map(), signal, isResumed: true });
   signal.throwIfAborted();
@@ -80,7 +80,7 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
   for (let turn = 0; turn < agent.settings.maxTurns; turn++) {
     input.signal.throwIfAborted();
     const turnId = String(turn);
-    const words = await agent.beforeTurn?.();
+    const words = agent.budget.beforeTurn();
     await compactIfNeeded(agent, { system, toolset, signal: input.signal });
     session.append("assistant.turn_start", { turnId, interactionId: input.interactionId });
     if (words)
@@ -128,7 +128,7 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
         return naturalEnd(session, answer);
     }
     initiator = "agent";
-    const changed = await agent.tools();
+    const changed = await agent.kit.tools();
     if (changed.tools !== toolset.tools) {
       toolset = changed;
       system = await settleSystemPrompt(agent, toolset, input.interactionId);
@@ -255,7 +255,7 @@ async function startSession(agent: Agent, first: InboxEntry | undefined, signal:
 /** Told at each run; recorded only when it changed. */
 async function settleSystemPrompt(agent: Agent, toolset: Toolset, interactionId: string): Promise<string> {
   const { session } = agent;
-  const content = await agent.systemPrompt(toolset);
+  const content = await agent.kit.systemPrompt(toolset);
   const isSame = session.state.systemPrompt === content;
   session.append("system.message", { role: "system", content, interactionId }, { ephemeral: isSame });
   return content;

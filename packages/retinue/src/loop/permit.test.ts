@@ -199,7 +199,7 @@ describe("an answer", () => {
       expect((await other).hasRun).toBe(true);
       expect(decided(scene)).toEqual([{ kind: "approved-for-session" }, { kind: "approved" }]);
       const later = await scene.create();
-      const { rules } = mainAgent(scene, later);
+      const { rules } = mainAgent(scene, later).permissions;
       expect(rules.decide(url("https://other.org/x")).type).toBe("allow");
       expect(rules.decide(url("https://example.com/x")).type).toBe("ask");
     });

@@ -28,7 +28,7 @@ export async function permit(
   const own = prepared.permission;
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
-  const ownVerdict = own && agent.rules.decide({ ...own, toolCallId: call.id });
+  const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id });
   if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Also when a hook wants to have it asked.
   if (call.permission?.isApproved) return undefined; // Approved before a restart.
   const request: PermissionRequest | undefined =
@@ -43,10 +43,10 @@ export async function permit(
         }
       : own && { ...own, toolCallId: call.id };
   if (!request) return undefined;
-  const verdict = agent.rules.decide(request);
+  const verdict = agent.permissions.rules.decide(request);
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
   if (verdict.type === "allow" || (hook.decision === "allow" && request.kind !== "hook")) return undefined;
-  const answering = agent.answering(request);
+  const answering = agent.permissions.answering(request);
   if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
   const answer = await ask(agent, "permission", {
     payload: { permissionRequest: request, promptRequest: promptRequest(request) },
@@ -59,7 +59,7 @@ export async function permit(
 }
 
 /** A standing answer holds for later calls as well. */
-function applyStanding({ rules }: Agent, answer: PermissionAnswer): void {
+function applyStanding({ permissions: { rules } }: Agent, answer: PermissionAnswer): void {
   switch (answer.kind) {
     case "approve-for-session":
       if (answer.approval) rules.approveForSession(answer.approval);

@@ -80,7 +80,7 @@ describe("the system prompt", () => {
 test("the model is told which tools came and went since it was last told, and at first nothing", async () => {
   await inSmallWorld([], async ({ create, runtime }) => {
     const { main } = runtime.sessions.get(await create());
-    const all = (await main.tools()).tools.slice(0, 3);
+    const all = (await main.kit.tools()).tools.slice(0, 3);
     const [first, second, third] = all.map(({ name }) => name);
     const notice = (...tools: number[]) => toolsChangedNotice(main, toolset(all.filter((_, at) => tools.includes(at))));
     expect(notice(0, 1)).toBeUndefined();

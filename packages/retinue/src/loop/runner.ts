@@ -21,14 +21,17 @@ const NOTHING: RunEnd = { type: "completed", text: "" };
 
 export class Runner {
   readonly #agent: Agent;
+  readonly #hasBackground: () => boolean;
   #run: { controller: AbortController; ended: Promise<RunEnd> } | undefined;
   /** A busy period has begun, and its `session.idle` is not told yet. */
   #owesIdle = false;
   #wasAborted = false;
   #isClosed = false;
 
-  constructor(agent: Agent) {
+  /** `hasBackground`: whether work of the agent still runs beside the loop. */
+  constructor(agent: Agent, { hasBackground = () => false }: { hasBackground?: () => boolean } = {}) {
     this.#agent = agent;
+    this.#hasBackground = hasBackground;
   }
 
   get isRunning(): boolean {
@@ -68,7 +71,7 @@ export class Runner {
 
   /** Background work began, went on or ended. */
   backgroundChanged(): void {
-    if (this.#agent.hasBackgroundWork()) this.#owesIdle = true;
+    if (this.#hasBackground()) this.#owesIdle = true;
     else this.#settleIdle();
   }
 
@@ -129,8 +132,7 @@ export class Runner {
 
   #settleIdle(): void {
     const { session } = this.#agent;
-    if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#agent.hasBackgroundWork())
-      return;
+    if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#hasBackground()) return;
     this.#owesIdle = false;
     const { mode } = session.state;
     session.announce("session.idle", {

@@ -44,7 +44,7 @@ function report(
   const choice = agent.model();
   const { usage } = answer;
   const blocks = answer.reasoning?.blocks;
-  agent.used({ tokens: usage.inputTokens + usage.outputTokens, cost: choice.info.multiplier ?? 0 });
+  agent.budget.add({ tokens: usage.inputTokens + usage.outputTokens, cost: choice.info.multiplier ?? 0 });
   session.announce("assistant.usage", {
     model: choice.id,
     ...usage,

@@ -11,10 +11,10 @@ export async function askBeside(agent: Agent, question: string, { signal }: { si
   const startedAt = session.world.now();
   let answer = "";
   let usage = NO_USAGE;
-  const toolset = await agent.tools();
+  const toolset = await agent.kit.tools();
   const request = {
     model: choice.wireModel,
-    system: session.state.systemPrompt ?? (await agent.systemPrompt(toolset)),
+    system: session.state.systemPrompt ?? (await agent.kit.systemPrompt(toolset)),
     messages: [...session.state.completeMessages(), { role: "user" as const, content: question }],
     tools: specsOf(toolset), // Not to be used, but a history with calls makes no sense without them.
     toolChoice: "none" as const,

@@ -7,9 +7,9 @@ import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/proto
 import type { RuntimeConfig } from "../host/config.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
 import { keepIndexed, memoryOf, transcribed } from "../host/memory.ts";
-import { planTools } from "../host/mode-tools.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { openCatalog } from "../models/catalog.ts";
+import { planTools } from "../modes/plan-tool.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import type { Client } from "../tree/client.ts";

@@ -14,7 +14,7 @@ import { ENDS, type End, Ending, isEnded } from "./moves.ts";
 import { Notices } from "./notices.ts";
 import type { AgentRecord, ClientRecord, ShellRecord, TaskRecord } from "./record.ts";
 import { TaskRecords } from "./records.ts";
-import type { WaitLimits } from "./waiting.ts";
+import { type Waited, type WaitOptions, waitFor } from "./wait-for.ts";
 
 export interface Executors {
   agent: Executor<AgentRecord>;
@@ -32,15 +32,6 @@ export interface TasksOptions {
   onChanged(): void;
   engine?: EngineFor;
 }
-
-export interface WaitOptions extends WaitLimits {
-  /** A turn beyond these is something new. */
-  afterTurns: number;
-  /** Also ends when the task is moved to the background. */
-  forPromotion?: boolean;
-}
-
-export type Waited = { type: "turn" | "ended" | "promoted" | "timeout"; record: TaskRecord };
 
 export class Tasks {
   readonly records: TaskRecords;
@@ -135,18 +126,10 @@ export class Tasks {
   /** Waits for a new turn, the end, a promotion or the time limit, whichever comes first. */
   async wait(id: string, options: WaitOptions): Promise<Waited> {
     const live = this.#get(id);
-    const { record } = live;
-    const { afterTurns, forPromotion = false, ...limits } = options;
-    const startedAs = record.mode;
-    const look = (): Waited | undefined => {
-      if (isEnded(record.status)) return { type: "ended", record };
-      if (record.turns.length > afterTurns && record.status !== "running") return { type: "turn", record };
-      return forPromotion && record.mode !== startedAs ? { type: "promoted", record } : undefined;
-    };
     try {
-      return (await live.waiting.until(look, limits)) ?? { type: "timeout", record };
+      return await waitFor(live, options);
     } finally {
-      this.#notices.drop(record);
+      this.#notices.drop(live.record);
     }
   }
 

@@ -24,7 +24,7 @@ export function spawnGate(configuration: Configuration): SpawnGate {
     const definition = agents.get(input.agent_type);
     checkDepth(owner, limits.maxDepth);
     const declared = definition.toolDefinitions.map(({ name }) => ({ name, source: "host" as const }));
-    checkToolNames([...(await owner.allTools()), ...declared], definition);
+    checkToolNames([...(await owner.kit.all()), ...declared], definition);
     for (const skill of definition.skills) skills.load(skill);
     const choice = chooseModel({
       requested: input.model,
@@ -72,7 +72,7 @@ function checkDepth({ session }: WorkingAgent, maxDepth: number): void {
 
 type Mode = AgentRecord["mode"];
 
-function modeOf({ session, definition }: WorkingAgent, wanted: Mode): { mode: Mode; note?: string } {
+function modeOf({ session, kit: { definition } }: WorkingAgent, wanted: Mode): { mode: Mode; note?: string } {
   const isNested = session.parent !== undefined;
   if (wanted === "sync" || !isNested || definition?.nestedBackground === true) return { mode: wanted };
   return {

@@ -6,14 +6,13 @@ describe("a budget", () => {
     const meter = new Meter({ maxTurns: 5 });
     const words: (string | undefined)[] = [];
     for (let turn = 0; turn < 6; turn++) {
-      words.push(meter.check());
-      meter.add({ turns: 1 });
+      words.push(meter.beforeTurn());
     }
     expect(words.slice(0, 4)).toEqual([undefined, undefined, undefined, undefined]);
     expect(words[4]).toContain("Most of the budget");
     expect(words[5]).toContain("last turn");
     expect(meter.isSpent).toBe(true);
-    expect(() => meter.check()).toThrow(OverBudget);
+    expect(() => meter.beforeTurn()).toThrow(OverBudget);
   });
 
   test.each([
@@ -22,50 +21,55 @@ describe("a budget", () => {
     ["maxCost", { cost: 10 }],
   ] as const)("counts %s", (limit, used) => {
     const meter = new Meter({ [limit]: 10 });
-    expect(meter.check()).toBeUndefined();
+    expect(meter.beforeTurn()).toBeUndefined();
     meter.add(used);
-    expect(meter.check()).toContain("10 of 10");
+    expect(meter.beforeTurn()).toContain("10 of 10");
   });
 
   test("of nothing is used up before the first turn", () => {
-    expect(new Meter({ maxTurns: 0 }).check()).toContain("last turn");
+    expect(new Meter({ maxTurns: 0 }).beforeTurn()).toContain("last turn");
   });
 
   test("that is not set never ends", () => {
     const meter = new Meter({});
     meter.add({ turns: 1e6, tokens: 1e9, toolCalls: 1e6, cost: 1e6 });
-    expect([meter.check(), meter.isSpent]).toEqual([undefined, false]);
+    expect([meter.beforeTurn(), meter.isSpent]).toEqual([undefined, false]);
   });
 });
 
 describe("what a sub-agent uses", () => {
   test("counts for everybody above it, its turns excepted", () => {
     const root = new Meter({});
-    const middle = new Meter({}, root);
-    new Meter({}, middle).add({ turns: 2, tokens: 30, toolCalls: 4, cost: 0.5 });
+    const middle = new Meter({}, { above: root });
+    new Meter({}, { above: middle }).add({ turns: 2, tokens: 30, toolCalls: 4, cost: 0.5 });
     expect(root.used).toEqual({ turns: 0, tokens: 30, toolCalls: 4, cost: 0.5 });
     expect(middle.used).toEqual(root.used);
   });
 
   test("up to the limit of an agent above ends it as well, each after a turn of its own", () => {
     const root = new Meter({ maxTokens: 100 });
-    const child = new Meter({}, root);
+    const child = new Meter({}, { above: root });
     child.add({ tokens: 100 });
-    expect(child.check()).toContain("last turn");
-    expect(root.check()).toContain("last turn");
-    expect(() => child.check()).toThrow(OverBudget);
+    expect(child.beforeTurn()).toContain("last turn");
+    expect(root.beforeTurn()).toContain("last turn");
+    expect(() => child.beforeTurn()).toThrow(OverBudget);
   });
 });
 
 test("a new run begins with the whole budget, and with its own nudge", () => {
+  const meter = new Meter({ maxTurns: 1 }, { isPerRun: true });
+  expect([meter.beforeTurn(), meter.beforeTurn()]).toEqual([undefined, expect.stringContaining("last turn")]);
+  expect(() => meter.beforeTurn()).toThrow(OverBudget);
+  meter.begin();
+  expect([meter.beforeTurn(), meter.isSpent, meter.used.turns]).toEqual([undefined, false, 1]);
+  expect(meter.beforeTurn()).toContain("last turn");
+});
+
+test("a budget for a life is not given back when a new run begins", () => {
   const meter = new Meter({ maxTurns: 1 });
-  meter.add({ turns: 1 });
-  meter.check();
-  expect(() => meter.check()).toThrow(OverBudget);
-  meter.reset();
-  expect([meter.check(), meter.isSpent, meter.used.turns]).toEqual([undefined, false, 0]);
-  meter.add({ turns: 1 });
-  expect(meter.check()).toContain("last turn");
+  meter.beforeTurn();
+  meter.begin();
+  expect(meter.beforeTurn()).toContain("last turn");
 });
 
 test("a call may lower the limits of an agent and never raise them", () => {

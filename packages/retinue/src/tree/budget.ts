@@ -35,13 +35,16 @@ export function lowerBudget(a: Budget, b: Budget = {}): Budget {
 export class Meter {
   readonly #budget: Budget;
   readonly #above: Meter | undefined;
+  readonly #isPerRun: boolean;
   readonly #used: Used = { turns: 0, tokens: 0, toolCalls: 0, cost: 0 };
   #isNudged = false;
   #isWrapping = false;
 
-  constructor(budget: Budget, above?: Meter) {
+  /** What is used counts for `above` as well. */
+  constructor(budget: Budget, { above, isPerRun = false }: { above?: Meter; isPerRun?: boolean } = {}) {
     this.#budget = budget;
     this.#above = above;
+    this.#isPerRun = isPerRun;
   }
 
   get used(): Readonly<Used> {
@@ -53,8 +56,9 @@ export class Meter {
     return this.#isWrapping;
   }
 
-  /** A new run begins, with the whole budget. */
-  reset(): void {
+  /** A new run begins: with the whole budget where that is for a run, with what is left of it where it is for a life. */
+  begin(): void {
+    if (!this.#isPerRun) return;
     Object.assign(this.#used, { turns: 0, tokens: 0, toolCalls: 0, cost: 0 });
     this.#isNudged = false;
     this.#isWrapping = false;
@@ -69,8 +73,14 @@ export class Meter {
     this.#above?.add({ ...used, turns: 0 });
   }
 
-  /** Before a turn: nothing, words for the model, or the end. What is used up above ends this agent too, after a turn of its own to wrap up. */
-  check(): string | undefined {
+  /** Nothing, words for the model, or the end. What is used up above ends this agent too, after a turn of its own to wrap up. */
+  beforeTurn(): string | undefined {
+    const words = this.#check();
+    this.add({ turns: 1 });
+    return words;
+  }
+
+  #check(): string | undefined {
     const { what, share } = this.#fullest();
     if (share >= 1) {
       if (this.#isWrapping) throw new OverBudget(what);

@@ -9,7 +9,7 @@ export const agentHandlers: Handlers = {
     return { agents: shown.map((agent) => agentInfo(agent, params)) };
   },
   "session.agent.getCurrent": (params, scope) => {
-    const { definition } = hosted(params, scope).main;
+    const { definition } = hosted(params, scope).main.kit;
     return { agent: definition ? agentInfo(definition) : null };
   },
   "session.agent.select": (params, scope) => {

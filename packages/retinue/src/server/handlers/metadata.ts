@@ -102,7 +102,7 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
   const { session, tree, main } = hosted(params, scope);
   const { systemPrompt, model = "", checkpoints } = session.state;
   if (systemPrompt === undefined) return undefined;
-  const toolset = await main.tools();
+  const toolset = await main.kit.tools();
   const mcp = toolset.tools.filter(({ source }) => source === "mcp");
   return {
     size: contextSize(main, { system: systemPrompt, toolset }),

@@ -9,7 +9,7 @@ export const toolHandlers: Handlers = {
   // Null until the list was built once: a question about tools does not start MCP servers.
   "session.tools.getCurrentMetadata": async (params, scope) => {
     const { main } = hosted(params, scope);
-    return { tools: main.hasTools ? (await main.tools()).tools.map(metadataOf) : null };
+    return { tools: main.kit.isMade ? (await main.kit.tools()).tools.map(metadataOf) : null };
   },
   "session.tools.set": async (params, scope) => {
     const { tree, main } = hosted(params, scope);
@@ -21,7 +21,7 @@ export const toolHandlers: Handlers = {
     const before = participant.config;
     participant.config = { ...before, tools };
     try {
-      if (main.hasTools) await main.tools();
+      if (main.kit.isMade) await main.kit.tools();
     } catch (error) {
       participant.config = before;
       throw error;
@@ -29,7 +29,7 @@ export const toolHandlers: Handlers = {
     return {};
   },
   "session.tools.initializeAndValidate": async (params, scope) => {
-    await hosted(params, scope).main.tools();
+    await hosted(params, scope).main.kit.tools();
     return {};
   },
   "session.tools.execute": async (params, scope) => {

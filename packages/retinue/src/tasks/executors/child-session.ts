@@ -192,7 +192,7 @@ async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End
 function asEnd(end: RunEnd, { agent }: Child): End | undefined {
   const { text } = end;
   if (end.type === "stopped") return end.stop.isParked ? undefined : { way: "cancelled" };
-  if (agent.meter.isSpent) return { way: "over_budget", error: "The budget is used up.", text };
+  if (agent.budget.isSpent) return { way: "over_budget", error: "The budget is used up.", text };
   if (end.type === "failed") return { way: "failed", error: end.error, text };
   if (text.trim() === "") return { way: "failed", error: "The agent ended without an answer." };
   return { way: "completed", text };

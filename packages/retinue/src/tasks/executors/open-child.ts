@@ -9,7 +9,7 @@ import { Session } from "../../session/session.ts";
 import { SessionState } from "../../session/state.ts";
 import type { Store } from "../../store/store.ts";
 import type { TreeParts } from "../../tree/parts.ts";
-import { type Delegation, WorkingAgent } from "../../tree/working-agent.ts";
+import { WorkingAgent, type WorkingAgentOptions } from "../../tree/working-agent.ts";
 import type { AgentRecord } from "../record.ts";
 import type { ShellTasks } from "./shell.ts";
 
@@ -29,13 +29,14 @@ export interface Child {
 export interface ChildDeps {
   parts: TreeParts;
   store: Store;
-  delegation: Delegation;
+  /** What sub-agents start others with. */
+  tasks: WorkingAgentOptions["tasks"];
   shells: ShellTasks;
 }
 
 /** Opens the child session of a record: a new one, or again from its log. */
 export async function openChild(record: AgentRecord, parent: WorkingAgent, deps: ChildDeps): Promise<Child> {
-  const { parts, delegation } = deps;
+  const { parts, tasks } = deps;
   const definition = parts.configuration.agents.get(record.agentType);
   const isKnown = deps.store.session(record.id) !== undefined;
   const session = isKnown ? loadSession(record, parent.session, deps) : createSession(record, parent.session, deps);
@@ -44,7 +45,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const mcp = await parts.servers.use(definition.mcpServers);
   const agent = new WorkingAgent({
     parts,
-    delegation,
+    tasks,
     session,
     shells,
     definition,
@@ -56,7 +57,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
   if (isNew) announce(session, record, agent);
-  else agent.meter.add(usedBefore(session)); // What it used before a restart is used.
+  else agent.budget.add(usedBefore(session)); // What it used before a restart is used.
   return {
     session,
     agent,
@@ -105,7 +106,7 @@ function sessionOf({ id, callId }: AgentRecord, parent: Session, stored: readonl
   });
 }
 
-function announce(session: Session, record: AgentRecord, { definition, pathNames }: WorkingAgent): void {
+function announce(session: Session, record: AgentRecord, { kit: { definition }, pathNames }: WorkingAgent): void {
   const isNested = session.parent?.parent !== undefined;
   const { model, reasoningEffort, taskModelSource, modelSelectionSource } = record;
   session.append("subagent.started", {

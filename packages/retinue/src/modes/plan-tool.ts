@@ -2,13 +2,13 @@
 import type { PlanAction } from "@retinue/protocol";
 import * as z from "zod";
 import { ask } from "../asks/ask.ts";
+import { setMode } from "../host/mode.ts";
 import type { Agent } from "../loop/agent.ts";
 import { planPath, readPlan } from "../session/folder.ts";
 import { defineTool, success, type Tool } from "../tools/tool.ts";
 import { NO_APPROVAL } from "../tree/client-requests.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import exitWords from "./exit-plan-mode.md";
-import { setMode } from "./mode.ts";
 
 const Action = z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]);
 

@@ -1,0 +1,123 @@
+/**
+ * What one agent is offered: its tools, the system prompt that goes with them, and the services of its calls.
+ *
+ * All limits that a node of the tree has come together here, so they are the same on every path.
+ */
+import type { AgentDefinition } from "../agents/definition.ts";
+import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
+import { type Agent, type Kit, type Toolset, toolset } from "../loop/agent.ts";
+import { systemPrompt } from "../loop/prompt.ts";
+import type { McpUse } from "../mcp/host.ts";
+import type { CallServices, ShellService, TaskService, Tool } from "../tools/tool.ts";
+import { askUser, elicit } from "./asking.ts";
+import { Derived } from "./derived.ts";
+import type { TreeParts } from "./parts.ts";
+
+export interface ToolkitOptions {
+  parts: TreeParts;
+  shells: ShellService;
+  /** Undefined for the default main agent. */
+  definition?: AgentDefinition;
+  /** Of the agent above; undefined for the main agent. */
+  above?: Toolkit;
+  /** Servers that the agent brings along. */
+  mcp?: McpUse;
+  /** How the agent starts others, and reads what they do. */
+  tasks(call: { callId: string; signal: AbortSignal }): TaskService;
+}
+
+export class Toolkit implements Kit {
+  readonly #agent: Agent;
+  readonly #options: ToolkitOptions;
+  readonly #tools = new Derived<Toolset>();
+
+  constructor(agent: Agent, options: ToolkitOptions) {
+    this.#agent = agent;
+    this.#options = options;
+  }
+
+  /** The definition in force: a sub-agent's own, or the one that was selected for the main agent. */
+  get definition(): AgentDefinition | undefined {
+    const { definition, parts } = this.#options;
+    if (definition) return definition;
+    const selected = this.#agent.session.state.selectedAgent;
+    return selected === undefined ? undefined : parts.configuration.agents.find(selected);
+  }
+
+  get limits(): NodeLimits {
+    const { parts, above } = this.#options;
+    const { current } = parts.configuration;
+    return {
+      sessionFilters: current,
+      defaultAgentExcludedTools: current.defaultAgent?.excludedTools ?? [],
+      isMainAgent: above === undefined,
+      ancestors: above ? ancestorsOfChild(above.limits) : [],
+      definition: this.definition,
+      denyRules: parts.rules.denied
+        .filter(({ argument }) => argument === null)
+        .map(({ kind }) => ({ name: kind, pattern: kind })),
+      planMode: this.#agent.session.root.state.mode === "plan",
+    };
+  }
+
+  /** Whether a tool list was ever made: before that nothing of this agent has started. */
+  get isMade(): boolean {
+    return !this.#tools.isEmpty;
+  }
+
+  /** Everything that exists for this agent before any filter. */
+  async all(): Promise<readonly Tool[]> {
+    await this.#serversReady();
+    return this.#options.parts.toolbox.all(this.#owner);
+  }
+
+  async tools(): Promise<Toolset> {
+    await this.#serversReady();
+    const { toolbox } = this.#options.parts;
+    const owner = this.#owner;
+    return this.#tools.get(toolbox.key(owner), () => toolset(effectiveTools(toolbox.all(owner), this.limits).allowed));
+  }
+
+  async systemPrompt(set: Toolset): Promise<string> {
+    const { session } = this.#agent;
+    const { configuration, participants } = this.#options.parts;
+    const { workingDirectory, folder } = session.place;
+    const { definition } = this;
+    return await systemPrompt(
+      set,
+      {
+        workingDirectory,
+        sessionFolder: folder,
+        platform: `${process.platform} ${process.arch}`,
+        gitRoot: configuration.context.gitRoot,
+        customInstructions: configuration.customInstructions,
+        agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,
+        mode: session.root.state.mode,
+      },
+      {
+        config: session.parent ? undefined : configuration.current.systemMessage,
+        transform: (sections) => participants.transformSections(sections),
+      },
+    );
+  }
+
+  services(callId: string, signal: AbortSignal): CallServices {
+    const { parts, shells, tasks } = this.#options;
+    return {
+      ...parts.services,
+      shells,
+      ask: (question) => askUser(this.#agent, { ...question, callId, signal }),
+      elicit: (form) => elicit(parts.participants, this.#agent, { ...form, callId, signal }),
+      tasks: tasks({ callId, signal }),
+    };
+  }
+
+  get #owner() {
+    return { agent: this.#agent, definition: this.#options.definition, mcp: this.#options.mcp };
+  }
+
+  async #serversReady(): Promise<void> {
+    await this.#options.mcp?.ready();
+    await this.#options.parts.servers.ready();
+  }
+}
