@@ -149,8 +149,8 @@ export class Tasks {
     const record = this.records.get(id);
     if (!record || isEnded(record.status)) return false;
     const live = this.#get(id);
-    const isAgreed = await this.executorOf(record).cancel?.(record, reason);
-    if (isAgreed === false) return false;
+    const executor = this.executorOf(record);
+    if (executor.cancel && !(await executor.cancel(record, reason))) return false;
     const below = this.records.ownedBy(id).map((owned) => this.cancel(owned.id, reason));
     live.ending.claim({ way: "cancelled" });
     await this.#opened(live);
@@ -183,7 +183,8 @@ export class Tasks {
     const live = this.#get(id);
     if (isEnded(live.record.status)) return;
     for (const owned of this.records.ownedBy(id)) await this.lose(owned.id, error);
-    await this.#end(live, { way: "lost", error });
+    live.ending.claim({ way: "lost", error });
+    await this.#endUnlessEnded(live);
     this.#notices.tell(live);
   }
 

@@ -88,3 +88,24 @@ test("resources of a server are listed and read", async () => {
     expect(contents).toEqual([{ uri: "lib://one", text: "the text" }]);
   });
 });
+
+test("aborting a session whose preMcpToolCall hook hangs ends at once, and the server is never called", async () => {
+  await inSmallWorld([[call("probe-echo", { text: "hello" })]], async ({ client, create }) => {
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    client.answers.set("hooks.invoke", ({ hookType }: { hookType: string }) => {
+      if (hookType !== "preMcpToolCall") return {};
+      asked();
+      return new Promise(() => undefined); // For ever: only the abort can end it before the time limit of hooks.
+    });
+    const sessionId = await create({ mcpServers: { probe }, hooks: true });
+    await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+    await client.call("session.send", { sessionId, prompt: "call it" });
+    await isAsked;
+    await client.call("session.abort", { sessionId });
+    await client.heard("session.idle");
+    expect(client.of("tool.execution_complete")).toMatchObject([{ success: false, error: { code: "interrupted" } }]);
+  });
+});

@@ -1,0 +1,228 @@
+/** The registry with an executor of its own kind of work: what holds for every kind, also for those that come later. */
+import { describe, expect, test } from "vitest";
+import { smallSession } from "../session/small-session.ts";
+import type { Executor, RunOptions } from "./executor.ts";
+import type { End } from "./moves.ts";
+import { type AgentRecord, newHead, readRecord } from "./record.ts";
+import { Tasks } from "./registry.ts";
+
+/** Work that ends when the test says so. */
+class Work implements Executor<AgentRecord> {
+  readonly kind = "agent";
+  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
+  readonly steps: string[] = [];
+  readonly #ends = new Map<string, (end: End) => void>();
+  readonly view = {
+    describe: () => {
+      throw new Error("nobody looks");
+    },
+    progress: () => {
+      throw new Error("nobody looks");
+    },
+    notice: ({ id, status }: AgentRecord) => ({
+      kind: "notice" as const,
+      id: `notice-${id}`,
+      content: status,
+      cause: {
+        type: "agent_completed" as const,
+        agentId: id,
+        agentType: "t",
+        displayName: id,
+        description: "",
+        status: "completed" as const,
+      },
+    }),
+  };
+
+  async open({ id }: AgentRecord) {
+    this.steps.push(`open ${id}`);
+    if (id === "closed-door") throw new Error("it cannot be opened");
+  }
+  start(record: AgentRecord, options: RunOptions) {
+    return this.#run("start", record, options);
+  }
+  continue(record: AgentRecord, options: RunOptions) {
+    return this.#run("continue", record, options);
+  }
+  async message({ id }: AgentRecord, { text }: { text: string }) {
+    this.steps.push(`message ${id} ${text}`);
+  }
+  async ending({ id }: AgentRecord, { way }: End) {
+    this.steps.push(`ending ${id} ${way}`);
+  }
+  ended({ id }: AgentRecord, { way }: End) {
+    this.steps.push(`ended ${id} ${way}`);
+  }
+  async close({ id }: AgentRecord) {
+    this.steps.push(`close ${id}`);
+  }
+  end(id: string, end: End): void {
+    this.#ends.get(id)?.(end);
+  }
+  #run(how: string, { id }: AgentRecord, { signal }: RunOptions): Promise<End> {
+    this.steps.push(`${how} ${id}`);
+    return new Promise((resolve) => {
+      this.#ends.set(id, resolve);
+      signal.addEventListener("abort", () => resolve({ way: "cancelled" }), { once: true });
+    });
+  }
+}
+
+const record = (id: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
+  ...newHead(0),
+  kind: "agent",
+  id,
+  rootId: "root",
+  ownerId: "root",
+  callId: `call-${id}`,
+  name: id,
+  description: "",
+  agentType: "t",
+  prompt: "do it",
+  mode: "background",
+  model: "m",
+  inherit: "none",
+  hasEnded: false,
+  ...more,
+});
+
+async function inWorld(
+  test: (world: {
+    tasks: Tasks;
+    work: Work;
+    stored(id: string): AgentRecord["status"];
+    notices(): string[];
+  }) => Promise<void>,
+) {
+  using small = smallSession();
+  const { session, log, store } = small;
+  const work = new Work();
+  const other = { ...work, traits: { ...work.traits, isKept: false } };
+  const tasks = new Tasks({
+    root: session,
+    executors: {
+      agent: work,
+      shell: { ...other, kind: "shell", start: async () => undefined, view: work.view } as never,
+      client: { ...other, kind: "client", start: async () => undefined, view: work.view } as never,
+    },
+    mailboxOf: (id) => (id === "root" ? { session, wake: () => undefined } : undefined),
+    onChanged: () => undefined,
+  });
+  await test({
+    tasks,
+    work,
+    stored: (id) => {
+      log.flush();
+      return readRecord(store.get("task", `root/${id}`) ?? "").status;
+    },
+    notices: () => session.inbox.notices.map(({ id }) => id),
+  });
+}
+
+const { signal } = new AbortController();
+const ended = { afterTurns: Number.POSITIVE_INFINITY, signal };
+
+describe("a task", () => {
+  test("goes from open to close in this order, and its record says each state", async () => {
+    await inWorld(async ({ tasks, work, stored }) => {
+      await tasks.start(record("a"));
+      expect(stored("a")).toBe("running");
+      work.end("a", { way: "completed", text: "done" });
+      await tasks.wait("a", ended);
+      expect(stored("a")).toBe("completed");
+      expect(work.steps).toEqual(["open a", "start a", "ending a completed", "ended a completed", "close a"]);
+    });
+  });
+
+  test("that takes messages is idle after its answer, and may fail from there without running again", async () => {
+    await inWorld(async ({ tasks, work, stored }) => {
+      await tasks.start(record("a", { isMultiTurn: true }));
+      work.end("a", { way: "completed", text: "one" });
+      await tasks.wait("a", { afterTurns: 0, signal });
+      expect(stored("a")).toBe("idle");
+      await tasks.lose("a", "its machine is gone");
+      expect(tasks.records.get("a")).toMatchObject({ status: "failed", reason: "lost", error: "its machine is gone" });
+      expect(work.steps.filter((step) => /start|continue/.test(step))).toEqual(["start a"]);
+    });
+  });
+
+  test("that is sent a message at rest runs again, and the turn is kept with that message", async () => {
+    await inWorld(async ({ tasks, work }) => {
+      await tasks.start(record("a", { isMultiTurn: true }));
+      work.end("a", { way: "completed", text: "one" });
+      await tasks.wait("a", { afterTurns: 0, signal });
+      await tasks.send("a", { text: "and two?", source: "user" });
+      work.end("a", { way: "completed", text: "two" });
+      await tasks.wait("a", { afterTurns: 1, signal });
+      expect(tasks.records.get("a")?.turns).toMatchObject([
+        { response: "one" },
+        { message: "and two?", response: "two" },
+      ]);
+    });
+  });
+
+  test("that cannot be opened has failed, and the one who starts it is told why", async () => {
+    await inWorld(async ({ tasks, stored }) => {
+      await expect(tasks.start(record("closed-door"))).rejects.toThrow("it cannot be opened");
+      expect(stored("closed-door")).toBe("failed");
+    });
+  });
+
+  test("of which several ends come at once has one: the first", async () => {
+    await inWorld(async ({ tasks, work }) => {
+      await tasks.start(record("a"));
+      const both = Promise.all([tasks.cancel("a"), tasks.cancel("a"), tasks.lose("a", "gone")]);
+      work.end("a", { way: "completed", text: "too late" });
+      await both;
+      expect(tasks.records.get("a")?.status).toBe("cancelled");
+      expect(work.steps.filter((step) => step.startsWith("ended"))).toEqual(["ended a cancelled"]);
+    });
+  });
+
+  test("is cancelled with everything below it, whatever it is doing", async () => {
+    await inWorld(async ({ tasks }) => {
+      await tasks.start(record("a"));
+      await tasks.start(record("b", { ownerId: "a" }));
+      await tasks.start(record("c", { ownerId: "b" }));
+      expect(await tasks.cancel("a")).toBe(true);
+      expect(tasks.records.list().map(({ id, status }) => `${id} ${status}`)).toEqual([
+        "a cancelled",
+        "b cancelled",
+        "c cancelled",
+      ]);
+      expect(await tasks.cancel("a")).toBe(false);
+    });
+  });
+
+  test("that is set aside stays running on record, and goes on from there", async () => {
+    await inWorld(async ({ tasks, work, stored }) => {
+      await tasks.start(record("a"));
+      await tasks.park();
+      expect(stored("a")).toBe("running");
+      await tasks.continue("a");
+      work.end("a", { way: "completed", text: "done" });
+      await tasks.wait("a", ended);
+      expect(work.steps).toEqual([
+        "open a",
+        "start a",
+        "close a",
+        "open a",
+        "continue a",
+        "ending a completed",
+        "ended a completed",
+        "close a",
+      ]);
+    });
+  });
+
+  test("in the background tells its owner once, and not when somebody has read it", async () => {
+    await inWorld(async ({ tasks, work, notices }) => {
+      await tasks.start(record("a"));
+      work.end("a", { way: "completed", text: "done" });
+      await tasks.settled();
+      expect(notices()).toEqual(["notice-a"]);
+      await tasks.wait("a", ended);
+      expect(notices()).toEqual([]);
+    });
+  });
+});
