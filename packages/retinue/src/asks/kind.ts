@@ -47,6 +47,8 @@ export interface Kind<Payload, Answer>
   settleStopped(ending: Ending, stop: Stop): void;
 }
 
+const UNTAGGED = { untagged: true } as const;
+
 export function kind<Payload, Answer, Requested extends EventType, Completed extends EventType>(
   row: Row<Payload, Answer, Requested, Completed>,
 ): Kind<Payload, Answer> {
@@ -58,11 +60,11 @@ export function kind<Payload, Answer, Requested extends EventType, Completed ext
     completed,
     endsWithCall,
     callOf: (shown) => row.callOf?.(shown),
-    record: (asked) => asked.session.appendAsk(requested, row.request(asked)),
-    settle: (ending, given) => ending.session.appendAsk(completed, row.completion(ending, given)),
+    record: (asked) => asked.session.append(requested, row.request(asked), UNTAGGED),
+    settle: (ending, given) => ending.session.append(completed, row.completion(ending, given), UNTAGGED),
     settleStopped: (ending, stop) => {
       const end = row.stopped?.(ending, stop);
-      if (end) ending.session.appendAsk(completed, end.data, { ephemeral: end.ephemeral });
+      if (end) ending.session.append(completed, end.data, { ...UNTAGGED, ephemeral: end.ephemeral });
     },
   };
 }

@@ -43,7 +43,7 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   const rest = store.events(session.id);
   const { state, usage, lastId, count } = replay(rest, session.id);
   state.title = session.state.title;
-  session.rebuild(state);
+  session.state = state;
   session.log.rewind({ lastId, count });
   tree.transcript.restart();
   tree.usage.restart(usage);

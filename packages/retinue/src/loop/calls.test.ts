@@ -385,12 +385,21 @@ describe("after a restart", () => {
 
   function asked({ agent }: CallScene, kind?: "approved" | "cancelled"): void {
     const request = { ...permission, toolCallId: "a" };
-    agent.session.appendAsk("permission.requested", {
-      requestId: "r",
-      permissionRequest: request,
-      promptRequest: request,
-    });
-    if (kind) agent.session.appendAsk("permission.completed", { requestId: "r", toolCallId: "a", result: { kind } });
+    agent.session.append(
+      "permission.requested",
+      {
+        requestId: "r",
+        permissionRequest: request,
+        promptRequest: request,
+      },
+      { untagged: true },
+    );
+    if (kind)
+      agent.session.append(
+        "permission.completed",
+        { requestId: "r", toolCallId: "a", result: { kind } },
+        { untagged: true },
+      );
   }
 
   test("a call that had not begun is asked for and runs", async () => {
@@ -498,18 +507,30 @@ describe("after a restart", () => {
       ask({ id: "a", name: "tool" }, { id: "b", name: "tool" }, { id: "c", name: "host" }, { id: "d", name: "tool" });
       const request = (toolCallId: string) => ({ ...permission, toolCallId });
       for (const id of ["a", "b"])
-        session.appendAsk("permission.requested", {
-          requestId: `r-${id}`,
-          permissionRequest: request(id),
-          promptRequest: request(id),
-        });
-      session.appendAsk("permission.completed", { requestId: "r-b", toolCallId: "b", result: { kind: "approved" } });
-      session.appendAsk("external_tool.requested", {
-        requestId: "x",
-        sessionId: session.id,
-        toolCallId: "c",
-        toolName: "host",
-      });
+        session.append(
+          "permission.requested",
+          {
+            requestId: `r-${id}`,
+            permissionRequest: request(id),
+            promptRequest: request(id),
+          },
+          { untagged: true },
+        );
+      session.append(
+        "permission.completed",
+        { requestId: "r-b", toolCallId: "b", result: { kind: "approved" } },
+        { untagged: true },
+      );
+      session.append(
+        "external_tool.requested",
+        {
+          requestId: "x",
+          sessionId: session.id,
+          toolCallId: "c",
+          toolName: "host",
+        },
+        { untagged: true },
+      );
       settleInterrupted(session);
       const all = await ends();
       expect([...all.keys()]).toEqual(["a", "b", "c", "d"]);

@@ -99,11 +99,15 @@ function denyByRule(
   verdict: { rule: string; rules: readonly { kind: string; argument: string | null }[] },
 ): Outcome {
   const requestId = session.world.newId();
-  session.appendAsk("permission.completed", {
-    requestId,
-    toolCallId: call.id,
-    result: { kind: "denied-by-rules", rules: [...verdict.rules] },
-  });
+  session.append(
+    "permission.completed",
+    {
+      requestId,
+      toolCallId: call.id,
+      result: { kind: "denied-by-rules", rules: [...verdict.rules] },
+    },
+    { untagged: true },
+  );
   return {
     resultType: "denied",
     text: `The call of '${call.name}' is denied by the ${verdict.rule}. Do it another way, or ask the user.`,
@@ -113,12 +117,16 @@ function denyByRule(
 /** Nobody is there who could be asked: what the policy decided is on record, and the model reads why. */
 function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Outcome {
   const result = { kind: "denied-no-approval-rule-and-could-not-request-from-user" as const };
-  session.appendAsk("permission.completed", {
-    requestId: session.world.newId(),
-    toolCallId: call.id,
-    result,
-    decisionSource: "unattended_fallback",
-  });
+  session.append(
+    "permission.completed",
+    {
+      requestId: session.world.newId(),
+      toolCallId: call.id,
+      result,
+      decisionSource: "unattended_fallback",
+    },
+    { untagged: true },
+  );
   return { resultType: "denied", text: reason };
 }
 

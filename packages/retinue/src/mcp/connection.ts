@@ -25,6 +25,13 @@ export interface ConnectionOptions {
 
 const NONE: readonly ServerTool[] = [];
 
+export interface ConnectionReport {
+  error?: string;
+  instructions?: string;
+  /** A server that did not start is not tried again at every turn; only when somebody asks for it. */
+  hasStartFailed: boolean;
+}
+
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #active = new Set<ActiveCall>();
@@ -57,17 +64,10 @@ export class Connection {
     return this.#status;
   }
 
-  get error(): string | undefined {
-    return this.#error;
-  }
-
-  get instructions(): string | undefined {
-    return this.#live?.client.getInstructions();
-  }
-
-  /** A server that did not start is not tried again at every turn; only when somebody asks for it. */
-  get hasStartFailed(): boolean {
-    return this.#hasStartFailed;
+  /** What the server says of itself, or what went wrong with it. */
+  get report(): ConnectionReport {
+    const instructions = this.#live?.client.getInstructions();
+    return { error: this.#error, instructions, hasStartFailed: this.#hasStartFailed };
   }
 
   /** As the server last told. The array is a new one when the list changed. Empty while the server is off. */

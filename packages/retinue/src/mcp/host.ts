@@ -213,11 +213,12 @@ const firstOfEachName = (tools: readonly Tool[]): Tool[] => {
 
 async function startIfWanted(connection: Connection): Promise<void> {
   const isOff = connection.status === "disabled" || connection.status === "stopped";
-  if (!isOff && !connection.hasStartFailed) await connection.ready();
+  if (!isOff && !connection.report.hasStartFailed) await connection.ready();
 }
 
 function stateOf(connection: Connection, config: McpServerConfig): McpServerState {
-  const { name, status, error, instructions } = connection;
+  const { name, status, report } = connection;
+  const { error, instructions } = report;
   return {
     name,
     status,

@@ -42,7 +42,7 @@ test("an event of a child carries its agent's id, and an ask of it does not", ()
   const child = small.child("kid");
   const events: LoggedEvent[] = [
     child.append("assistant.turn_start", { turnId: "0" }),
-    child.appendAsk("external_tool.completed", { requestId: "r" }),
+    child.append("external_tool.completed", { requestId: "r" }, { untagged: true }),
   ];
   expect(events.map(({ json }) => JSON.parse(json).agentId)).toEqual(["kid", undefined]);
   small.log.flush();

@@ -51,7 +51,7 @@ export class Session {
   }
 
   /** After the log was cut: the state that a replay of the rest gives. */
-  rebuild(state: SessionState): void {
+  set state(state: SessionState) {
     this.#state = state;
   }
 
@@ -59,15 +59,12 @@ export class Session {
     return this.parent?.root ?? this;
   }
 
-  get depth(): number {
-    return this.parent ? this.parent.depth + 1 : 0;
-  }
-
   /** Ids from the main agent's child down to this session; empty for the root session. */
   get agentPath(): readonly string[] {
     return this.parent ? [...this.parent.agentPath, this.id] : [];
   }
 
+  /** `untagged`: on the root's stream without an agent id, as clients expect asks of sub-agents. */
   append<T extends EventType>(
     type: T,
     data: EventData<T>,
@@ -81,10 +78,5 @@ export class Session {
   /** An event of the session that nobody keeps, whatever its type. */
   announce<T extends EventType>(type: T, data: EventData<T>): void {
     this.append(type, data, { ephemeral: true });
-  }
-
-  /** On the root's stream without an agent id, as clients expect asks of sub-agents. */
-  appendAsk<T extends EventType>(type: T, data: EventData<T>, options: { ephemeral?: boolean } = {}): LoggedEvent {
-    return this.append(type, data, { untagged: true, ...options });
   }
 }

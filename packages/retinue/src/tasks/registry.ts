@@ -246,7 +246,8 @@ export class Tasks {
     const { record } = live;
     const executor = this.executorOf(record);
     try {
-      if (live.isParked || live.ending.end) return await this.#halted(live);
+      if (live.ending.end && !live.isParked) await this.#endUnlessEnded(live); // Cancelled before it began.
+      if (live.ending.end || live.isParked) return live.waiting.wake();
       const options = { signal, joining: () => this.#joining(id) };
       const end = await (how === "start" ? executor.start(record, options) : executor.continue?.(record, options));
       await this.#finish(live, end);
@@ -254,12 +255,6 @@ export class Tasks {
       if (!isEnded(record.status)) this.#record(live, { way: "failed", error: messageOf(error) });
       live.waiting.wake();
     }
-  }
-
-  /** Stopped before it began: a cancelled task ends, one that was set aside stays as it is. */
-  async #halted(live: Live): Promise<void> {
-    if (!live.isParked) await this.#endUnlessEnded(live);
-    live.waiting.wake();
   }
 
   async #finish(live: Live, ofRun: End | undefined): Promise<void> {

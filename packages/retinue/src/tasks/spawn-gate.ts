@@ -63,7 +63,7 @@ export function spawnGate(configuration: Configuration): SpawnGate {
 }
 
 function checkDepth({ session }: WorkingAgent, maxDepth: number): void {
-  if (session.depth < maxDepth) return;
+  if (session.agentPath.length < maxDepth) return;
   throw new AppError(
     "spawn_refused",
     `Maximum sub-agent depth of ${maxDepth} reached. Do this work yourself instead of delegating it.`,
