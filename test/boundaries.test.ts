@@ -25,7 +25,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tasks: ["protocol", "world", "session", "tools", "agents", "loop"],
   workspace: ["protocol", "session"],
   recovery: ["protocol", "session", "permissions", "store"],
-  continuity: ["protocol", "world", "store", "tools"],
+  "continuity/records": ["protocol", "world", "store"],
+  "continuity/recall": ["store", "continuity/records"],
+  "continuity/ingest": ["protocol", "store", "continuity/records", "continuity/recall"],
+  "continuity/connectors": ["protocol", "continuity/recall", "continuity/ingest"],
+  "continuity/serve": [
+    "protocol",
+    "world",
+    "store",
+    "tools",
+    "continuity/records",
+    "continuity/recall",
+    "continuity/ingest",
+    "continuity/connectors",
+  ],
   host: [
     "protocol",
     "world",
@@ -42,7 +55,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "tasks",
     "workspace",
     "recovery",
-    "continuity",
+    "continuity/records",
+    "continuity/recall",
+    "continuity/ingest",
+    "continuity/serve",
   ],
   modes: ["protocol", "models", "session", "tools", "skills", "loop", "workspace", "host"],
   server: [
@@ -71,7 +87,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "agents",
     "tasks",
     "recovery",
-    "continuity",
+    "continuity/serve",
     "host",
     "server",
   ],
@@ -102,10 +118,11 @@ function importsOf(file: string): Import[] {
   }));
 }
 
-/** `packages/retinue/src/loop/drive.ts` is in `loop`, `packages/sdk/src/client.ts` in `sdk`. */
+/** `packages/retinue/src/loop/drive.ts` is in `loop`, `packages/sdk/src/client.ts` in `sdk`; continuity's rooms count each for itself. */
 function moduleOf(file: string): string {
-  const [, pkg = "", , part = ""] = file.split("/");
-  return pkg === "retinue" ? part.replace(/(\.d)?\.ts$/, "") : pkg;
+  const [, pkg = "", , part = "", room = ""] = file.split("/");
+  if (pkg !== "retinue") return pkg;
+  return part === "continuity" ? `${part}/${room}` : part.replace(/(\.d)?\.ts$/, "");
 }
 
 function targetOf({ file, spec }: Import): string | undefined {
@@ -154,10 +171,10 @@ describe("boundaries", () => {
   test("docs/architecture.md shows the same arrows", () => {
     const page = readFileSync(path.join(root, "docs/architecture.md"), "utf8");
     const section = page.split(/^## /m).find((part) => part.startsWith("Arrows")) ?? "";
-    const rows = section.matchAll(/^\| `(\w+)` \| ([^|]*) \|/gm);
+    const rows = section.matchAll(/^\| `([\w/]+)` \| ([^|]*) \|/gm);
     const shown = [...rows].map(([, name = "", cell = ""]) => [
       name,
-      [...cell.matchAll(/`(\w+)`/g)].map(([, to]) => to),
+      [...cell.matchAll(/`([\w/]+)`/g)].map(([, to]) => to),
     ]);
     expect(shown).toEqual(Object.entries(MAY_IMPORT));
   });

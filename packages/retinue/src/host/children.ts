@@ -142,7 +142,7 @@ export class Children implements AgentHost {
       parts.push(skillContext(skill));
     }
     session.log.flush(); // What the parent said in this very turn is in the store before it is handed on.
-    const inherited = tree.inheritBlock(record);
+    const inherited = await tree.inheritBlock(record);
     if (inherited) parts.push(inherited);
     return [...parts, record.prompt].join("\n\n");
   }

@@ -61,7 +61,7 @@ export interface TreeOptions {
   context: SessionContext;
   customInstructions?: string;
   extraTools?: (agent: WorkingAgent) => readonly Tool[];
-  inherit?: (record: AgentRecord) => string | undefined;
+  inherit?: (record: AgentRecord) => Promise<string | undefined>;
 }
 
 export class Tree {
@@ -211,8 +211,8 @@ export class Tree {
   }
 
   /** What a new sub-agent is told of the session that started it. */
-  inheritBlock(record: AgentRecord): string | undefined {
-    return this.#inherit?.(record);
+  async inheritBlock(record: AgentRecord): Promise<string | undefined> {
+    return await this.#inherit?.(record);
   }
 
   setMode(mode: Mode): void {

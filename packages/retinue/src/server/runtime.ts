@@ -7,7 +7,7 @@ import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/proto
 import type { Client } from "../host/client.ts";
 import type { RuntimeConfig } from "../host/config.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
-import { keepIndexed, memoryOf, transcribed } from "../host/memory.ts";
+import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { ShellLedger } from "../host/shell-ledger.ts";
 import { openCatalog } from "../models/catalog.ts";
@@ -32,14 +32,16 @@ export class Runtime {
   readonly sessions: Sessions;
   readonly #store: SqliteStore;
   readonly #diagnostics: Diagnostics;
-  readonly #stopIndexing: () => void;
+  readonly #stopIndexing: () => Promise<void>;
   readonly #clients = new Set<Client>();
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
     this.config = config;
     this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
-    this.#stopIndexing = keepIndexed(this.#store);
+    this.#stopIndexing = keepIndexed(this.#store, (error) =>
+      this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
+    );
     const reaped = new ShellLedger(this.#store).reap();
     if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
     this.sessions = new Sessions({
@@ -49,6 +51,7 @@ export class Runtime {
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
       onLifecycle: (change) => this.#tell(change),
       extend: memoryOf(this.#store, config, world),
+      transcribe,
     });
   }
 
@@ -83,7 +86,7 @@ export class Runtime {
 
   async close(): Promise<void> {
     await this.sessions.closeAll({ isLost: true });
-    this.#stopIndexing();
+    await this.#stopIndexing();
     this.#store.close();
   }
 
@@ -102,5 +105,5 @@ function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")
       { cause: error },
     );
   }
-  return openSqlite({ path: storePath, ...transcribed });
+  return openSqlite({ path: storePath });
 }

@@ -75,7 +75,14 @@ test("of a document that changes twice in one tick the last state is kept", () =
 
 test("events, prompts and documents of one tick are one commit, and a flush leaves nothing for the tick", async () => {
   const commits: Batch[] = [];
-  const store = openSqlite({ path: ":memory:", onCommit: (_, batch) => commits.push(batch) });
+  const kept = openSqlite({ path: ":memory:" });
+  const store = {
+    ...kept,
+    commit: (batch: Batch) => {
+      commits.push(batch);
+      return kept.commit(batch);
+    },
+  };
   const log = new Log({ rootId: "root", store, world: countingWorld(), onFailure: () => undefined });
   log.append("assistant.turn_start", { turnId: "0" }, { sessionId: "root" });
   log.addToInbox({ id: "i", sessionId: "root", json: "{}" });

@@ -8,9 +8,9 @@ import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { AppError, messageOf } from "@retinue/protocol";
-import { runHook } from "../connectors/hook-command.ts";
 import type * as Cli from "./cli.ts";
 import { CONTINUITY_COMMANDS } from "./commands.ts";
+import { runHook } from "./hook-command.ts";
 
 const OPTIONS = {
   home: { type: "string" },
@@ -107,7 +107,9 @@ async function run([command, ...words]: readonly string[], { context, values, si
     case "mcp":
       return cli.runMcp(context, { signal });
     case "op":
-      return context.out.write(`${JSON.stringify(cli.call(context, first, JSON.parse(words[1] ?? "{}")), null, 2)}\n`);
+      return context.out.write(
+        `${JSON.stringify(await cli.call(context, first, JSON.parse(words[1] ?? "{}")), null, 2)}\n`,
+      );
     default:
       throw new AppError(
         "invalid_params",
