@@ -132,6 +132,23 @@ describe("live transcripts", () => {
     expect(await texts("s")).toEqual(["one", "two"]);
   });
 
+  test("hooks of one session at the same time lose nothing and store nothing twice", async () => {
+    writeFileSync(file(), line("user", "one") + line("assistant", "two"));
+    await Promise.all(Array.from({ length: 8 }, () => prompt("s", { transcriptPath: file() })));
+    expect(await texts("s")).toEqual(["one", "two"]);
+    const words = ["a", "b", "c", "d", "e", "f"];
+    await Promise.all(words.map((userMessage) => prompt("t", { userMessage })));
+    expect((await texts("t")).sort()).toEqual(words);
+  });
+
+  test("a transcript that is too long to be held is stored piece by piece, once, by two readers at once", async () => {
+    const long = "x".repeat(15_000);
+    const count = 700;
+    writeFileSync(file(), Array.from({ length: count }, (_, n) => line("user", `${n} ${long}`)).join(""));
+    await Promise.all([prompt("s", { transcriptPath: file() }), prompt("s", { transcriptPath: file() })]);
+    expect((await texts("s")).map((text) => Number(text.split(" ")[0]))).toEqual([...Array(count).keys()]);
+  });
+
   test.each(["/etc/passwd", "../../etc/passwd", "projects-evil/x.jsonl"])(
     "a hook that names %s reads nothing",
     async (path) => {
@@ -194,6 +211,21 @@ describe("lineage and the inherit block", () => {
     expect(unclear.inject).toBeUndefined();
     expect(unclear.reason).toBe("several agents of this session were starting one at once");
     expect(await lineage("p:c")).toBe(unclear.reason);
+  });
+
+  test("children that start at once each take a call of their own", async () => {
+    await prompt("p", { userMessage: "the plan" });
+    const open = async (callId: string) => {
+      const call = { ...hook({ sessionKey: "p" }), callId, tool: "Agent", phase: "before" };
+      await onToolCall(home, OWNER, CallInput.parse(call));
+    };
+    for (const callId of ["c1", "c2", "c3"]) await open(callId);
+    await Promise.all(["a", "b"].map((harnessAgentId) => startChild({ sessionKey: "p", harnessAgentId })));
+    const [root] = await named("p");
+    if (!root) throw new Error("no parent");
+    const left = await home.transcripts.calls.unclaimed({ root, since: 0 });
+    expect(left).toHaveLength(1);
+    expect([await lineage("p:a"), await lineage("p:b")]).toEqual(["its call was open", "its call was open"]);
   });
 
   test("without a signal the only running session is the parent, and of two neither", async () => {

@@ -53,6 +53,34 @@ describe("the transcript of our own sessions", () => {
     expect((await only("kid")).project).toBe("/projects/shop");
   });
 
+  test("has the words of a failure, and neither what was not said nor what the runtime told itself", () => {
+    const changes = foldTranscript("root", [
+      event("root", "tool.execution_complete", { toolCallId: "c", success: false, error: { message: "no such file" } }),
+      event("root", "assistant.message", { content: "", messageId: "m" }),
+      event("root", "user.message", { content: "go on", isAutopilotContinuation: true }),
+      event("root", "session.idle", {}),
+    ]);
+    const session = { agentId: "default", harness: "retinue", sessionKey: "root" };
+    const at = Date.parse("2026-11-15T12:00:00.000Z");
+    expect(changes).toEqual([
+      { type: "turns", session, at, turns: [{ role: "tool", callId: "c", text: "no such file" }] },
+    ]);
+  });
+
+  test("ends with its session or its sub-agent, and says how", () => {
+    const changes = foldTranscript("root", [
+      event("kid", "subagent.completed", { cancelled: true }, { agentId: "kid" }),
+      event("kid", "subagent.failed", {}, { agentId: "kid" }),
+      event("root", "session.shutdown", { shutdownType: "routine" }),
+    ]);
+    const ended = changes.map((change) => [change.session.sessionKey, change.type === "ended" && change.reason]);
+    expect(ended).toEqual([
+      ["kid", "cancelled"],
+      ["kid", "failed"],
+      ["root", "routine"],
+    ]);
+  });
+
   test("records who started whom, at every depth", async () => {
     await record(
       event("root", "session.start", { context: { cwd: "/projects/shop" } }),

@@ -51,6 +51,11 @@ describe("search", () => {
     expect(await keys("How many times does the checkout service retry payments, and why?")).not.toContain("b");
   });
 
+  test("finds what stands behind a NUL byte", async () => {
+    await say("a", ["before\0after the zero"]);
+    expect(await keys("zero")).toEqual(["a"]);
+  });
+
   test("puts the newer of two equal turns first", async () => {
     await say("old", ["the zebra ran"], { at: home.time.now - 60 * 24 * 3_600_000 });
     await say("new", ["the zebra ran"]);
