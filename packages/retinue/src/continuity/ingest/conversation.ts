@@ -20,27 +20,29 @@ export function childKey({ sessionKey, harnessAgentId, parentSessionKey }: HookI
 export async function conversationKey(continuity: Continuity, told: Told): Promise<string> {
   const { sessionKey } = told.input;
   const key = childKey(told.input);
-  if (key === sessionKey || (await find(continuity, told, key))) return key;
-  return (await find(continuity, told, sessionKey))?.parentId === undefined ? key : sessionKey;
+  if (key === sessionKey || (await find(continuity, told, { key }))) return key;
+  return (await find(continuity, told, { key: sessionKey }))?.parentId === undefined ? key : sessionKey;
 }
 
 export async function find(
   { transcripts }: Continuity,
   { caller, input: { harness, agentId } }: Told,
-  key: string,
+  { key }: { key: string },
 ): Promise<TranscriptSession | undefined> {
   return await findSession(transcripts, caller, { key, harness, agentId });
 }
 
 /** The session with this key, to be written to; made with the first write when it is not there. */
-export async function open(continuity: Continuity, told: Told, key: string): Promise<Draft> {
+export async function open(continuity: Continuity, told: Told, { key }: { key: string }): Promise<Draft> {
   const { caller, input } = told;
   const named = input.agentId ?? caller.agentId;
-  const known = named === undefined ? await find(continuity, told, key) : undefined;
+  const known = named === undefined ? await find(continuity, told, { key }) : undefined;
   const agentId = known?.agentId ?? (await inheritedAgent(continuity, told)) ?? actingAgent(caller, input.agentId);
-  const name = { sessionKey: known?.sessionKey ?? key, harness: input.harness, agentId };
+  const name = { sessionKey: key, harness: input.harness, agentId };
   const project = actingProject(caller, input.project);
-  const draft = await Draft.open(continuity.transcripts, name, continuity.world.now());
+  const { transcripts, world } = continuity;
+  const now = world.now();
+  const draft = known ? Draft.of(transcripts, { session: known, now }) : await Draft.open(transcripts, { name, now });
   const { session } = draft;
   const isNews =
     !session ||
@@ -54,5 +56,5 @@ export async function open(continuity: Continuity, told: Told, key: string): Pro
 async function inheritedAgent(continuity: Continuity, told: Told): Promise<string | undefined> {
   const { parentSessionKey, harnessAgentId, sessionKey } = told.input;
   const parentKey = parentSessionKey ?? (harnessAgentId === undefined ? undefined : sessionKey);
-  return parentKey === undefined ? undefined : (await find(continuity, told, parentKey))?.agentId;
+  return parentKey === undefined ? undefined : (await find(continuity, told, { key: parentKey }))?.agentId;
 }

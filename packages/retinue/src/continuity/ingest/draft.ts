@@ -39,13 +39,14 @@ export class Draft {
     this.#reading = parseReading(session?.reading);
   }
 
-  /** Of a session as it was just read. */
-  static of(store: TranscriptStore, session: TranscriptSession, now: number): Draft {
-    return new Draft(store, { name: session, session, now });
+  /** Of a session that was read a moment ago. */
+  static of(store: TranscriptStore, { session, now }: { session: TranscriptSession; now: number }): Draft {
+    const { agentId, sessionKey, harness } = session;
+    return new Draft(store, { name: { agentId, sessionKey, harness }, session, now });
   }
 
-  static async open(store: TranscriptStore, wanted: SessionName, now: number): Promise<Draft> {
-    return new Draft(store, { ...(await store.sessions.resolve(wanted)), now });
+  static async open(store: TranscriptStore, { name, now }: { name: SessionName; now: number }): Promise<Draft> {
+    return new Draft(store, { ...(await store.sessions.resolve(name)), now });
   }
 
   /** As it was read; undefined when it is not there yet. */
@@ -65,7 +66,7 @@ export class Draft {
   /** Goes to the end, together with what the reader has come to. Without turns, `at` keeps the session from looking used. */
   append(turns: readonly NewTurn[], { reading, at = this.#now }: { reading?: Reading; at?: number } = {}): void {
     if (turns.length === 0 && !reading) return;
-    this.#turns.push(...turns.map((turn) => ({ ...turn, text: keptText(turn) })));
+    this.#turns = this.#turns.concat(turns.map((turn) => ({ ...turn, text: keptText(turn) })));
     if (reading) this.#reading = reading;
     const state = reading && JSON.stringify(reading);
     const last = this.#changes.at(-1);

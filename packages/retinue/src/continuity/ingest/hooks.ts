@@ -19,8 +19,8 @@ export async function onSessionStart(continuity: Continuity, caller: Caller, inp
     input.parentSessionKey !== undefined || input.harnessAgentId !== undefined || /:subagent:/.test(input.sessionKey);
   const { draft, parentage } = await inOneWrite(continuity, async () => {
     const isChildOfKnown =
-      input.harnessAgentId !== undefined && (await find(continuity, told, input.sessionKey)) !== undefined;
-    const opened = await open(continuity, told, isChildOfKnown ? childKey(input) : input.sessionKey);
+      input.harnessAgentId !== undefined && (await find(continuity, told, { key: input.sessionKey })) !== undefined;
+    const opened = await open(continuity, told, { key: isChildOfKnown ? childKey(input) : input.sessionKey });
     opened.add({ type: "reopened" });
     await receive(continuity, opened, told);
     return { draft: opened, parentage: isChild ? await settleParent(continuity, opened, told) : undefined };
@@ -31,7 +31,7 @@ export async function onSessionStart(continuity: Continuity, caller: Caller, inp
 export async function onSubagentStart(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
   const told = { caller, input };
   const { draft, parentage } = await inOneWrite(continuity, async () => {
-    const opened = await open(continuity, told, childKey(input));
+    const opened = await open(continuity, told, { key: childKey(input) });
     await receive(continuity, opened, told);
     return { draft: opened, parentage: await settleParent(continuity, opened, told) };
   });
@@ -46,7 +46,7 @@ export async function onTurns(continuity: Continuity, caller: Caller, input: Hoo
 }
 
 async function draftTurns(continuity: Continuity, told: Told): Promise<Draft> {
-  const draft = await open(continuity, told, await conversationKey(continuity, told));
+  const draft = await open(continuity, told, { key: await conversationKey(continuity, told) });
   await receive(continuity, draft, told);
   if (told.input.userMessage !== undefined) draft.add({ type: "calls-closed" });
   return draft;
@@ -71,12 +71,12 @@ function draftEnd(draft: Draft, reason: string | undefined): void {
 /** A stop without a start is one of the harness's own helpers: nothing to keep. */
 export async function onSubagentStop(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
   const told = { caller, input };
-  const isKnown = (await find(continuity, told, await conversationKey(continuity, told))) !== undefined;
-  if (!isKnown) return { reason: "no sub-agent with this id was started" };
+  const key = await conversationKey(continuity, told);
+  if (!(await find(continuity, told, { key }))) return { reason: "no sub-agent with this id was started" };
   const { draft } = await inOneWrite(continuity, async () => {
     const ended = await draftTurns(continuity, told);
     const parent =
-      input.parentSessionKey === undefined ? undefined : await find(continuity, told, input.parentSessionKey);
+      input.parentSessionKey === undefined ? undefined : await find(continuity, told, { key: input.parentSessionKey });
     if (parent) ended.add({ type: "parent", parent, how: "named by the harness" });
     draftEnd(ended, input.reason);
     return { draft: ended };
@@ -92,7 +92,7 @@ export async function onToolCall(
 ): Promise<HookAnswer> {
   const told = { caller, input };
   const { draft } = await inOneWrite(continuity, async () => {
-    const opened = await open(continuity, told, await conversationKey(continuity, told));
+    const opened = await open(continuity, told, { key: await conversationKey(continuity, told) });
     await receive(continuity, opened, told);
     if (input.phase === "before") opened.add({ type: "call-opened", callId: input.callId, tool: input.tool });
     else opened.add({ type: "call-closed", callId: input.callId });

@@ -25,7 +25,7 @@ async function parentOfChild(continuity: Continuity, child: Draft, told: Told): 
   const { transcripts, world } = continuity;
   const { caller, input } = told;
   if (input.parentSessionKey !== undefined) {
-    const parent = await find(continuity, told, input.parentSessionKey);
+    const parent = await find(continuity, told, { key: input.parentSessionKey });
     return parent
       ? { parent, how: "named by the harness" }
       : { reason: `the parent session ${input.parentSessionKey} is not known` };
@@ -34,7 +34,7 @@ async function parentOfChild(continuity: Continuity, child: Draft, told: Told): 
     const project = actingProject(caller, input.project) ?? child.session?.project;
     return await onlyCandidate(transcripts, { ...child.name, project });
   }
-  const root = await find(continuity, told, input.sessionKey);
+  const root = await find(continuity, told, { key: input.sessionKey });
   if (!root) return { reason: `the parent session ${input.sessionKey} is not known` };
   const { parentage, call } = await spawningSession(transcripts, { root, child: child.name, now: world.now() });
   if (call) child.add({ type: "call-claimed", call });
@@ -53,7 +53,7 @@ export async function answerChild(
   if (tailChars === undefined)
     return { sessionKey, parentSessionKey: parent.sessionKey, reason: "inheritContext is off" };
   // What the parent has said by now, also when no hook told it.
-  await readOn(transcripts, parent, world.now());
+  await readOn(transcripts, parent, { now: world.now() });
   const inject = await inheritBlock(transcripts, parent, { tailChars, maxChars: maxCharsFor(harness) });
   return {
     sessionKey,

@@ -18,11 +18,12 @@ export type Reading = z.output<typeof Reading>;
 
 export function parseReading(stored: string | undefined): Reading {
   if (stored === undefined) return { position: { offset: 0 }, awaited: [] };
-  const parsed = Reading.safeParse(JSON.parse(stored));
-  if (parsed.success) return parsed.data;
-  throw new AppError("store_unavailable", "Where the reader of a transcript stands is stored in an unknown form", {
-    cause: parsed.error,
-  });
+  try {
+    return Reading.parse(JSON.parse(stored));
+  } catch (error) {
+    const message = "Where the reader of a transcript stands is stored in a form that is not known";
+    throw new AppError("store_unavailable", message, { cause: error });
+  }
 }
 
 /** Two tellings of the same turn have the same mark. */

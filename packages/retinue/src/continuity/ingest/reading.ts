@@ -15,13 +15,17 @@ import type { Read } from "./readers/read.ts";
 import { markOf, type Reading } from "./reading-state.ts";
 
 /** Reads what is new of a session that was read from the store a moment ago. Mostly there is nothing, and then nothing is asked or written. */
-export async function readOn(store: TranscriptStore, session: TranscriptSession, now: number): Promise<void> {
-  let draft: Draft | undefined = Draft.of(store, session, now);
+export async function readOn(
+  store: TranscriptStore,
+  session: TranscriptSession,
+  { now }: { now: number },
+): Promise<void> {
+  let first: Draft | undefined = Draft.of(store, { session, now });
   await untilSaved(async () => {
-    const current = draft ?? (await Draft.open(store, session, now));
-    draft = undefined;
-    await readFile(current);
-    await current.save();
+    const draft = first ?? (await Draft.open(store, { name: session, now }));
+    first = undefined;
+    await readFile(draft);
+    await draft.save();
   });
 }
 
@@ -32,7 +36,7 @@ export async function readFile(draft: Draft, path?: string): Promise<void> {
   if (!readLine || file === undefined) return;
   try {
     const found = { path: file, ...inodeOf(file) };
-    if (!isAtEnd(draft.reading, found)) await readPieces(draft, found, readLine);
+    if (!isAtEnd(draft.reading, found)) await readPieces(draft, { file: found, readLine });
   } catch (error) {
     if (error instanceof AppError || error instanceof Moved) throw error;
     if (isMissing(error)) return remember(draft, file);
@@ -65,7 +69,7 @@ function onFile(reading: Reading, { path, inode, size }: File): Reading {
   return { ...reading, path, inode, position: isSame ? reading.position : { offset: 0 } };
 }
 
-async function readPieces(draft: Draft, file: File, readLine: LineReader): Promise<void> {
+async function readPieces(draft: Draft, { file, readLine }: { file: File; readLine: LineReader }): Promise<void> {
   let state = onFile(draft.reading, file);
   // Only needed at the beginning of a file: the first time there are none, after a replacement they tell what is old.
   const known = state.position.offset === 0 ? await draft.sources() : new Set<string>();

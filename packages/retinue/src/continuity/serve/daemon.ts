@@ -131,7 +131,7 @@ async function catchUp(
     await setImmediate();
     if (signal.aborted) return;
     try {
-      await readOn(transcripts, session, world.now());
+      await readOn(transcripts, session, { now: world.now() });
     } catch (error) {
       log(`could not catch up with ${session.sessionKey}: ${messageOf(error)}`);
     }

@@ -57,7 +57,7 @@ export async function runSearch(
   // A sub-agent that names no session looks into its parent's.
   const parent = current ? await parentOf(transcripts, current) : await find(input.parentSessionKey, given);
   const session = named ?? (input.lineage ? undefined : parent);
-  for (const each of [session, current]) if (each) await readOn(transcripts, each, now);
+  for (const each of [session, current]) if (each) await readOn(transcripts, each, { now });
   const agentId = asked ?? named?.agentId ?? actingAgent(caller, undefined);
   return await search(transcripts, {
     query: input.query,

@@ -75,7 +75,7 @@ export const sessionOperations = [
     async run(continuity, caller, input) {
       const { transcripts, world } = continuity;
       const found = await session(continuity, caller, input);
-      await readOn(transcripts, found, world.now());
+      await readOn(transcripts, found, { now: world.now() });
       const stored = await transcripts.turns.read(found.id, { after: input.after, limit: input.limit });
       const turns = stored.map((turn) => ({ ...turn, text: redact(turn.text) }));
       if (input.format === "text") return turns.map((turn) => `${speaker(turn)}: ${turn.text}`).join("\n");
@@ -116,7 +116,7 @@ export const sessionOperations = [
     async run(continuity, caller, input) {
       const { transcripts, world, config } = continuity;
       const parent = await session(continuity, caller, input);
-      await readOn(transcripts, parent, world.now());
+      await readOn(transcripts, parent, { now: world.now() });
       const tailChars = tailCharsOf(input.inherit, config);
       if (tailChars === undefined) return { inject: undefined };
       return { inject: await inheritBlock(transcripts, parent, { tailChars, maxChars: maxCharsFor(parent.harness) }) };
@@ -136,7 +136,7 @@ export const sessionOperations = [
     async run(continuity, caller, input) {
       const { transcripts, world } = continuity;
       const found = await session(continuity, caller, input);
-      await readOn(transcripts, found, world.now());
+      await readOn(transcripts, found, { now: world.now() });
       const { summary: words, entities, origin } = input;
       return await transcripts.checkpoints.add(found.id, { summary: words, entities, origin, at: world.now() });
     },

@@ -36,12 +36,13 @@ export function applyChanges(rows: Rows, changes: readonly TranscriptChange[]): 
 }
 
 function apply(rows: Rows, change: TranscriptChange): void {
-  const session = locate(rows, change.session, change.at);
+  const { at } = change;
+  const session = locate(rows, change.session, { at });
   const { id } = session;
   switch (change.type) {
     case "opened": {
       const project =
-        change.project ?? (change.projectOf && text(locate(rows, change.projectOf, change.at).project)) ?? null;
+        change.project ?? (change.projectOf && text(locate(rows, change.projectOf, { at }).project)) ?? null;
       rows.run(
         "UPDATE transcript_sessions SET project = coalesce(?, project), title = coalesce(title, ?) WHERE id = ?",
         project,
@@ -60,10 +61,10 @@ function apply(rows: Rows, change: TranscriptChange): void {
       insertCheckpoint(rows, id, change);
       return;
     case "parent":
-      linkParent(rows, { childId: id, parentId: locate(rows, change.parent, change.at).id, how: change.how });
+      linkParent(rows, { childId: id, parentId: locate(rows, change.parent, { at }).id, how: change.how });
       return;
     case "no-parent":
-      recordNoParent(rows, id, change.reason);
+      recordNoParent(rows, { childId: id, reason: change.reason });
       return;
     case "ended":
       rows.run(
@@ -122,7 +123,7 @@ interface Located {
 }
 
 /** One look-up on the way of every event of our own sessions. */
-function locate(rows: Rows, wanted: SessionName, at: number): Located {
+function locate(rows: Rows, wanted: SessionName, { at }: { at: number }): Located {
   const found = find(rows, wanted);
   if (found && found.harness === wanted.harness) return toLocated(found);
   const sessionKey = found ? `${wanted.harness}:${wanted.sessionKey}` : wanted.sessionKey;

@@ -9,7 +9,7 @@ export function linkParent(rows: Rows, { childId, parentId, how }: { childId: nu
   rows.run("UPDATE transcript_sessions SET parent_id = ?, lineage = ? WHERE id = ?", parentId, how, childId);
 }
 
-export function recordNoParent(rows: Rows, childId: number, reason: string): void {
+export function recordNoParent(rows: Rows, { childId, reason }: { childId: number; reason: string }): void {
   rows.run("UPDATE transcript_sessions SET lineage = ? WHERE id = ? AND parent_id IS NULL", reason, childId);
 }
 

@@ -22,7 +22,7 @@ export function sqliteSearch(rows: Rows): TurnSearch {
       const run = (match: string) => ranked(rows, { match, scope, wanted });
       const all = run(terms.map(quoted).join(" AND "));
       const isEnough = all.length >= wanted || terms.length === 1;
-      return { all, some: isEnough ? [] : run(alternatives(counts, terms, scope)) };
+      return { all, some: isEnough ? [] : run(alternatives(counts, { terms, scope })) };
     },
     async turns(ids) {
       return ids.flatMap((id) => {
@@ -50,7 +50,7 @@ function ranked(rows: Rows, { match, scope, wanted }: { match: string; scope: Sc
 }
 
 /** Any of the rarest terms, as many as can all be ranked. Words that stand nearly everywhere say little. */
-function alternatives(counts: TermCounts, terms: readonly Term[], scope: Scope): string {
+function alternatives(counts: TermCounts, { terms, scope }: { terms: readonly Term[]; scope: Scope }): string {
   const counted = terms
     .map((term) => ({ match: quoted(term), count: counts.upto(quoted(term), scope) }))
     .sort((a, b) => a.count - b.count);

@@ -25,7 +25,7 @@ export function sqliteIndex(rows: Rows): TurnIndex {
       return { mark, turns };
     },
     async add(mark, entries) {
-      return addToIndex(rows, mark, entries);
+      return addToIndex(rows, { mark, entries });
     },
     async tidy(pages = 200) {
       return rows.transaction(() => {
@@ -50,7 +50,10 @@ const metaOf = (rows: Rows, key: string) =>
 const markOf = (rows: Rows): IndexMark => ({ indexedUpto: indexedUpto(rows), deletions: metaOf(rows, "deletions") });
 const changesOf = (rows: Rows) => Number(rows.get("SELECT total_changes() AS n")?.n);
 
-function addToIndex(rows: Rows, mark: IndexMark, entries: Parameters<TurnIndex["add"]>[1]): boolean {
+function addToIndex(
+  rows: Rows,
+  { mark, entries }: { mark: IndexMark; entries: Parameters<TurnIndex["add"]>[1] },
+): boolean {
   const last = entries.at(-1);
   if (!last) return true;
   try {
