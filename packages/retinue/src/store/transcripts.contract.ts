@@ -10,7 +10,7 @@ import {
   type TranscriptChange,
   type TranscriptSession,
 } from "./transcript-records.ts";
-import type { SearchWithin, TranscriptStore } from "./transcripts.ts";
+import { INDEX_BATCH, type SearchWithin, type TranscriptStore } from "./transcripts.ts";
 
 const NOW = 1_000;
 const named = (sessionKey: string, more: Partial<SessionName> = {}): SessionName => ({
@@ -109,7 +109,8 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       const theirs = named("a", { harness: "opencode" });
       await record(said(named("a"), "ours"), said(theirs, "theirs"), said(theirs, "more"));
       expect(await texts(named("a"))).toEqual(["ours"]);
-      expect(await texts(theirs)).toEqual(["theirs", "more"]);
+      await record(said(theirs, "by key"), said(named("opencode:a", { harness: "opencode" }), "by its stored key"));
+      expect(await texts(theirs)).toEqual(["theirs", "more", "by key", "by its stored key"]);
       expect((await transcripts.sessions.resolve(theirs)).name.sessionKey).toBe("opencode:a");
       expect(keys(await transcripts.sessions.byKey("a", "opencode"))).toEqual(["opencode:a"]);
       expect(keys(await transcripts.sessions.byKey("a", "claude-code"))).toEqual(["a"]);
@@ -192,7 +193,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
   describe(`${name}: a batch`, () => {
     const session = named("a");
     const expecting = async (was: TranscriptSession | undefined) =>
-      await transcripts.record({ changes: [said(session, "mine")], expects: [{ session, was }] });
+      (await transcripts.record({ changes: [said(session, "mine")], expects: [{ session, was }] })).isStored;
 
     test("that expects a session as it is, or none where there is none, is stored", async () => {
       expect(await expecting(undefined)).toBe(true);
@@ -227,8 +228,8 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       const [call] = await transcripts.calls.unclaimed({ root, since: 0 });
       if (!call) throw new Error("no open call");
       const claim = (key: string): TranscriptChange => ({ type: "call-claimed", session: named(key), at: NOW, call });
-      expect(await record(claim("one"))).toBe(true);
-      expect(await record(said(named("two"), "lost"), claim("two"))).toBe(false);
+      expect((await record(claim("one"))).isStored).toBe(true);
+      expect((await record(said(named("two"), "lost"), claim("two"))).isStored).toBe(false);
       expect((await transcripts.sessions.resolve(named("two"))).session).toBeUndefined();
       expect(await transcripts.calls.unclaimed({ root, since: 0 })).toEqual([]);
     });
@@ -414,6 +415,13 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(await indexed()).toBe(true);
       expect(await transcripts.index.backlog(10)).toBe(0);
       expect((await matches(["lock"])).all).toEqual(["a", "b"]);
+    });
+
+    test("is due with the turn that makes a batch full", async () => {
+      const texts = Array.from({ length: INDEX_BATCH - 1 }, (_, n) => `turn ${n}`);
+      expect(await record(said(named("a"), ...texts))).toEqual({ isStored: true, isIndexDue: false });
+      expect(await record({ type: "reopened", session: named("a"), at: NOW })).toMatchObject({ isIndexDue: false });
+      expect(await record(said(named("a"), "the last"))).toEqual({ isStored: true, isIndexDue: true });
     });
 
     test("finds all the terms, any of them, a phrase, and a beginning", async () => {

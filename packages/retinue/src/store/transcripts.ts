@@ -17,8 +17,8 @@ import type {
 } from "./transcript-records.ts";
 
 export interface TranscriptStore {
-  /** Stores the changes in one transaction. False, and nothing stored: a session is not as expected, or a call is claimed already. */
-  record(batch: TranscriptBatch): Promise<boolean>;
+  /** Stores the changes in one transaction. */
+  record(batch: TranscriptBatch): Promise<Recorded>;
   readonly sessions: TranscriptSessions;
   readonly turns: TranscriptTurns;
   readonly checkpoints: Checkpoints;
@@ -30,6 +30,16 @@ export interface TranscriptStore {
   readonly index: TurnIndex;
   readonly search: TurnSearch;
 }
+
+export interface Recorded {
+  /** False, and nothing stored: a session is not as expected, or a call is claimed already. */
+  isStored: boolean;
+  /** Turns were stored, and a full batch of them waits for the index. */
+  isIndexDue: boolean;
+}
+
+/** So many turns are a full batch for the index. */
+export const INDEX_BATCH = 64;
 
 export interface TranscriptSessions {
   /** The session of this name, and the name under which it is or would be stored. */

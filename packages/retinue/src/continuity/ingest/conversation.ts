@@ -5,10 +5,11 @@ import { actingAgent, actingProject, type Caller, findSession } from "../records
 import { Draft } from "./draft.ts";
 import type { HookInput } from "./hook-input.ts";
 
-/** One hook: who sent it and what it says. */
-export interface Told<Input extends HookInput = HookInput> {
-  caller: Caller;
-  input: Input;
+/** One attempt at one hook: who sent it, what it says, and what was asked of the store for it. */
+export interface Told {
+  readonly caller: Caller;
+  readonly input: HookInput;
+  readonly found: Map<string, TranscriptSession | undefined>;
 }
 
 /** Children of Claude Code and Codex have no session of their own: the parent's key and the agent's id together name them. */
@@ -26,10 +27,11 @@ export async function conversationKey(continuity: Continuity, told: Told): Promi
 
 export async function find(
   { transcripts }: Continuity,
-  { caller, input: { harness, agentId } }: Told,
+  { caller, input: { harness, agentId }, found }: Told,
   { key }: { key: string },
 ): Promise<TranscriptSession | undefined> {
-  return await findSession(transcripts, caller, { key, harness, agentId });
+  if (!found.has(key)) found.set(key, await findSession(transcripts, caller, { key, harness, agentId }));
+  return found.get(key);
 }
 
 /** The session with this key, to be written to; made with the first write when it is not there. */

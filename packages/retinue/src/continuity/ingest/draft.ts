@@ -100,11 +100,13 @@ export class Draft {
     return new Set([...stored, ...this.#turns.flatMap(({ sourceId }) => sourceId ?? [])]);
   }
 
-  /** Writes what has gathered; the draft is used up. */
-  async save(): Promise<void> {
-    if (this.#changes.length === 0) return;
+  /** Writes what has gathered; the draft is used up. True when the index is due. */
+  async save(): Promise<boolean> {
+    if (this.#changes.length === 0) return false;
     const expects = [{ session: this.name, was: this.#session }];
-    if (!(await this.#store.record({ changes: this.#changes, expects }))) throw new Moved();
+    const { isStored, isIndexDue } = await this.#store.record({ changes: this.#changes, expects });
+    if (!isStored) throw new Moved();
+    return isIndexDue;
   }
 
   /** Writes what has gathered and goes on from there, so that a long transcript is never held as a whole. */

@@ -6,7 +6,7 @@
 import type * as z from "zod";
 import type { Continuity } from "../records/continuity.ts";
 import type { Caller } from "../records/scope.ts";
-import { indexWhenDue } from "../records/turn-index.ts";
+import { indexAll } from "../records/turn-index.ts";
 import { childKey, conversationKey, find, open, type Told } from "./conversation.ts";
 import { type Draft, untilSaved } from "./draft.ts";
 import type { CallInput, HookAnswer, HookInput } from "./hook-input.ts";
@@ -14,10 +14,9 @@ import { answerChild, settleParent } from "./parentage.ts";
 import { receive } from "./receive.ts";
 
 export async function onSessionStart(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
-  const told = { caller, input };
   const isChild =
     input.parentSessionKey !== undefined || input.harnessAgentId !== undefined || /:subagent:/.test(input.sessionKey);
-  const { draft, parentage } = await inOneWrite(continuity, async () => {
+  const { draft, parentage } = await inOneWrite(continuity, { caller, input }, async (told) => {
     const isChildOfKnown =
       input.harnessAgentId !== undefined && (await find(continuity, told, { key: input.sessionKey })) !== undefined;
     const opened = await open(continuity, told, { key: isChildOfKnown ? childKey(input) : input.sessionKey });
@@ -29,8 +28,7 @@ export async function onSessionStart(continuity: Continuity, caller: Caller, inp
 }
 
 export async function onSubagentStart(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
-  const told = { caller, input };
-  const { draft, parentage } = await inOneWrite(continuity, async () => {
+  const { draft, parentage } = await inOneWrite(continuity, { caller, input }, async (told) => {
     const opened = await open(continuity, told, { key: childKey(input) });
     await receive(continuity, opened, told);
     return { draft: opened, parentage: await settleParent(continuity, opened, told) };
@@ -40,8 +38,9 @@ export async function onSubagentStart(continuity: Continuity, caller: Caller, in
 
 /** A prompt, the end of a turn, or anything else that brings new turns. */
 export async function onTurns(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
-  const told = { caller, input };
-  const { draft } = await inOneWrite(continuity, async () => ({ draft: await draftTurns(continuity, told) }));
+  const { draft } = await inOneWrite(continuity, { caller, input }, async (told) => ({
+    draft: await draftTurns(continuity, told),
+  }));
   return { sessionKey: draft.name.sessionKey };
 }
 
@@ -53,8 +52,7 @@ async function draftTurns(continuity: Continuity, told: Told): Promise<Draft> {
 }
 
 export async function onSessionEnd(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
-  const told = { caller, input };
-  const { draft } = await inOneWrite(continuity, async () => {
+  const { draft } = await inOneWrite(continuity, { caller, input }, async (told) => {
     const ended = await draftTurns(continuity, told);
     draftEnd(ended, input.reason);
     return { draft: ended };
@@ -70,18 +68,17 @@ function draftEnd(draft: Draft, reason: string | undefined): void {
 
 /** A stop without a start is one of the harness's own helpers: nothing to keep. */
 export async function onSubagentStop(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
-  const told = { caller, input };
-  const key = await conversationKey(continuity, told);
-  if (!(await find(continuity, told, { key }))) return { reason: "no sub-agent with this id was started" };
-  const { draft } = await inOneWrite(continuity, async () => {
+  const { draft } = await inOneWrite(continuity, { caller, input }, async (told) => {
+    const key = await conversationKey(continuity, told);
+    if (!(await find(continuity, told, { key }))) return { draft: undefined };
     const ended = await draftTurns(continuity, told);
-    const parent =
-      input.parentSessionKey === undefined ? undefined : await find(continuity, told, { key: input.parentSessionKey });
+    const parentKey = input.parentSessionKey;
+    const parent = parentKey === undefined ? undefined : await find(continuity, told, { key: parentKey });
     if (parent) ended.add({ type: "parent", parent, how: "named by the harness" });
     draftEnd(ended, input.reason);
     return { draft: ended };
   });
-  return { sessionKey: draft.name.sessionKey };
+  return draft ? { sessionKey: draft.name.sessionKey } : { reason: "no sub-agent with this id was started" };
 }
 
 /** Calls that start children, and calls of session_search: they tell later who a nameless signal belongs to. */
@@ -90,8 +87,7 @@ export async function onToolCall(
   caller: Caller,
   input: z.output<typeof CallInput>,
 ): Promise<HookAnswer> {
-  const told = { caller, input };
-  const { draft } = await inOneWrite(continuity, async () => {
+  const { draft } = await inOneWrite(continuity, { caller, input }, async (told) => {
     const opened = await open(continuity, told, { key: await conversationKey(continuity, told) });
     await receive(continuity, opened, told);
     if (input.phase === "before") opened.add({ type: "call-opened", callId: input.callId, tool: input.tool });
@@ -102,12 +98,15 @@ export async function onToolCall(
 }
 
 /** What the plan drafts is stored at once; when somebody else came between, the plan is made anew. */
-async function inOneWrite<T extends { draft: Draft }>({ transcripts }: Continuity, plan: () => Promise<T>): Promise<T> {
-  const planned = await untilSaved(async () => {
-    const made = await plan();
-    await made.draft.save();
-    return made;
+async function inOneWrite<T extends { draft: Draft | undefined }>(
+  { transcripts }: Continuity,
+  { caller, input }: Omit<Told, "found">,
+  plan: (told: Told) => Promise<T>,
+): Promise<T> {
+  const { planned, isIndexDue } = await untilSaved(async () => {
+    const made = await plan({ caller, input, found: new Map() });
+    return { planned: made, isIndexDue: await made.draft?.save() };
   });
-  await indexWhenDue(transcripts);
+  if (isIndexDue) await indexAll(transcripts);
   return planned;
 }

@@ -4,10 +4,9 @@
  * Turns wait and come in batches, and whoever searches brings the index up to date first. Secrets are taken out before, so that a search
  * cannot be used to guess one.
  */
-import type { TranscriptStore } from "../../store/transcripts.ts";
+import { INDEX_BATCH, type TranscriptStore } from "../../store/transcripts.ts";
 import { redact } from "./redact.ts";
 
-const BATCH = 64;
 const CHUNK = 2_000;
 
 /** Indexes every waiting turn. */
@@ -25,7 +24,7 @@ export async function indexAll({ index }: TranscriptStore): Promise<void> {
   }
 }
 
-/** Indexes when a batch is full. For writers, after their write. */
+/** Indexes when a batch is full. */
 export async function indexWhenDue(transcripts: TranscriptStore): Promise<void> {
-  if ((await transcripts.index.backlog(BATCH)) === BATCH) await indexAll(transcripts);
+  if ((await transcripts.index.backlog(INDEX_BATCH)) === INDEX_BATCH) await indexAll(transcripts);
 }

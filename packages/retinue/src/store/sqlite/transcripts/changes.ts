@@ -3,54 +3,53 @@ import {
   keptText,
   type NewCheckpoint,
   type NewTurn,
-  type SessionName,
   type TranscriptBatch,
   type TranscriptChange,
+  type TranscriptSession,
 } from "../../transcript-records.ts";
+import { INDEX_BATCH, type Recorded } from "../../transcripts.ts";
 import { linkParent, recordNoParent } from "./lineage.ts";
-import { Refused, type Row, type Rows, text } from "./rows.ts";
-import { findNamed } from "./session-rows.ts";
+import { type NamedSession, NamedSessions } from "./named-sessions.ts";
+import { Refused, type Row, type Rows } from "./rows.ts";
+import { backlog } from "./turn-index.ts";
 
-/** False, and nothing written, when what the writer expects is not so. */
-export function recordBatch(rows: Rows, { changes, expects = [] }: TranscriptBatch): boolean {
+/** Writes nothing when what the writer expects is not so. */
+export function recordBatch(rows: Rows, { changes, expects = [] }: TranscriptBatch): Recorded {
+  const bringsTurns = changes.some((change) => change.type === "turns" && change.turns.length > 0);
   try {
-    rows.transaction(() => {
-      for (const expected of expects) if (!stands(rows, expected)) throw new Refused();
-      applyChanges(rows, changes);
+    return rows.transaction(() => {
+      const sessions = new NamedSessions(rows);
+      for (const { session, was } of expects) if (!isAs(sessions.find(session), was)) throw new Refused();
+      for (const change of changes) apply(sessions, change);
+      return { isStored: true, isIndexDue: bringsTurns && backlog(rows, INDEX_BATCH) === INDEX_BATCH };
     });
-    return true;
   } catch (error) {
-    if (error instanceof Refused) return false;
+    if (error instanceof Refused) return { isStored: false, isIndexDue: false };
     throw error;
   }
 }
 
-function stands(rows: Rows, { session, was }: NonNullable<TranscriptBatch["expects"]>[number]): boolean {
-  const { row } = findNamed(rows, session);
-  if (!row || !was) return !row && !was;
-  return row.id === was.id && Number(row.next_seq) - 1 === was.lastSeq && text(row.reading) === was.reading;
+function isAs(found: NamedSession | undefined, was: TranscriptSession | undefined): boolean {
+  if (!found || !was) return !found && !was;
+  return found.id === was.id && found.nextSeq - 1 === was.lastSeq && found.reading === was.reading;
 }
 
+/** For changes that expect nothing, in the transaction that is open. */
 export function applyChanges(rows: Rows, changes: readonly TranscriptChange[]): void {
-  for (const change of changes) apply(rows, change);
+  const sessions = new NamedSessions(rows);
+  for (const change of changes) apply(sessions, change);
 }
 
-function apply(rows: Rows, change: TranscriptChange): void {
+function apply(sessions: NamedSessions, change: TranscriptChange): void {
+  if (change.type === "opened") {
+    open(sessions, change);
+    return;
+  }
+  const { rows } = sessions;
   const { at } = change;
-  const session = locate(rows, change.session, { at });
+  const session = sessions.findOrMake(change.session, { at });
   const { id } = session;
   switch (change.type) {
-    case "opened": {
-      const project =
-        change.project ?? (change.projectOf && text(locate(rows, change.projectOf, { at }).project)) ?? null;
-      rows.run(
-        "UPDATE transcript_sessions SET project = coalesce(?, project), title = coalesce(title, ?) WHERE id = ?",
-        project,
-        change.title ?? null,
-        id,
-      );
-      return;
-    }
     case "titled":
       rows.run("UPDATE transcript_sessions SET title = ? WHERE id = ?", change.title, id);
       return;
@@ -61,7 +60,7 @@ function apply(rows: Rows, change: TranscriptChange): void {
       insertCheckpoint(rows, id, change);
       return;
     case "parent":
-      linkParent(rows, { childId: id, parentId: locate(rows, change.parent, { at }).id, how: change.how });
+      linkParent(rows, { childId: id, parentId: sessions.findOrMake(change.parent, { at }).id, how: change.how });
       return;
     case "no-parent":
       recordNoParent(rows, { childId: id, reason: change.reason });
@@ -69,7 +68,7 @@ function apply(rows: Rows, change: TranscriptChange): void {
     case "ended":
       rows.run(
         "UPDATE transcript_sessions SET ended_at = ?, end_reason = ? WHERE id = ?",
-        change.at,
+        at,
         change.reason ?? null,
         id,
       );
@@ -83,6 +82,19 @@ function apply(rows: Rows, change: TranscriptChange): void {
     default:
       applyCall(rows, id, change);
   }
+}
+
+function open(sessions: NamedSessions, change: Extract<TranscriptChange, { type: "opened" }>): void {
+  const { session: name, at, projectOf, title } = change;
+  const project = projectOf ? sessions.findOrMake(projectOf, { at }).project : change.project;
+  const session = sessions.find(name);
+  if (!session) {
+    sessions.make(name, { at, project, title });
+    return;
+  }
+  session.project = project ?? session.project;
+  const sql = "UPDATE transcript_sessions SET project = coalesce(?, project), title = coalesce(title, ?) WHERE id = ?";
+  sessions.rows.run(sql, project ?? null, title ?? null, session.id);
 }
 
 type CallChange = Extract<TranscriptChange, { type: `call${string}` }>;
@@ -116,57 +128,20 @@ function applyCall(rows: Rows, sessionId: number, change: CallChange): void {
   }
 }
 
-interface Located {
-  id: number;
-  nextSeq: number;
-  project?: unknown;
-}
-
-/** One look-up on the way of every event of our own sessions. */
-function locate(rows: Rows, wanted: SessionName, { at }: { at: number }): Located {
-  const found = find(rows, wanted);
-  if (found && found.harness === wanted.harness) return toLocated(found);
-  const sessionKey = found ? `${wanted.harness}:${wanted.sessionKey}` : wanted.sessionKey;
-  const prefixed = found && find(rows, { ...wanted, sessionKey });
-  if (prefixed) return toLocated(prefixed);
-  const made = rows.get(
-    `INSERT INTO transcript_sessions (agent_id, session_key, harness, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
-     RETURNING id, harness, next_seq, project`,
-    wanted.agentId,
-    sessionKey,
-    wanted.harness,
-    at,
-    at,
-  );
-  return toLocated(made ?? {});
-}
-
-function find(rows: Rows, { agentId, sessionKey }: SessionName): Row | undefined {
-  const sql = "SELECT id, harness, next_seq, project FROM transcript_sessions WHERE agent_id = ? AND session_key = ?";
-  return rows.get(sql, agentId, sessionKey);
-}
-
-const toLocated = ({ id, next_seq, project }: Row): Located => ({
-  id: Number(id),
-  nextSeq: Number(next_seq),
-  project,
-});
-
 function appendTurns(
   rows: Rows,
-  { id, nextSeq }: Located,
+  session: NamedSession,
   { turns, reading, at }: { turns: readonly NewTurn[]; reading?: string; at: number },
 ): void {
   if (turns.length === 0 && reading === undefined) return;
-  let seq = nextSeq;
   let bytes = 0;
   for (const turn of turns) {
     const kept = keptText(turn);
     bytes += kept.length;
     rows.run(
       "INSERT INTO transcript_turns (session_id, seq, role, text, tool, call_id, source_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      id,
-      seq++,
+      session.id,
+      session.nextSeq++,
       turn.role,
       kept,
       turn.tool ?? null,
@@ -179,13 +154,13 @@ function appendTurns(
   rows.run(
     `UPDATE transcript_sessions SET next_seq = ?, turn_count = turn_count + ?, bytes = bytes + ?, updated_at = max(updated_at, ?),
      reading = coalesce(?, reading), ended_at = CASE WHEN ? THEN NULL ELSE ended_at END WHERE id = ?`,
-    seq,
+    session.nextSeq,
     turns.length,
     bytes,
     at,
     reading ?? null,
     turns.length > 0 ? 1 : 0,
-    id,
+    session.id,
   );
 }
 

@@ -16,11 +16,12 @@ export function sqliteSessions(rows: Rows): TranscriptSessions {
       return found && toSession(found);
     },
     async byKey(key, harness) {
-      const find = (each: string) =>
-        rows.all("SELECT * FROM transcript_sessions WHERE session_key = ?", each).map(toSession);
-      const prefixed = harness === undefined ? [] : find(`${harness}:${key}`);
-      if (prefixed.length > 0) return prefixed;
-      return find(key).filter((each) => harness === undefined || each.harness === harness);
+      const sql = "SELECT * FROM transcript_sessions WHERE session_key = ?";
+      if (harness === undefined) return rows.all(sql, key).map(toSession);
+      const prefixed = `${harness}:${key}`;
+      const found = rows.all(`${sql} OR session_key = ?`, key, prefixed).map(toSession);
+      const own = found.filter(({ sessionKey }) => sessionKey === prefixed);
+      return own.length > 0 ? own : found.filter((each) => each.harness === harness);
     },
     async tree(id) {
       return treeOf(rows, id).map(toSession);
@@ -41,7 +42,7 @@ export function sqliteSessions(rows: Rows): TranscriptSessions {
 }
 
 /** A key that another harness has taken for the same agent gets the harness in front. */
-export function findNamed(rows: Rows, name: SessionName): { name: SessionName; row?: Row } {
+function findNamed(rows: Rows, name: SessionName): { name: SessionName; row?: Row } {
   const sql = "SELECT * FROM transcript_sessions WHERE agent_id = ? AND session_key = ?";
   const row = rows.get(sql, name.agentId, name.sessionKey);
   if (!row || row.harness === name.harness) return { name, row };
@@ -73,11 +74,14 @@ export function ownSessions(rows: Rows, sessionKey: string): number[] {
   return rows.all(sql, sessionKey, OWN_HARNESS).map(({ id }) => Number(id));
 }
 
+/** What `toTurn` reads: to make a value of every column costs more than to find the row. */
+const TURN = "id, seq, role, at, tool, call_id, source_id, text";
+
 export function sqliteTurns(rows: Rows): TranscriptTurns {
   return {
     async read(sessionId, { after = 0, limit = -1, backward = false }: TurnQuery = {}) {
       const order = backward ? "DESC" : "ASC";
-      const sql = `SELECT * FROM transcript_turns WHERE session_id = ? AND seq > ? ORDER BY seq ${order} LIMIT ?`;
+      const sql = `SELECT ${TURN} FROM transcript_turns WHERE session_id = ? AND seq > ? ORDER BY seq ${order} LIMIT ?`;
       return rows.all(sql, sessionId, after, limit).map(toTurn);
     },
     async sources(sessionId) {

@@ -9,9 +9,7 @@ import { Refused, type Rows, text } from "./rows.ts";
 export function sqliteIndex(rows: Rows): TurnIndex {
   return {
     async backlog(upto) {
-      const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM transcript_turns
-        WHERE id > (SELECT value FROM continuity_meta WHERE key = 'indexed_upto') LIMIT ?)`;
-      return Number(rows.get(sql, upto)?.n);
+      return backlog(rows, upto);
     },
     async next(limit) {
       const mark = markOf(rows);
@@ -39,6 +37,13 @@ export function sqliteIndex(rows: Rows): TurnIndex {
       return changesOf(rows);
     },
   };
+}
+
+/** The limit is part of the text: SQLite plans a statement anew whenever a limit is bound. */
+export function backlog(rows: Rows, upto: number): number {
+  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM transcript_turns
+    WHERE id > (SELECT value FROM continuity_meta WHERE key = 'indexed_upto') LIMIT ${Math.trunc(upto)})`;
+  return Number(rows.get(sql)?.n);
 }
 
 export function indexedUpto(rows: Rows): number {
