@@ -87,10 +87,9 @@ function focalEntities(
   { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] },
 ): Pick<Entity, "name" | "attributes">[] {
   const named = checkpoint?.entities ?? [];
-  const said = turns
-    .map(({ text }) => text)
-    .join("\n")
-    .toLowerCase();
+  // Most agents have no entities, and then the turns need not be looked through.
+  const words = known.length === 0 ? [] : turns.map(({ text }) => text);
+  const said = words.join("\n").toLowerCase();
   const isFocal = ({ name }: Entity) =>
     named.some((each) => each.toLowerCase() === name.toLowerCase()) || said.includes(name.toLowerCase());
   const unknown = named.filter((name) => !known.some((entity) => entity.name.toLowerCase() === name.toLowerCase()));
