@@ -8,13 +8,10 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { migrateContinuity } from "../packages/retinue/src/continuity/records/schema.ts";
-import { inTransaction } from "../packages/retinue/src/continuity/records/transaction.ts";
-import { appendTurns, openSession } from "../packages/retinue/src/continuity/records/transcripts.ts";
 import { indexAll } from "../packages/retinue/src/continuity/records/turn-index.ts";
 import { startDaemon, stopDaemon } from "../packages/retinue/src/continuity/serve/daemon-process.ts";
 import { openSqlite } from "../packages/retinue/src/store/sqlite.ts";
-import { openDatabase } from "../packages/retinue/src/store/sqlite-door.ts";
+import type { TranscriptChange } from "../packages/retinue/src/store/transcript-records.ts";
 
 export interface Row {
   what: string;
@@ -89,31 +86,25 @@ async function timed(count: number, work: (n: number) => Promise<unknown>): Prom
 }
 
 /** Sessions straight into the file, as the daemon would have written them. */
-function fill(home: string, { sessions, turns, at }: { sessions: number; turns: number; at: number }): void {
-  const path = join(home, "retinue.db");
-  const created = openDatabase(path);
-  created.exec("PRAGMA page_size = 2048; PRAGMA journal_mode = WAL");
-  created.close();
-  const { db, close } = openSqlite({ path, migrate: migrateContinuity });
+async function fill(
+  home: string,
+  { sessions, turns, at }: { sessions: number; turns: number; at: number },
+): Promise<void> {
+  const { transcripts, close } = openSqlite({ path: join(home, "retinue.db") });
   const say = speech(sessions);
   for (let n = 0; n < sessions; n += 100) {
-    inTransaction(db, () => {
-      for (let s = n; s < Math.min(sessions, n + 100); s++) {
-        const session = openSession(db, {
-          sessionKey: `other-${s}`,
-          harness: "other",
-          agentId: "default",
-          project: `/projects/p${s % 20}`,
-          at,
-        });
-        const spoken = Array.from({ length: turns }, (_, t) => ({
-          role: "user" as const,
-          text: `${s === 500 && t === 7 ? "xylophone " : ""}${say()}`,
-        }));
-        appendTurns(db, session, spoken, { now: at });
-      }
-    });
-    indexAll(db);
+    const changes: TranscriptChange[] = [];
+    for (let s = n; s < Math.min(sessions, n + 100); s++) {
+      const session = { sessionKey: `other-${s}`, harness: "other", agentId: "default" };
+      const spoken = Array.from({ length: turns }, (_, t) => ({
+        role: "user" as const,
+        text: `${s === 500 && t === 7 ? "xylophone " : ""}${say()}`,
+      }));
+      changes.push({ type: "opened", session, at, project: `/projects/p${s % 20}` });
+      changes.push({ type: "turns", session, at, turns: spoken });
+    }
+    await transcripts.record({ changes });
+    await indexAll(transcripts);
   }
   close();
 }
@@ -131,7 +122,7 @@ interface World {
 
 async function withDaemon<T>(
   program: readonly string[],
-  prepare: (home: string) => void,
+  prepare: (home: string) => Promise<void>,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "retinue-bench-"));
@@ -140,7 +131,7 @@ async function withDaemon<T>(
   mkdirSync(home);
   mkdirSync(transcripts, { recursive: true });
   try {
-    prepare(home);
+    await prepare(home);
     const { pid, port } = await startDaemon({ home, program, env: { ...process.env, HOME: user } });
     const client = new Client(port, readFileSync(join(home, "daemon.token"), "utf8"));
     try {

@@ -38,7 +38,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   tasks: ["protocol", "world", "store", "session", "tools", "agents", "skills", "loop", "tree"],
   workspace: ["protocol", "session"],
-  continuity: ["protocol", "world", "store", "tools"],
+  "continuity/records": ["protocol", "world", "store"],
+  "continuity/recall": ["store", "continuity/records"],
+  "continuity/ingest": ["protocol", "store", "continuity/records", "continuity/recall"],
+  "continuity/connectors": ["protocol", "continuity/recall", "continuity/ingest"],
+  "continuity/serve": [
+    "protocol",
+    "world",
+    "store",
+    "tools",
+    "continuity/records",
+    "continuity/recall",
+    "continuity/ingest",
+    "continuity/connectors",
+  ],
   host: [
     "protocol",
     "world",
@@ -55,7 +68,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "tree",
     "tasks",
     "workspace",
-    "continuity",
+    "continuity/records",
+    "continuity/recall",
+    "continuity/ingest",
+    "continuity/serve",
   ],
   modes: ["protocol", "models", "session", "asks", "tools", "skills", "loop", "tree", "workspace", "host"],
   server: [
@@ -85,7 +101,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "tools",
     "agents",
     "tasks",
-    "continuity",
+    "continuity/connectors",
+    "continuity/serve",
     "host",
     "server",
   ],
@@ -117,10 +134,11 @@ function namedImports(source: Source): Import[] {
   return importsOf(source).map((spec) => ({ file, from: moduleOf(file), spec }));
 }
 
-/** `packages/retinue/src/loop/drive.ts` is in `loop`, `packages/sdk/src/client.ts` in `sdk`. */
+/** `packages/retinue/src/loop/drive.ts` is in `loop`, `packages/sdk/src/client.ts` in `sdk`; continuity's rooms count each for itself. */
 function moduleOf(file: string): string {
-  const [, pkg = "", , part = ""] = file.split("/");
-  return pkg === "retinue" ? part.replace(/(\.d)?\.ts$/, "") : pkg;
+  const [, pkg = "", , part = "", room = ""] = file.split("/");
+  if (pkg !== "retinue") return pkg;
+  return part === "continuity" ? `${part}/${room}` : part.replace(/(\.d)?\.ts$/, "");
 }
 
 function targetOf({ file, spec }: Import): string | undefined {
@@ -163,10 +181,10 @@ describe("boundaries", () => {
   test("docs/architecture.md shows the same arrows", () => {
     const page = readFileSync(path.join(root, "docs/architecture.md"), "utf8");
     const section = page.split(/^## /m).find((part) => part.startsWith("Arrows")) ?? "";
-    const rows = section.matchAll(/^\| `(\w+)` \| ([^|]*) \|/gm);
+    const rows = section.matchAll(/^\| `([\w/]+)` \| ([^|]*) \|/gm);
     const shown = [...rows].map(([, name = "", cell = ""]) => [
       name,
-      [...cell.matchAll(/`(\w+)`/g)].map(([, to]) => to),
+      [...cell.matchAll(/`([\w/]+)`/g)].map(([, to]) => to),
     ]);
     expect(shown).toEqual(Object.entries(MAY_IMPORT));
   });

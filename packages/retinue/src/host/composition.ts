@@ -178,7 +178,7 @@ interface TaskDeps {
 }
 
 function composeTasks(options: TreeOptions, { parts, service, main, runner }: TaskDeps): TreeTasks {
-  const { store, engine, inherit = () => undefined } = options;
+  const { store, engine, inherit = async () => undefined } = options;
   const { root, configuration } = parts;
   const onChanged = () => {
     root.announce("session.background_tasks_changed", {});

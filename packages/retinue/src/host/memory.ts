@@ -4,16 +4,15 @@
  * Owns the joints between the session tree and continuity/; what a transcript or a block is, is decided there.
  */
 import type { Inherit as DefinedInherit } from "../agents/definition.ts";
-import { OWN_HARNESS, recordTranscript } from "../continuity/ingest/transcript-fold.ts";
-import { transcriptRoots } from "../continuity/ingest/transcript-roots.ts";
+import { foldTranscript } from "../continuity/ingest/transcript-fold.ts";
 import { inheritBlock, maxCharsFor } from "../continuity/recall/inherit.ts";
-import { sessionSearchTool } from "../continuity/recall/session-search-tool.ts";
 import { readConfig, tailCharsOf } from "../continuity/records/config.ts";
-import { deleteOwnTranscript } from "../continuity/records/retention.ts";
-import { migrateContinuity } from "../continuity/records/schema.ts";
-import { sessionsByKey } from "../continuity/records/transcripts.ts";
+import { transcriptRoots } from "../continuity/records/transcript-roots.ts";
 import { indexWhenDue } from "../continuity/records/turn-index.ts";
-import type { SqliteStore, SqliteStoreOptions } from "../store/sqlite.ts";
+import { sessionSearchTool } from "../continuity/serve/session-search-tool.ts";
+import type { TranscriptFold } from "../session/log.ts";
+import type { Store } from "../store/store.ts";
+import { OWN_HARNESS } from "../store/transcript-records.ts";
 import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { World } from "../world.ts";
@@ -24,40 +23,41 @@ const FORK_CHARS = 400_000;
 
 const UPKEEP_MS = 10_000;
 
-/** How the store keeps transcripts in step with the log. */
-export const transcribed: Pick<SqliteStoreOptions, "migrate" | "onCommit" | "onDelete"> = {
-  migrate: migrateContinuity,
-  onCommit: (db, { rootId, events }) => {
-    if (rootId !== undefined && events && events.length > 0) recordTranscript(db, rootId, events);
-  },
-  onDelete: (db, sessionId) => void deleteOwnTranscript(db, sessionId),
-};
+/** How the log of a session tree keeps the transcript in step. */
+export function transcribe(rootId: string): TranscriptFold {
+  return (events) => foldTranscript(rootId, events);
+}
 
-/** Turns are indexed for search in batches, beside the work. */
-export function keepIndexed({ db }: SqliteStore): () => void {
-  const timer = setInterval(() => indexWhenDue(db), UPKEEP_MS);
+/** Turns are indexed for search in batches, beside the work. Gives a way to end it. */
+export function keepIndexed({ transcripts }: Store, onFailure: (error: unknown) => void): () => Promise<void> {
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(() => indexWhenDue(transcripts)).catch(onFailure);
+  }, UPKEEP_MS);
   timer.unref();
-  return () => clearInterval(timer);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
 }
 
 export function memoryOf(
-  { db }: SqliteStore,
+  { transcripts }: Store,
   { home, env }: RuntimeConfig,
   world: World,
 ): { tools: readonly Tool[]; inherit: InheritBlock } {
   const config = readConfig(home);
-  const search = sessionSearchTool({ db, world, config, roots: transcriptRoots(env) });
+  const search = sessionSearchTool({ transcripts, world, config, roots: transcriptRoots(env) });
   return {
     tools: [search],
-    inherit: ({ ownerId, inherit }) => {
+    inherit: async ({ ownerId, inherit }) => {
       const isFork = inherit === "fork";
       const tailChars = isFork ? FORK_CHARS : tailCharsOf(wordOf(inherit), config);
-      const [parent] = sessionsByKey(db, ownerId, OWN_HARNESS);
-      if (tailChars === undefined || !parent) return undefined;
-      return inheritBlock(db, parent, {
-        tailChars,
-        maxChars: isFork ? FORK_CHARS : Math.max(maxCharsFor(OWN_HARNESS), tailChars + 2000),
-      });
+      if (tailChars === undefined) return undefined;
+      const [parent] = await transcripts.sessions.byKey(ownerId, OWN_HARNESS);
+      if (!parent) return undefined;
+      const maxChars = isFork ? FORK_CHARS : Math.max(maxCharsFor(OWN_HARNESS), tailChars + 2000);
+      return await inheritBlock(transcripts, parent, { tailChars, maxChars });
     },
   };
 }

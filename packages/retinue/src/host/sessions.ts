@@ -21,7 +21,7 @@ import { recoveryPlan } from "../recovery/plan.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, removeFolder, sessionFolder } from "../session/folder.ts";
 import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
-import { Log } from "../session/log.ts";
+import { Log, type TranscriptFold } from "../session/log.ts";
 import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
 import { thisProcess } from "../store/sqlite.ts";
@@ -45,6 +45,8 @@ export interface SessionsOptions {
   onLifecycle(change: Lifecycle): void;
   /** What other parts add to every session tree. */
   extend?: Pick<TreeOptions, "extraTools" | "inherit">;
+  /** How the log of a session tree keeps the transcript in step. */
+  transcribe?: (rootId: string) => TranscriptFold;
 }
 
 export interface Lifecycle {
@@ -242,6 +244,7 @@ export class Sessions {
       lastId,
       count,
       onFailure: (error) => tellStoreFailure(hosted, error),
+      fold: this.#options.transcribe?.(id),
     });
     const root = new Session({
       id,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
 import type { RuntimeConfig } from "../host/config.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
-import { keepIndexed, memoryOf, transcribed } from "../host/memory.ts";
+import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { planTools } from "../modes/plan-tool.ts";
@@ -33,14 +33,16 @@ export class Runtime {
   readonly sessions: Sessions;
   readonly #store: SqliteStore;
   readonly #diagnostics: Diagnostics;
-  readonly #stopIndexing: () => void;
+  readonly #stopIndexing: () => Promise<void>;
   readonly #clients = new Set<Client>();
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
     this.config = config;
     this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
-    this.#stopIndexing = keepIndexed(this.#store);
+    this.#stopIndexing = keepIndexed(this.#store, (error) =>
+      this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
+    );
     const reaped = new ShellLedger(this.#store).reap();
     if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
     const memory = memoryOf(this.#store, config, world);
@@ -51,6 +53,7 @@ export class Runtime {
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
       onLifecycle: (change) => this.#tell(change),
       extend: { ...memory, extraTools: (agent, parts) => [...memory.tools, ...planTools(agent, parts)] },
+      transcribe,
     });
   }
 
@@ -85,7 +88,7 @@ export class Runtime {
 
   async close(): Promise<void> {
     await this.sessions.closeAll({ isLost: true });
-    this.#stopIndexing();
+    await this.#stopIndexing();
     this.#store.close();
   }
 
@@ -104,5 +107,5 @@ function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")
       { cause: error },
     );
   }
-  return openSqlite({ path: storePath, ...transcribed });
+  return openSqlite({ path: storePath });
 }

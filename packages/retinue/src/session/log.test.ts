@@ -73,9 +73,33 @@ test("of a document that changes twice in one tick the last state is kept", () =
   expect(small.store.get("task", "root/1")).toBe("second");
 });
 
+test("what recorded events mean for the transcript is in their commit", async () => {
+  using small = smallSession();
+  const session = { agentId: "default", harness: "retinue", sessionKey: "root" };
+  const log = new Log({
+    rootId: "root",
+    store: small.store,
+    world: countingWorld(),
+    onFailure: () => undefined,
+    fold: (events) => events.map(({ type }) => ({ type: "titled", session, at: 1, title: `${events.length} ${type}` })),
+  });
+  log.append("session.info", info("passing"), { sessionId: "root", ephemeral: true });
+  log.append("assistant.turn_start", { turnId: "0" }, { sessionId: "root" });
+  await log.committed();
+  const { session: kept } = await small.store.transcripts.sessions.resolve(session);
+  expect(kept?.title).toBe("1 assistant.turn_start");
+});
+
 test("events, prompts and documents of one tick are one commit, and a flush leaves nothing for the tick", async () => {
   const commits: Batch[] = [];
-  const store = openSqlite({ path: ":memory:", onCommit: (_, batch) => commits.push(batch) });
+  const kept = openSqlite({ path: ":memory:" });
+  const store = {
+    ...kept,
+    commit: (batch: Batch) => {
+      commits.push(batch);
+      return kept.commit(batch);
+    },
+  };
   const log = new Log({ rootId: "root", store, world: countingWorld(), onFailure: () => undefined });
   log.append("assistant.turn_start", { turnId: "0" }, { sessionId: "root" });
   log.addToInbox({ id: "i", sessionId: "root", json: "{}" });

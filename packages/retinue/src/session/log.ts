@@ -6,6 +6,7 @@
  */
 import { AppError, type EventData, type EventType, isPersisted, messageOf } from "@retinue/protocol";
 import type { Batch, InboxChange, InboxItem, Store } from "../store/store.ts";
+import type { TranscriptChange } from "../store/transcript-records.ts";
 import type { World } from "../world.ts";
 
 /** An event as it was appended. `json` is the whole envelope, serialised once for the store and every client. */
@@ -25,6 +26,9 @@ export interface LoggedEvent {
 
 export type Listener = (events: readonly LoggedEvent[]) => void;
 
+/** What recorded events mean for the transcript, which is written in the same commit. */
+export type TranscriptFold = (events: readonly LoggedEvent[]) => readonly TranscriptChange[];
+
 export interface AppendOptions {
   sessionId: string;
   /** Tell it to listeners and keep nothing. The default follows from the type. */
@@ -39,6 +43,7 @@ export class Log {
   readonly #world: World;
   readonly #listeners = new Set<Listener>();
   readonly #onFailure: (error: AppError) => void;
+  readonly #fold: TranscriptFold | undefined;
   #lastId: string | null;
   #count: number;
   #pending: LoggedEvent[] = [];
@@ -57,6 +62,7 @@ export class Log {
     count?: number;
     /** The store refused a commit that nobody waited for. */
     onFailure: (error: AppError) => void;
+    fold?: TranscriptFold;
   }) {
     this.rootId = options.rootId;
     this.#store = options.store;
@@ -64,6 +70,7 @@ export class Log {
     this.#lastId = options.lastId ?? null;
     this.#count = options.count ?? 0;
     this.#onFailure = options.onFailure;
+    this.#fold = options.fold;
   }
 
   /** How many events are recorded. */
@@ -127,6 +134,7 @@ export class Log {
         events: recorded,
         inbox: this.#inbox,
         documents: [...this.#documents.values()],
+        transcript: this.#fold?.(recorded),
         touch: { sessionId: this.rootId, at: this.#world.now() },
       };
       this.#store.commit(batch);

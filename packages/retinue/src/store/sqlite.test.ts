@@ -17,21 +17,6 @@ storeContract("sqlite on disk", () => {
   return { ...store, close };
 });
 
-test("events are taken back when what is derived from them cannot be written", () => {
-  let isBroken = true;
-  const onCommit = () => {
-    if (isBroken) throw new Error("no index");
-  };
-  const store = openSqlite({ path: ":memory:", onCommit });
-  const batch = { rootId: "a", events: [event("1", "a")] };
-  expect(() => store.commit(batch)).toThrow("The store could not be written: no index");
-  expect(store.countEvents("a")).toBe(0);
-  isBroken = false;
-  store.commit(batch);
-  expect(store.countEvents("a")).toBe(1);
-  store.close();
-});
-
 describe("a store file", () => {
   let folder = "";
   beforeEach(() => {

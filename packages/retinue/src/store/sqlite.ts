@@ -5,8 +5,9 @@
  */
 import { readFileSync } from "node:fs";
 import { AppError, messageOf } from "@retinue/protocol";
+import { openTranscripts, type SqliteTranscripts } from "./sqlite/transcripts/transcripts.ts";
 import { type Database, openDatabase, type Statement } from "./sqlite-door.ts";
-import type { Batch, EventQuery, InboxItem, SessionRecord, Store, StoredEvent } from "./store.ts";
+import type { EventQuery, InboxItem, SessionRecord, Store, StoredEvent } from "./store.ts";
 
 const SCHEMA_VERSION = 1;
 
@@ -39,31 +40,20 @@ export interface SqliteStoreOptions {
   path: string;
   /** Whether a process that holds a session still lives. */
   isAlive?: (holder: { pid: number; startedAt: number }) => boolean;
-  /** Called inside the transaction of each append: what is derived from events is never behind them. */
-  onCommit?: (db: Database, batch: Batch) => void;
-  /** Called inside the transaction that deletes a session, for it and each of its child sessions. */
-  onDelete?: (db: Database, sessionId: string) => void;
-  /** Tables of other parts, in the same file. */
-  migrate?: (db: Database) => void;
 }
 
 export interface SqliteStore extends Store {
   readonly db: Database;
 }
 
-export function openSqlite({
-  path,
-  isAlive = isProcessAlive,
-  onCommit,
-  onDelete,
-  migrate,
-}: SqliteStoreOptions): SqliteStore {
-  const db = prepareDatabase(path, migrate);
+export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOptions): SqliteStore {
+  const { db, transcripts } = prepareDatabase(path);
   const statement = statements(db);
   const transaction = <T>(work: () => T): T => inTransaction(db, work);
 
   return {
     db,
+    transcripts: transcripts.transcripts,
 
     commit(batch) {
       transaction(() => {
@@ -77,7 +67,7 @@ export function openSqlite({
         }
         for (const { kind, key, json } of batch.documents ?? []) statement.put.run(kind, key, json);
         if (batch.touch) statement.touch.run(batch.touch.at, batch.touch.sessionId);
-        onCommit?.(db, batch);
+        if (batch.transcript) transcripts.apply(batch.transcript);
       });
     },
 
@@ -153,7 +143,7 @@ export function openSqlite({
         statement.deleteEvents.run(id);
         for (const each of tree) {
           statement.deleteInbox.run(each);
-          onDelete?.(db, each);
+          transcripts.forget(each);
           statement.deleteTasks.run(`${each}/`, `${each}0`);
         }
         statement.release.run(id);
@@ -224,7 +214,7 @@ const SESSION_COLUMNS = {
   updatedAt: "updated_at",
 } as const satisfies Record<Exclude<keyof SessionRecord, "id">, string>;
 
-function prepareDatabase(path: string, migrate: ((db: Database) => void) | undefined): Database {
+function prepareDatabase(path: string): { db: Database; transcripts: SqliteTranscripts } {
   try {
     const db = openDatabase(path);
     // Small pages, for a new file: an append touches three or four of them, and each is written whole.
@@ -241,8 +231,7 @@ function prepareDatabase(path: string, migrate: ((db: Database) => void) | undef
         db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
       });
     }
-    migrate?.(db);
-    return db;
+    return { db, transcripts: openTranscripts(db, path) };
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError("store_unavailable", `Cannot open the store ${path}: ${messageOf(error)}`, { cause: error });

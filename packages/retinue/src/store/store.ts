@@ -4,6 +4,9 @@
  * Calls are synchronous where the loop needs them (SQLite is); an append returns when its rows are committed.
  */
 
+import type { TranscriptChange } from "./transcript-records.ts";
+import type { TranscriptStore } from "./transcripts.ts";
+
 /** One recorded event. `json` is the event as it goes over the wire. */
 export interface StoredEvent {
   /** Order over the whole store; grows, never reused. */
@@ -62,7 +65,7 @@ export interface Store {
   /** Root sessions, last used first. */
   sessions(filter?: { cwd?: string; gitRoot?: string; repository?: string; branch?: string }): SessionRecord[];
   children(parentId: string): SessionRecord[];
-  /** The session, its children, their events, inbox and tasks. */
+  /** The session, its children, their events, inbox, tasks and transcripts. */
   deleteSession(id: string): boolean;
 
   inbox(sessionId: string): InboxItem[];
@@ -78,6 +81,9 @@ export interface Store {
   holder(rootId: string): { pid: number; startedAt: number } | undefined;
   release(rootId: string): void;
 
+  /** What is kept of conversations, ours and those of other harnesses. */
+  readonly transcripts: TranscriptStore;
+
   close(): void;
 }
 
@@ -89,6 +95,8 @@ export interface Batch {
   touch?: { sessionId: string; at: number };
   /** Documents that change together with these events. */
   documents?: readonly { kind: string; key: string; json: string }[];
+  /** What these events mean for the transcript. */
+  transcript?: readonly TranscriptChange[];
 }
 
 export type InboxChange = { add: InboxItem } | { remove: string };

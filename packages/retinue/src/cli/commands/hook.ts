@@ -17,7 +17,7 @@ export const hook = command({
   examples: ["retinue hook claude-code < payload.json"],
   usageCode: 1, // Claude Code takes 2 as an order to block what was about to happen.
   async run({ harness, home: given }, { env, program }: ProcessContext) {
-    const { runHook } = await import("../../continuity/connectors/hook-command.ts");
+    const { runHook } = await import("../../continuity/serve/hook-command.ts");
     const onProblem = (problem: string) => process.stderr.write(`retinue: ${problem}\n`);
     const input = await textOf(process.stdin);
     const answer = await runHook({ harness, home: homeFolder(env, given), input, program, env, onProblem });

@@ -5,7 +5,7 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fields, text } from "../ingest/readers/reader.ts";
+import { fields, text } from "../ingest/readers/fields.ts";
 import {
   asJson,
   type Check,
@@ -14,7 +14,7 @@ import {
   type FileChange,
   readSettings,
 } from "./connector.ts";
-import type { HarnessHook, HookCall } from "./hook-command.ts";
+import type { HarnessHook, HookCall } from "./harness-hook.ts";
 import { type HookEvent, hookCommand, installedEvents, withHooks, withoutHooks } from "./hook-settings.ts";
 
 const NAME = "claude-code";

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { messageOf } from "@retinue/protocol/errors";
-import { fields, list, parseLine, text } from "../ingest/readers/reader.ts";
+import { fields, list, parseLine, text } from "../ingest/readers/fields.ts";
 import type { Check, ConnectorContext } from "./connector.ts";
 
 const WAIT_MS = 8_000;

@@ -7,7 +7,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "@retinue/protocol/errors";
-import { fields, parseLine, text } from "../ingest/readers/reader.ts";
+import { fields, parseLine, text } from "../ingest/readers/fields.ts";
 import { askCodexAboutHooks } from "./codex-trust.ts";
 import {
   asJson,
@@ -17,7 +17,7 @@ import {
   readIfThere,
   readSettings,
 } from "./connector.ts";
-import type { HarnessHook, HookCall } from "./hook-command.ts";
+import type { HarnessHook, HookCall } from "./harness-hook.ts";
 import { type HookEvent, hookCommand, installedEvents, withHooks, withoutHooks } from "./hook-settings.ts";
 
 const NAME = "codex";

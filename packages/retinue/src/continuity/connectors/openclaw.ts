@@ -1,7 +1,7 @@
 /** OpenClaw: a plugin folder of ours, and three lines in openclaw.json that load it and let it see conversations. */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fields } from "../ingest/readers/reader.ts";
+import { fields } from "../ingest/readers/fields.ts";
 import {
   asJson,
   type Connector,

@@ -1,8 +1,16 @@
-/** Which conversation a hook speaks of: its key, its agent, and its row in the store. */
+/** Which conversation a hook speaks of: its key, its agent, and its session in the store. */
+import type { TranscriptSession } from "../../store/transcript-records.ts";
 import type { Continuity } from "../records/continuity.ts";
 import { actingAgent, actingProject, type Caller, findSession } from "../records/scope.ts";
-import { openSession, type TranscriptSession } from "../records/transcripts.ts";
+import { Draft } from "./draft.ts";
 import type { HookInput } from "./hook-input.ts";
+
+/** One attempt at one hook: who sent it, what it says, and what was asked of the store for it. */
+export interface Told {
+  readonly caller: Caller;
+  readonly input: HookInput;
+  readonly found: Map<string, TranscriptSession | undefined>;
+}
 
 /** Children of Claude Code and Codex have no session of their own: the parent's key and the agent's id together name them. */
 export function childKey({ sessionKey, harnessAgentId, parentSessionKey }: HookInput): string {
@@ -10,36 +18,45 @@ export function childKey({ sessionKey, harnessAgentId, parentSessionKey }: HookI
   return hasOwnKey || harnessAgentId === undefined ? sessionKey : `${sessionKey}:${harnessAgentId}`;
 }
 
-export function conversationKey(continuity: Continuity, caller: Caller, input: HookInput): string {
-  const key = childKey(input);
-  if (key === input.sessionKey || find(continuity, caller, input, key)) return key;
-  return find(continuity, caller, input, input.sessionKey)?.parentId === undefined ? key : input.sessionKey;
+export async function conversationKey(continuity: Continuity, told: Told): Promise<string> {
+  const { sessionKey } = told.input;
+  const key = childKey(told.input);
+  if (key === sessionKey || (await find(continuity, told, { key }))) return key;
+  return (await find(continuity, told, { key: sessionKey }))?.parentId === undefined ? key : sessionKey;
 }
 
-export function find(
-  { db }: Continuity,
-  caller: Caller,
-  { harness, agentId }: HookInput,
-  key: string,
-): TranscriptSession | undefined {
-  return findSession(db, caller, { key, harness, agentId });
+export async function find(
+  { transcripts }: Continuity,
+  { caller, input: { harness, agentId }, found }: Told,
+  { key }: { key: string },
+): Promise<TranscriptSession | undefined> {
+  if (!found.has(key)) found.set(key, await findSession(transcripts, caller, { key, harness, agentId }));
+  return found.get(key);
 }
 
-export function open(continuity: Continuity, caller: Caller, input: HookInput, key: string): TranscriptSession {
+/** The session with this key, to be written to; made with the first write when it is not there. */
+export async function open(continuity: Continuity, told: Told, { key }: { key: string }): Promise<Draft> {
+  const { caller, input } = told;
   const named = input.agentId ?? caller.agentId;
-  const known = named === undefined ? find(continuity, caller, input, key) : undefined;
-  return openSession(continuity.db, {
-    sessionKey: known?.sessionKey ?? key,
-    harness: input.harness,
-    agentId: known?.agentId ?? inheritedAgent(continuity, caller, input) ?? actingAgent(caller, input.agentId),
-    project: actingProject(caller, input.project),
-    title: input.title,
-    at: continuity.world.now(),
-  });
+  const known = named === undefined ? await find(continuity, told, { key }) : undefined;
+  const agentId = known?.agentId ?? (await inheritedAgent(continuity, told)) ?? actingAgent(caller, input.agentId);
+  const name = { sessionKey: key, harness: input.harness, agentId };
+  const project = actingProject(caller, input.project);
+  const { transcripts, world } = continuity;
+  const now = world.now();
+  const draft = known ? Draft.of(transcripts, { session: known, now }) : await Draft.open(transcripts, { name, now });
+  const { session } = draft;
+  const isNews =
+    !session ||
+    (project !== undefined && project !== session.project) ||
+    (input.title !== undefined && session.title === undefined);
+  if (isNews) draft.add({ type: "opened", project, title: input.title });
+  return draft;
 }
 
 /** A child belongs to its parent's agent, whatever the hook says. */
-function inheritedAgent(continuity: Continuity, caller: Caller, input: HookInput): string | undefined {
-  const parentKey = input.parentSessionKey ?? (input.harnessAgentId === undefined ? undefined : input.sessionKey);
-  return parentKey === undefined ? undefined : find(continuity, caller, input, parentKey)?.agentId;
+async function inheritedAgent(continuity: Continuity, told: Told): Promise<string | undefined> {
+  const { parentSessionKey, harnessAgentId, sessionKey } = told.input;
+  const parentKey = parentSessionKey ?? (harnessAgentId === undefined ? undefined : sessionKey);
+  return parentKey === undefined ? undefined : (await find(continuity, told, { key: parentKey }))?.agentId;
 }

@@ -3,55 +3,44 @@
  *
  * Only what was not seen before becomes turns, also when the last turn has grown or the front was cut away.
  */
-import type { Database } from "../../store/sqlite-door.ts";
-import { inTransaction, sql } from "../records/transaction.ts";
-import { appendTurns, type NewTurn, ROLES, readTurns, type TranscriptSession } from "../records/transcripts.ts";
-import { contentText, type Fields, fields, LINE_READERS, parseLine, text, time } from "./readers/reader.ts";
-import { allSources, markOf, readingOf } from "./reading.ts";
+import { type NewTurn, ROLES } from "../../store/transcript-records.ts";
+import type { Draft } from "./draft.ts";
+import { contentText, type Fields, fields, parseLine, text, time } from "./readers/fields.ts";
+import { LINE_READERS } from "./readers/line-reader.ts";
+import { markOf, type Reading } from "./reading-state.ts";
 
 export type InlineTranscript = string | readonly unknown[];
 
-export function recordInline(
-  db: Database,
-  session: TranscriptSession,
-  { transcript, now }: { transcript: InlineTranscript; now: number },
-): number {
-  return inTransaction(db, () => {
-    const reading = readingOf(db, session.id);
-    const turns = parseInline(transcript, session.harness);
-    const last = turns.at(-1);
-    if (!last) return 0;
-    const told = new Set(reading.awaited);
-    const fresh = unseen(db, session, { turns, seen: reading.inline }).filter((turn) => !told.has(markOf(turn)));
-    const awaited = reading.awaited.filter((mark) => !turns.some((turn) => markOf(turn) === mark));
-    const inline = { count: turns.length, last: markOf(last) };
-    return appendTurns(db, session, fresh, { now, reading: JSON.stringify({ ...reading, awaited, inline }) });
-  });
+/** Drafts what is new in a transcript that came whole. */
+export async function takeWhole(draft: Draft, transcript: InlineTranscript): Promise<void> {
+  const { reading } = draft;
+  const turns = parseInline(transcript, draft.name.harness);
+  const last = turns.at(-1);
+  if (!last) return;
+  const told = new Set(reading.awaited);
+  const fresh = (await unseen(draft, { turns, seen: reading.inline })).filter((turn) => !told.has(markOf(turn)));
+  const awaited = reading.awaited.filter((mark) => !turns.some((turn) => markOf(turn) === mark));
+  const inline = { count: turns.length, last: markOf(last) };
+  draft.append(fresh, { reading: { ...reading, awaited, inline } });
 }
 
 /** As many of the last turns are looked at for a turn that is told again. */
 const RECENT = 512;
 
-/** Turns with ids, only the new ones; one that is stored already is not stored again. */
-export function recordNew(
-  db: Database,
-  session: TranscriptSession,
-  { turns, now }: { turns: readonly unknown[]; now: number },
-): number {
-  return inTransaction(db, () => {
-    const told = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
-    const parsed = told.filter(
-      ({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n,
-    );
-    const recent = readTurns(db, session.id, { backward: true, limit: RECENT });
-    const newestAt = recent[0]?.at ?? 0;
-    const without = (known: ReadonlySet<unknown>) =>
-      parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));
-    const fresh = without(new Set(recent.map(({ sourceId }) => sourceId)));
-    // Old turns that are not among the recent ones: a harness that catches up after a restart.
-    const isCatchingUp = recent.length === RECENT && fresh.some(({ at }) => at !== undefined && at < newestAt);
-    return appendTurns(db, session, isCatchingUp ? without(allSources(db, session.id)) : fresh, { now });
-  });
+/** Drafts turns that have ids; one that is stored already is not stored again. */
+export async function takeNew(draft: Draft, turns: readonly unknown[]): Promise<void> {
+  const told = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
+  const parsed = told.filter(
+    ({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n,
+  );
+  const recent = await draft.newest(RECENT);
+  const newestAt = recent[0]?.at ?? 0;
+  const without = (known: ReadonlySet<string | undefined>) =>
+    parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));
+  const fresh = without(new Set(recent.map(({ sourceId }) => sourceId)));
+  // Old turns that are not among the recent ones: a harness that catches up after a restart.
+  const isCatchingUp = recent.length === RECENT && fresh.some(({ at }) => at !== undefined && at < newestAt);
+  draft.append(isCatchingUp ? without(await draft.sources()) : fresh);
 }
 
 export function parseInline(transcript: InlineTranscript, harness: string): NewTurn[] {
@@ -101,19 +90,17 @@ function spokenTurns(transcript: string): NewTurn[] {
   return turns;
 }
 
-function unseen(
-  db: Database,
-  session: TranscriptSession,
-  { turns, seen }: { turns: readonly NewTurn[]; seen?: { count: number; last: string } },
-): readonly NewTurn[] {
+async function unseen(
+  draft: Draft,
+  { turns, seen }: { turns: readonly NewTurn[]; seen: Reading["inline"] },
+): Promise<readonly NewTurn[]> {
   if (!seen) return turns;
   const at = turns[seen.count - 1];
   if (at && markOf(at) === seen.last) return turns.slice(seen.count);
-  const [newest] = readTurns(db, session.id, { backward: true, limit: 1 });
+  const [newest] = await draft.newest(1);
   if (at && newest?.role === at.role && at.text.startsWith(newest.text)) {
     return [{ ...at, text: at.text.slice(newest.text.length).trim() }, ...turns.slice(seen.count)];
   }
-  const stored = sql(db, "SELECT role, text FROM transcript_turns WHERE session_id = ?").all(session.id);
-  const known = new Set(stored.map((row) => markOf({ role: row.role, text: String(row.text) })));
+  const known = new Set((await draft.everything()).map(markOf));
   return turns.filter((turn) => !known.has(markOf(turn)));
 }

@@ -1,61 +1,60 @@
 /** A child session's parent, from what its harness said, and what the child is told of it. */
-
+import type { SessionName } from "../../store/transcript-records.ts";
 import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { spawningSession } from "../records/calls.ts";
 import { tailCharsOf } from "../records/config.ts";
 import type { Continuity } from "../records/continuity.ts";
-import { linkParent, onlyCandidate, type Parentage, recordNoParent } from "../records/lineage.ts";
-import { type Caller, parentOf } from "../records/scope.ts";
-import type { TranscriptSession } from "../records/transcripts.ts";
-import { find } from "./conversation.ts";
-import type { HookAnswer, HookInput } from "./hook-input.ts";
+import { onlyCandidate, type Parentage } from "../records/lineage.ts";
+import { actingProject, parentOf } from "../records/scope.ts";
+import { find, type Told } from "./conversation.ts";
+import type { Draft } from "./draft.ts";
+import type { HookAnswer } from "./hook-input.ts";
 import { readOn } from "./reading.ts";
 
-/** Finds the parent of a new child and records it, or records why there is none. */
-export function settleParent(
-  continuity: Continuity,
-  caller: Caller,
-  child: TranscriptSession,
-  input: HookInput,
-): Parentage {
-  const { db } = continuity;
-  const parentage = parentOfChild(continuity, caller, child, input);
-  if (parentage.parent) linkParent(db, { childId: child.id, parentId: parentage.parent.id, how: parentage.how });
-  else recordNoParent(db, child.id, parentage.reason);
+/** Finds the parent of a new child and drafts the link, or why there is none. */
+export async function settleParent(continuity: Continuity, child: Draft, told: Told): Promise<Parentage> {
+  const known = child.session && (await parentOf(continuity.transcripts, child.session));
+  if (known) return { parent: known, how: child.session?.lineage ?? "recorded before" };
+  const parentage = await parentOfChild(continuity, child, told);
+  if (parentage.parent) child.add({ type: "parent", parent: parentage.parent, how: parentage.how });
+  else child.add({ type: "no-parent", reason: parentage.reason });
   return parentage;
 }
 
-function parentOfChild(continuity: Continuity, caller: Caller, child: TranscriptSession, input: HookInput): Parentage {
-  const { db, world } = continuity;
-  const known = parentOf(db, child);
-  if (known) return { parent: known, how: child.lineage ?? "recorded before" };
+async function parentOfChild(continuity: Continuity, child: Draft, told: Told): Promise<Parentage> {
+  const { transcripts, world } = continuity;
+  const { caller, input } = told;
   if (input.parentSessionKey !== undefined) {
-    const parent = find(continuity, caller, input, input.parentSessionKey);
+    const parent = await find(continuity, told, { key: input.parentSessionKey });
     return parent
       ? { parent, how: "named by the harness" }
       : { reason: `the parent session ${input.parentSessionKey} is not known` };
   }
-  if (child.sessionKey === input.sessionKey) return onlyCandidate(db, child);
-  const root = find(continuity, caller, input, input.sessionKey);
+  if (child.name.sessionKey === input.sessionKey) {
+    const project = actingProject(caller, input.project) ?? child.session?.project;
+    return await onlyCandidate(transcripts, { ...child.name, project });
+  }
+  const root = await find(continuity, told, { key: input.sessionKey });
   if (!root) return { reason: `the parent session ${input.sessionKey} is not known` };
-  return spawningSession(db, { root, childId: child.id, now: world.now() });
+  const { parentage, call } = await spawningSession(transcripts, { root, child: child.name, now: world.now() });
+  if (call) child.add({ type: "call-claimed", call });
+  return parentage;
 }
 
 /** The inherit block, when the parent is certain and has something to say. */
-export function answerChild(
-  { db, config, world }: Continuity,
-  child: TranscriptSession,
+export async function answerChild(
+  { transcripts, config, world }: Continuity,
+  { sessionKey, harness }: SessionName,
   parentage: Parentage,
-): HookAnswer {
-  const { sessionKey } = child;
+): Promise<HookAnswer> {
   if (!parentage.parent) return { sessionKey, reason: parentage.reason };
   const { parent } = parentage;
   const tailChars = tailCharsOf("brief", config);
   if (tailChars === undefined)
     return { sessionKey, parentSessionKey: parent.sessionKey, reason: "inheritContext is off" };
   // What the parent has said by now, also when no hook told it.
-  readOn(db, parent, { now: world.now() });
-  const inject = inheritBlock(db, parent, { tailChars, maxChars: maxCharsFor(child.harness) });
+  await readOn(transcripts, parent, { now: world.now() });
+  const inject = await inheritBlock(transcripts, parent, { tailChars, maxChars: maxCharsFor(harness) });
   return {
     sessionKey,
     parentSessionKey: parent.sessionKey,

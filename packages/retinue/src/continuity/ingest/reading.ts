@@ -1,164 +1,129 @@
 /**
- * How far a foreign session has been read, and reading on from there.
+ * Reads on in a foreign session's transcript file, from where its reader stands.
  *
- * State is kept with the session and moves in the same write as the turns, so a crash or a missed hook loses nothing and repeats nothing.
+ * That place moves in the same write as the turns, so a crash or a missed hook loses nothing and repeats nothing.
  * A turn that a hook told first is `awaited`: when the file brings it, it is not stored again.
  */
-import { createHash } from "node:crypto";
 import { AppError, messageOf } from "@retinue/protocol";
-import type { Database } from "../../store/sqlite-door.ts";
-import { addCheckpoint } from "../records/checkpoints.ts";
-import { inTransaction, sql } from "../records/transaction.ts";
-import { appendTurns, lastSeq, type NewTurn, type TranscriptSession } from "../records/transcripts.ts";
-import { inodeOf, type Position, readLines } from "./readers/jsonl.ts";
-import { LINE_READERS, type LineReader, parseLine, type Read } from "./readers/reader.ts";
+import type { NewTurn, TranscriptSession } from "../../store/transcript-records.ts";
+import type { TranscriptStore } from "../../store/transcripts.ts";
+import { Draft, Moved, untilSaved } from "./draft.ts";
+import { parseLine } from "./readers/fields.ts";
+import { inodeOf, type Lines, readLines } from "./readers/jsonl.ts";
+import { LINE_READERS, type LineReader } from "./readers/line-reader.ts";
+import type { Read } from "./readers/read.ts";
+import { markOf, type Reading } from "./reading-state.ts";
 
-export interface Reading {
-  path?: string;
-  inode?: number;
-  position: Position;
-  awaited: string[];
-  /** How much of a transcript that comes whole each time was seen, and the mark of its last turn. */
-  inline?: { count: number; last: string };
-}
-
-const MAX_AWAITED = 32;
-
-export function readingOf(db: Database, sessionId: number): Reading {
-  const state = sql(db, "SELECT reading FROM transcript_sessions WHERE id = ?").get(sessionId)?.reading;
-  return typeof state === "string" ? JSON.parse(state) : { position: { offset: 0 }, awaited: [] };
-}
-
-/** Two tellings of the same turn have the same mark. */
-export function markOf({ role, text }: Pick<NewTurn, "role" | "text">): string {
-  return createHash("sha1")
-    .update(`${role}\n${text.replace(/\s+/g, " ").trim()}`)
-    .digest("base64url")
-    .slice(0, 16);
-}
-
-/** Stores turns that a hook told before the transcript has them. The same words twice in a row are one turn told twice. */
-export function recordTold(
-  db: Database,
+/** Reads what is new of a session that was read from the store a moment ago. Mostly there is nothing, and then nothing is asked or written. */
+export async function readOn(
+  store: TranscriptStore,
   session: TranscriptSession,
-  { turn, now, isAwaited }: { turn: NewTurn; now: number; isAwaited: boolean },
-): void {
-  inTransaction(db, () => {
-    const last = sql(db, "SELECT role, text FROM transcript_turns WHERE session_id = ? ORDER BY seq DESC LIMIT 1").get(
-      session.id,
-    );
-    if (last && markOf({ role: last.role, text: last.text }) === markOf(turn)) return;
-    const reading = readingOf(db, session.id);
-    const awaited = isAwaited ? [...reading.awaited, markOf(turn)].slice(-MAX_AWAITED) : reading.awaited;
-    appendTurns(db, session, [turn], { now, reading: JSON.stringify({ ...reading, awaited }) });
+  { now }: { now: number },
+): Promise<void> {
+  let first: Draft | undefined = Draft.of(store, { session, now });
+  await untilSaved(async () => {
+    const draft = first ?? (await Draft.open(store, { name: session, now }));
+    first = undefined;
+    await readFile(draft);
+    await draft.save();
   });
 }
 
-/** Reads what is new in the session's transcript file. A file that is not there yet, or no more, is not an error. */
-export function readOn(
-  db: Database,
-  session: TranscriptSession,
-  { path, now }: { path?: string; now: number },
-): number {
-  const readLine = LINE_READERS[session.harness];
-  const before = readingOf(db, session.id);
-  const file = path ?? before.path;
-  if (!readLine || file === undefined) return 0;
+/** Drafts what is new in the session's file. A file that is not there yet, or no more, is not an error. */
+export async function readFile(draft: Draft, path?: string): Promise<void> {
+  const readLine = LINE_READERS[draft.name.harness];
+  const file = path ?? draft.reading.path;
+  if (!readLine || file === undefined) return;
   try {
-    const found = inodeOf(file);
-    if (before.path === file && before.inode === found.inode && before.position.offset === found.size) return 0;
-    // Another process may be reading the same file: where to go on is looked up under the lock.
-    return inTransaction(db, () => {
-      const reading = onFile(readingOf(db, session.id), { path: file, ...found });
-      return readFile(db, session, { path: file, reading, readLine, now });
-    });
+    const found = { path: file, ...inodeOf(file) };
+    if (!isAtEnd(draft.reading, found)) await readPieces(draft, { file: found, readLine });
   } catch (error) {
-    if (isMissing(error)) return before.path === file ? 0 : rememberPath(db, session, { ...before, path: file });
-    if (error instanceof AppError) throw error;
-    const message = `Cannot read the transcript of ${session.sessionKey}: ${messageOf(error)}`;
+    if (error instanceof AppError || error instanceof Moved) throw error;
+    if (isMissing(error)) return remember(draft, file);
+    const message = `Cannot read the transcript of ${draft.name.sessionKey}: ${messageOf(error)}`;
     throw new AppError("store_unavailable", message, { cause: error });
   }
 }
 
+interface File {
+  path: string;
+  inode: number;
+  size: number;
+}
+
+const isMissing = (error: unknown) =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+
+const isAtEnd = (reading: Reading, { path, inode, size }: File) =>
+  reading.path === path && reading.inode === inode && reading.position.offset === size;
+
+/** The file will be looked for again; until then the session does not count as used. */
+function remember(draft: Draft, path: string): void {
+  if (draft.reading.path === path) return;
+  draft.append([], { reading: { ...draft.reading, path }, at: draft.session?.updatedAt });
+}
+
 /** A moved file goes on where it was; another file in its place is read from its beginning. */
-function onFile(reading: Reading, { path, inode, size }: { path: string; inode: number; size: number }): Reading {
+function onFile(reading: Reading, { path, inode, size }: File): Reading {
   const isSame = reading.inode === undefined || (reading.inode === inode && size >= reading.position.offset);
   return { ...reading, path, inode, position: isSame ? reading.position : { offset: 0 } };
 }
 
-interface FileRead {
-  path: string;
-  reading: Reading;
-  readLine: LineReader;
-  now: number;
-}
-
-function readFile(db: Database, session: TranscriptSession, { path, reading, readLine, now }: FileRead): number {
-  const known = reading.position.offset === 0 ? allSources(db, session.id) : new Set();
+async function readPieces(draft: Draft, { file, readLine }: { file: File; readLine: LineReader }): Promise<void> {
+  let state = onFile(draft.reading, file);
+  // Only needed at the beginning of a file: the first time there are none, after a replacement they tell what is old.
+  const known = state.position.offset === 0 ? await draft.sources() : new Set<string>();
   const isNew = (read: Read) =>
     read.type !== "turn" || read.turn.sourceId === undefined || !known.has(read.turn.sourceId);
-  let state = reading;
-  let stored = 0;
   for (let atEnd = false; !atEnd; ) {
-    const chunk = readLines(path, state.position);
-    atEnd = chunk.atEnd;
-    if (chunk.position.offset === state.position.offset) break;
-    const reads = chunk.lines.flatMap((line) => readLine(parseLine(line) ?? {})).filter(isNew);
-    if (chunk.skipped > 0) reads.push(leftOut(chunk.skipped));
-    const awaited = [...state.awaited];
-    state = { ...state, position: chunk.position, awaited };
-    stored += store(db, session, { state, reads, now });
+    const piece = readLines(file.path, state.position);
+    atEnd = piece.atEnd;
+    if (piece.position.offset === state.position.offset) return;
+    state = { ...state, position: piece.position };
+    state = take(draft, { reads: readsOf(piece, readLine).filter(isNew), state });
+    if (!atEnd) await draft.saveSoFar();
   }
-  return stored;
 }
 
-/** Takes what was awaited out of `state.awaited`. */
-function store(
-  db: Database,
-  session: TranscriptSession,
-  { state, reads, now }: { state: Reading; reads: readonly Read[]; now: number },
-): number {
-  return inTransaction(db, () => {
-    const turns: NewTurn[] = [];
-    const flush = () => appendTurns(db, session, turns.splice(0), { now, reading: JSON.stringify(state) });
-    let stored = 0;
-    for (const read of reads) {
-      if (read.type === "checkpoint") {
-        stored += flush();
-        addCheckpoint(db, {
-          sessionId: session.id,
-          summary: read.summary,
-          uptoSeq: lastSeq(db, session.id),
-          origin: "compaction",
-          at: now,
-        });
-      } else if (!take(state.awaited, markOf(read.turn))) turns.push(read.turn);
-    }
-    return stored + flush();
-  });
-}
-
-function take(awaited: string[], mark: string): boolean {
-  const at = awaited.indexOf(mark);
-  if (at >= 0) awaited.splice(at, 1);
-  return at >= 0;
-}
-
-/** Only needed when a file is read from its beginning: the first time there are none, after a replacement they tell what is old. */
-export function allSources(db: Database, sessionId: number): Set<unknown> {
-  const found = sql(db, "SELECT source_id FROM transcript_turns WHERE session_id = ? AND source_id IS NOT NULL").all(
-    sessionId,
-  );
-  return new Set(found.map((row) => row.source_id));
-}
-
-function rememberPath(db: Database, session: TranscriptSession, reading: Reading): number {
-  return appendTurns(db, session, [], { now: session.updatedAt, reading: JSON.stringify(reading) });
+function readsOf({ lines, skipped }: Lines, readLine: LineReader): Read[] {
+  const reads = lines.flatMap((line) => readLine(parseLine(line) ?? {}));
+  if (skipped > 0) reads.push(leftOut(skipped));
+  return reads;
 }
 
 const leftOut = (count: number): Read => ({
   type: "turn",
   turn: { role: "system", text: `[${count} line${count > 1 ? "s" : ""} of the transcript left out: too long]` },
 });
-const isMissing = (error: unknown) =>
-  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+
+/** Drafts what was read, without what was awaited, which is awaited no longer. */
+function take(draft: Draft, { reads, state }: { reads: readonly Read[]; state: Reading }): Reading {
+  const awaited = [...state.awaited];
+  let turns: NewTurn[] = [];
+  for (const read of reads) {
+    if (read.type === "turn") {
+      const at = awaited.indexOf(markOf(read.turn));
+      if (at >= 0) awaited.splice(at, 1);
+      else turns.push(read.turn);
+      continue;
+    }
+    draft.append(turns);
+    draft.add({ type: "checkpoint", summary: read.summary, origin: "compaction" });
+    turns = [];
+  }
+  const reading = { ...state, awaited };
+  draft.append(turns, { reading });
+  return reading;
+}
+
+const MAX_AWAITED = 32;
+
+/** Drafts a turn that a hook told before the transcript has it. The same words twice in a row are one turn told twice. */
+export async function tell(draft: Draft, { turn, isAwaited }: { turn: NewTurn; isAwaited: boolean }): Promise<void> {
+  const mark = markOf(turn);
+  const [last] = await draft.newest(1);
+  if (last && markOf(last) === mark) return;
+  const { reading } = draft;
+  const awaited = isAwaited ? [...reading.awaited, mark].slice(-MAX_AWAITED) : reading.awaited;
+  draft.append([turn], { reading: { ...reading, awaited } });
+}

@@ -2,36 +2,39 @@
 import { AppError } from "@retinue/protocol";
 import type { Continuity } from "../records/continuity.ts";
 import { type Caller, isOwner } from "../records/scope.ts";
-import type { TranscriptSession } from "../records/transcripts.ts";
+import { allowedTranscript } from "../records/transcript-roots.ts";
+import type { Draft } from "./draft.ts";
 import type { HookInput } from "./hook-input.ts";
-import { recordInline, recordNew } from "./inline.ts";
+import { takeNew, takeWhole } from "./inline.ts";
 import { isNotice } from "./readers/claude-code.ts";
-import { readOn, recordTold } from "./reading.ts";
-import { allowedTranscript } from "./transcript-roots.ts";
+import { readFile, tell } from "./reading.ts";
 
-/** Takes in the turns that a hook brings, in whichever of the four forms. */
-export function receive(continuity: Continuity, caller: Caller, session: TranscriptSession, input: HookInput): void {
-  const { db, world } = continuity;
-  const now = world.now();
+/** Drafts the turns that a hook brings, in whichever of the four forms. */
+export async function receive(
+  { roots }: Continuity,
+  draft: Draft,
+  { caller, input }: { caller: Caller; input: HookInput },
+): Promise<void> {
   const path =
-    input.transcriptPath === undefined ? undefined : checkedPath(continuity, caller, input, input.transcriptPath);
-  readOn(db, session, { path, now });
-  if (input.transcript !== undefined) recordInline(db, session, { transcript: input.transcript, now });
-  if (input.turns !== undefined) recordNew(db, session, { turns: input.turns, now });
+    input.transcriptPath === undefined
+      ? undefined
+      : checkedPath(input.transcriptPath, { roots, caller, harness: input.harness });
+  await readFile(draft, path);
+  if (input.transcript !== undefined) await takeWhole(draft, input.transcript);
+  if (input.turns !== undefined) await takeNew(draft, input.turns);
   const isAwaited = path !== undefined || input.transcript !== undefined;
   if (input.userMessage?.trim()) {
-    const turn = {
-      role: isNotice(input.userMessage) ? ("system" as const) : ("user" as const),
-      text: input.userMessage,
-    };
-    recordTold(db, session, { turn, now, isAwaited });
+    const role = isNotice(input.userMessage) ? "system" : "user";
+    await tell(draft, { turn: { role, text: input.userMessage }, isAwaited });
   }
-  if (input.lastAssistantMessage?.trim()) {
-    recordTold(db, session, { turn: { role: "assistant", text: input.lastAssistantMessage }, now, isAwaited });
-  }
+  if (input.lastAssistantMessage?.trim())
+    await tell(draft, { turn: { role: "assistant", text: input.lastAssistantMessage }, isAwaited });
 }
 
-function checkedPath({ roots }: Continuity, caller: Caller, { harness }: HookInput, path: string): string {
+function checkedPath(
+  path: string,
+  { roots, caller, harness }: { roots: Continuity["roots"]; caller: Caller; harness: string },
+): string {
   if (!isOwner(caller))
     throw new AppError("authentication_failed", "A scoped token may not name files; send the transcript itself");
   return allowedTranscript(roots, harness, path);

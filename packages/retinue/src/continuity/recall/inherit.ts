@@ -3,11 +3,11 @@
  *
  * One budget for all of it. Constraints come first when room is short, then the checkpoint, then the tail; the order on the page is fixed.
  */
-import type { Database } from "../../store/sqlite-door.ts";
-import { type Checkpoint, latestCheckpoint } from "../records/checkpoints.ts";
-import { type Entity, listEntities } from "../records/entities.ts";
+import type { Checkpoint, TranscriptSession, Turn } from "../../store/transcript-records.ts";
+import type { Entity, TranscriptStore } from "../../store/transcripts.ts";
+import { isSpawnTool } from "../records/calls.ts";
 import { redact } from "../records/redact.ts";
-import { readTurns, speaker, type TranscriptSession, type Turn } from "../records/transcripts.ts";
+import { speaker } from "../records/speaker.ts";
 
 export const INHERIT_HEADING = "## Inherited from Parent Session";
 
@@ -22,16 +22,16 @@ export function maxCharsFor(harness: string): number {
   return harness === "claude-code" || harness === "codex" ? 9_500 : 12_000;
 }
 
-export function inheritBlock(
-  db: Database,
+export async function inheritBlock(
+  store: TranscriptStore,
   parent: TranscriptSession,
   { tailChars, maxChars }: InheritOptions,
-): string | undefined {
-  const checkpoint = latestCheckpoint(db, parent.id);
-  const turns = turnsSince(db, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
+): Promise<string | undefined> {
+  const [checkpoint] = await store.checkpoints.list(parent.id, 1);
+  const turns = await turnsSince(store, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
   if (!checkpoint?.summary.trim() && turns.length === 0) return undefined;
 
-  const focal = focalEntities(db, parent.agentId, { checkpoint, turns });
+  const focal = focalEntities(await store.entities.list(parent.agentId), { checkpoint, turns });
   const head = `${INHERIT_HEADING}\n\n[${oneLine(redact(parent.title ?? "active session"), 120)}]`;
   const foot = footer(focal, maxChars / 2);
   const left = maxChars - head.length - foot.length;
@@ -41,12 +41,12 @@ export function inheritBlock(
 }
 
 /** Enough turns from the end to fill the tail, in order. The call that starts the child is left out: it is the child's own prompt. */
-function turnsSince(
-  db: Database,
+async function turnsSince(
+  store: TranscriptStore,
   sessionId: number,
   { checkpoint, chars }: { checkpoint?: Checkpoint; chars: number },
-): Turn[] {
-  const newest = readTurns(db, sessionId, {
+): Promise<Turn[]> {
+  const newest = await store.turns.read(sessionId, {
     after: checkpoint?.uptoSeq ?? 0,
     limit: Math.max(8, Math.ceil(chars / 20)),
     backward: true,
@@ -55,8 +55,6 @@ function turnsSince(
   return spawned < 0 ? [] : newest.slice(spawned).reverse();
 }
 
-const SPAWN_TOOLS = /^(?:agent|task|sessions_spawn|.*spawn_agent)$/i;
-export const isSpawnTool = (tool: string) => SPAWN_TOOLS.test(tool);
 const isSpawnCall = ({ role, tool }: Turn) => role === "assistant" && tool !== undefined && isSpawnTool(tool);
 
 const MAX_TOOL_LINE = 300;
@@ -85,23 +83,20 @@ function turnLine(turn: Turn): string {
 
 /** Those that the checkpoint names, and those that the recent turns speak of. */
 function focalEntities(
-  db: Database,
-  agentId: string,
+  known: readonly Entity[],
   { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] },
-): Entity[] {
+): Pick<Entity, "name" | "attributes">[] {
   const named = checkpoint?.entities ?? [];
-  const known = listEntities(db, agentId);
-  const said = turns
-    .map(({ text }) => text)
-    .join("\n")
-    .toLowerCase();
+  // Most agents have no entities, and then the turns need not be looked through.
+  const words = known.length === 0 ? [] : turns.map(({ text }) => text);
+  const said = words.join("\n").toLowerCase();
   const isFocal = ({ name }: Entity) =>
     named.some((each) => each.toLowerCase() === name.toLowerCase()) || said.includes(name.toLowerCase());
   const unknown = named.filter((name) => !known.some((entity) => entity.name.toLowerCase() === name.toLowerCase()));
-  return [...known.filter(isFocal), ...unknown.map((name) => ({ name, agentId, attributes: [] }))];
+  return [...known.filter(isFocal), ...unknown.map((name) => ({ name, attributes: [] }))];
 }
 
-function footer(focal: readonly Entity[], room: number): string {
+function footer(focal: readonly Pick<Entity, "name" | "attributes">[], room: number): string {
   if (focal.length === 0) return "";
   const names = `\nFocal entities: ${oneLine(focal.map(({ name }) => name).join(", "), 600)}`;
   const constraints = focal.flatMap(({ attributes }) => attributes.filter(({ kind }) => kind === "constraint"));

@@ -2,13 +2,7 @@
  * What a person or a model typed, as terms of the index. Nothing that can be typed is an error: operators and
  * punctuation are only words or gaps between them. "Quoted words" are a phrase; a word with a star at its end is a beginning.
  */
-
-export interface Term {
-  /** As FTS5 reads it: quoted, so never an operator. */
-  readonly match: string;
-  /** The words of the term, for finding it in a text. */
-  readonly words: readonly string[];
-}
+import type { Term } from "../../store/transcripts.ts";
 
 const MAX_TERMS = 24;
 
@@ -31,11 +25,11 @@ function phraseTerm(text: string, isPrefix: boolean): Term | undefined {
   // The same characters that the index takes for parts of a word.
   const words = text.toLowerCase().match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu);
   if (!words) return undefined;
-  return { match: `"${words.join(" ")}"${isPrefix ? "*" : ""}`, words };
+  return { words, isPrefix };
 }
 
 function unique(terms: readonly Term[]): Term[] {
-  return [...new Map(terms.map((term) => [term.match, term])).values()];
+  return [...new Map(terms.map((term) => [`${term.words.join(" ")}${term.isPrefix ? "*" : ""}`, term])).values()];
 }
 
 /** Words that a question has and that tell nothing. They count when there is nothing else. */

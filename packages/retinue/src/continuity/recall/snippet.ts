@@ -1,8 +1,8 @@
 /** The part of a turn around what was looked for, without secrets. */
-
+import type { Turn } from "../../store/transcript-records.ts";
+import type { Term } from "../../store/transcripts.ts";
 import { redact } from "../records/redact.ts";
-import { speaker, type Turn } from "../records/transcripts.ts";
-import type { Term } from "./query.ts";
+import { speaker } from "../records/speaker.ts";
 
 const BEFORE = 160;
 const AFTER = 320;

@@ -1,11 +1,11 @@
-/** What every part of continuity works with: the database, the time, the settings, the folders that hooks may name. */
-import type { Database } from "../../store/sqlite-door.ts";
+/** What every part of continuity works with: what is kept, the time, the settings, the folders that hooks may name. */
+import type { TranscriptStore } from "../../store/transcripts.ts";
 import type { World } from "../../world.ts";
-import type { TranscriptRoots } from "../ingest/transcript-roots.ts";
 import type { ContinuityConfig } from "./config.ts";
+import type { TranscriptRoots } from "./transcript-roots.ts";
 
 export interface Continuity {
-  readonly db: Database;
+  readonly transcripts: TranscriptStore;
   readonly world: World;
   readonly config: ContinuityConfig;
   readonly roots: TranscriptRoots;

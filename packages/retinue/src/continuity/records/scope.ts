@@ -5,9 +5,8 @@
  * that is set to `shared` also reads those of agents whose visibility is `global`.
  */
 import { AppError } from "@retinue/protocol";
-import type { Database } from "../../store/sqlite-door.ts";
-import { sql } from "./transaction.ts";
-import { DEFAULT_AGENT, sessionById, sessionsByKey, type TranscriptSession } from "./transcripts.ts";
+import { DEFAULT_AGENT, type TranscriptSession } from "../../store/transcript-records.ts";
+import type { ReadScope, TranscriptStore } from "../../store/transcripts.ts";
 
 export interface Caller {
   /** Bound to this agent. Absent: any. */
@@ -37,33 +36,27 @@ export function actingProject(caller: Caller, project: string | undefined): stri
   return project ?? caller.project;
 }
 
-/** A condition over `transcript_sessions s`: what this agent of this caller may read. */
-export function readable(
-  db: Database,
-  caller: Caller,
-  agentId: string,
-): { where: string; values: (string | number)[] } {
-  const clauses: string[] = [];
-  const values: (string | number)[] = [];
-  if (isShared(db, agentId))
-    clauses.push(
-      "(s.agent_id = ? OR s.agent_id IN (SELECT agent_id FROM continuity_agents WHERE visibility = 'global'))",
-    );
-  else clauses.push("s.agent_id = ?");
-  values.push(agentId);
-  if (caller.project !== undefined) {
-    clauses.push("(s.project = ? OR substr(s.project, 1, ?) = ?)");
-    values.push(caller.project, caller.project.length + 1, `${caller.project}/`);
-  }
-  return { where: clauses.join(" AND "), values };
+/** What this agent of this caller may read. */
+export function readable(caller: Caller, agentId: string): ReadScope {
+  return { agentId, folder: caller.project };
 }
 
-export function maySee(db: Database, caller: Caller, session: TranscriptSession, agentId?: string): boolean {
-  if (caller.project !== undefined && !(session.project !== undefined && isWithin(session.project, caller.project)))
-    return false;
-  const agent = agentId ?? caller.agentId;
-  if (agent === undefined || agent === session.agentId) return true;
-  return isShared(db, agent) && visibilityOf(db, session.agentId) === "global";
+export type Sees = (session: TranscriptSession) => boolean;
+
+/** Which of these sessions the caller may see, as the agent that it names or is bound to. */
+export async function visibility(
+  { agents }: TranscriptStore,
+  caller: Caller,
+  { sessions, agentId = caller.agentId }: { sessions: readonly TranscriptSession[]; agentId?: string },
+): Promise<Sees> {
+  const inProject: Sees = ({ project }) =>
+    caller.project === undefined || (project !== undefined && isWithin(project, caller.project));
+  if (agentId === undefined) return inProject;
+  const others = new Set(sessions.map((session) => session.agentId).filter((each) => each !== agentId));
+  const isShared = others.size > 0 && (await agents.get(agentId)).reads === "shared";
+  const open = new Set([agentId]);
+  for (const other of isShared ? others : []) if ((await agents.get(other)).visibility === "global") open.add(other);
+  return (session) => open.has(session.agentId) && inProject(session);
 }
 
 export interface Named {
@@ -73,32 +66,35 @@ export interface Named {
 }
 
 /** The session with this key that the caller may see. A key that two agents use needs the agent's name. */
-export function findSession(
-  db: Database,
+export async function findSession(
+  transcripts: TranscriptStore,
   caller: Caller,
   { key, harness, agentId }: Named,
-): TranscriptSession | undefined {
-  const seen = sessionsByKey(db, key, harness).filter((session) => maySee(db, caller, session, agentId));
+): Promise<TranscriptSession | undefined> {
+  const sessions = await transcripts.sessions.byKey(key, harness);
+  const sees = await visibility(transcripts, caller, { sessions, agentId });
+  const seen = sessions.filter(sees);
   const own = seen.find((session) => session.agentId === (agentId ?? caller.agentId ?? DEFAULT_AGENT));
   return own ?? (seen.length === 1 ? seen[0] : undefined);
 }
 
-export function requireSession(db: Database, caller: Caller, named: Named): TranscriptSession {
-  const session = findSession(db, caller, named);
+export async function requireSession(
+  transcripts: TranscriptStore,
+  caller: Caller,
+  named: Named,
+): Promise<TranscriptSession> {
+  const session = await findSession(transcripts, caller, named);
   if (!session) throw new AppError("session_not_found", `unknown session ${named.key}`);
   return session;
 }
 
-export function parentOf(db: Database, session: TranscriptSession): TranscriptSession | undefined {
-  return session.parentId === undefined ? undefined : sessionById(db, session.parentId);
+export async function parentOf(
+  { sessions }: TranscriptStore,
+  { parentId }: TranscriptSession,
+): Promise<TranscriptSession | undefined> {
+  return parentId === undefined ? undefined : await sessions.byId(parentId);
 }
 
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
-
-const isShared = (db: Database, agentId: string) =>
-  sql(db, "SELECT reads FROM continuity_agents WHERE agent_id = ?").get(agentId)?.reads === "shared";
-
-const visibilityOf = (db: Database, agentId: string) =>
-  sql(db, "SELECT visibility FROM continuity_agents WHERE agent_id = ?").get(agentId)?.visibility;

@@ -2,10 +2,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { AppError } from "@retinue/protocol";
-import type { Database } from "../../store/sqlite-door.ts";
+import type { TranscriptStore } from "../../store/transcripts.ts";
 import { type Caller, OWNER } from "./scope.ts";
 import { tokenFile } from "./token-file.ts";
-import { sql } from "./transaction.ts";
 
 const newToken = () => `rtn_${randomBytes(24).toString("base64url")}`;
 const hash = (token: string) => createHash("sha256").update(token).digest("hex");
@@ -21,11 +20,14 @@ export function ownerToken(home: string): string {
 }
 
 /** Who a token belongs to; undefined when to nobody. */
-export function callerOf(db: Database, owner: string, token: string): Caller | undefined {
+export async function callerOf(
+  { tokens }: TranscriptStore,
+  { owner, token }: { owner: string; token: string },
+): Promise<Caller | undefined> {
   const digest = hash(token);
   if (timingSafeEqual(Buffer.from(digest), Buffer.from(hash(owner)))) return OWNER;
-  const found = sql(db, "SELECT agent_id, project FROM continuity_tokens WHERE hash = ?").get(digest);
-  return found && { agentId: found.agent_id ?? undefined, project: found.project ?? undefined };
+  const found = await tokens.find(digest);
+  return found && { agentId: found.agentId, project: found.project };
 }
 
 export interface NewToken extends Caller {
@@ -33,28 +35,11 @@ export interface NewToken extends Caller {
   at: number;
 }
 
-export function createToken(db: Database, { name, agentId, project, at }: NewToken): string {
-  if (agentId === undefined && project === undefined)
+export async function createToken({ tokens }: TranscriptStore, wanted: NewToken): Promise<string> {
+  if (wanted.agentId === undefined && wanted.project === undefined)
     throw new AppError("invalid_params", "A scoped token needs an agent, a project, or both");
-  if (sql(db, "SELECT 1 FROM continuity_tokens WHERE name = ?").get(name))
-    throw new AppError("invalid_params", `There is a token ${name} already`);
   const token = newToken();
-  sql(db, "INSERT INTO continuity_tokens VALUES (?, ?, ?, ?, ?)").run(
-    hash(token),
-    name,
-    agentId ?? null,
-    project ?? null,
-    at,
-  );
+  if (!(await tokens.add({ ...wanted, hash: hash(token) })))
+    throw new AppError("invalid_params", `There is a token ${wanted.name} already`);
   return token;
-}
-
-export function listTokens(db: Database) {
-  return sql(db, "SELECT name, agent_id, project FROM continuity_tokens ORDER BY created_at, name")
-    .all()
-    .map((row) => ({ name: String(row.name), agentId: row.agent_id ?? undefined, project: row.project ?? undefined }));
-}
-
-export function removeToken(db: Database, name: string): boolean {
-  return sql(db, "DELETE FROM continuity_tokens WHERE name = ?").run(name).changes > 0;
 }

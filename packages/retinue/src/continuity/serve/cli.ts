@@ -4,7 +4,6 @@
 import { AppError } from "@retinue/protocol";
 import { connect, connectionStatus, disconnect } from "../connectors/connect.ts";
 import type { Hit } from "../recall/search.ts";
-import { hitText } from "../recall/session-search-tool.ts";
 import { OWNER } from "../records/scope.ts";
 import { runDaemon } from "./daemon.ts";
 import type { Address } from "./daemon-client.ts";
@@ -13,6 +12,7 @@ import { daemonLog, startDaemon, stopDaemon } from "./daemon-process.ts";
 import { openContinuity } from "./home.ts";
 import { serveMcp } from "./mcp.ts";
 import { operationNamed } from "./operations.ts";
+import { hitText } from "./session-search-tool.ts";
 
 export interface Output {
   write(text: string): unknown;
@@ -114,36 +114,36 @@ export interface SearchArguments {
   json?: boolean;
 }
 
-export function searchSessions(context: CommandContext, { json, ...input }: SearchArguments): void {
-  const found = call(context, "session_search", input) as { hits: Hit[]; hasMore: boolean; note?: string };
+export async function searchSessions(context: CommandContext, { json, ...input }: SearchArguments): Promise<void> {
+  const found = (await call(context, "session_search", input)) as { hits: Hit[]; hasMore: boolean; note?: string };
   if (json) return void say(context, JSON.stringify(found));
   if (found.hits.length === 0) return void say(context, found.note ?? "Nothing was found.");
   say(context, found.hits.map(hitText).join("\n\n"));
   if (found.hasMore) say(context, `\nMore: --offset ${(input.offset ?? 0) + found.hits.length}`);
 }
 
-export function addCheckpointTo(
+export async function addCheckpointTo(
   context: CommandContext,
   input: { key: string; summary: string; entities?: string[]; agentId?: string },
-): void {
-  call(context, "checkpoint_add", { ...input, origin: "cli" });
+): Promise<void> {
+  await call(context, "checkpoint_add", { ...input, origin: "cli" });
   say(context, `Kept a checkpoint of ${input.key}.`);
 }
 
-export function showTranscript(
+export async function showTranscript(
   context: CommandContext,
   input: { key: string; format?: "text" | "json"; after?: number; limit?: number },
-): void {
+): Promise<void> {
   const { format = "text" } = input;
-  const result = call(context, "session_transcript", { ...input, format });
+  const result = await call(context, "session_transcript", { ...input, format });
   say(context, typeof result === "string" ? result : JSON.stringify(result));
 }
 
 /** Any operation by its name, on the store itself: no daemon is needed. */
-export function call({ home, env }: CommandContext, name: string, input: object): unknown {
+export async function call({ home, env }: CommandContext, name: string, input: object): Promise<unknown> {
   const continuity = openContinuity({ home, env });
   try {
-    return operationNamed(name).call(continuity, OWNER, input);
+    return await operationNamed(name).call(continuity, OWNER, input);
   } finally {
     continuity.close();
   }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { AppError } from "@retinue/protocol/errors";
-import { fields } from "../ingest/readers/reader.ts";
+import { fields } from "../ingest/readers/fields.ts";
 import { tokenFile } from "../records/token-file.ts";
 
 export interface Address {

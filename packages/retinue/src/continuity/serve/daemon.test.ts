@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSqlite } from "../../store/sqlite.ts";
 import { runDaemon } from "./daemon.ts";
 import { askDaemon, daemonAddress, livingDaemon } from "./daemon-client.ts";
 import { startDaemon, stopDaemon } from "./daemon-process.ts";
@@ -167,6 +168,20 @@ describe("a hook", () => {
     ).toBe("");
     await new Promise((resolve) => deaf.close(resolve));
   });
+});
+
+test("a home of the version before is migrated once, though several processes open it at once", async () => {
+  const store = openSqlite({ path: join(home, "retinue.db") });
+  const session = { sessionKey: "s", harness: "other", agentId: "default" };
+  const turns = [{ role: "user", text: "the pelican plan" }] as const;
+  await store.transcripts.record({ changes: [{ type: "turns", session, at: Date.now(), turns }] });
+  store.db.exec(
+    "DELETE FROM continuity_meta WHERE key = 'deletions'; UPDATE continuity_meta SET value = 1 WHERE key = 'schema'",
+  );
+  store.close();
+  const search = () => promisify(execFile)(node, [executable, "search", "pelican", "--home", home], { env: env() });
+  for (const { stdout } of await Promise.all([search(), search(), search()]))
+    expect(stdout).toContain("User: the pelican plan");
 });
 
 test("the commands work on the store itself", async () => {

@@ -1,8 +1,8 @@
 /**
  * The daemon: one process per home that serves the operations over HTTP on the loopback address.
  *
- * The lock is an open transaction on a file of its own, so the system frees it however the process ends. Everything that was
- * acknowledged is in the database by then; a start has nothing to repair.
+ * The lock is on a file of its own, and the system frees it however the process ends. Everything that was acknowledged is in the
+ * store by then; a start has nothing to repair.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -10,11 +10,9 @@ import { join } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { serve } from "@hono/node-server";
 import { AppError, messageOf } from "@retinue/protocol";
-import { type Database, openDatabase } from "../../store/sqlite-door.ts";
+import { type FileLock, lockFile } from "../../store/file-lock.ts";
 import { readOn } from "../ingest/reading.ts";
 import { ownerToken } from "../records/tokens.ts";
-import { toSession } from "../records/transcripts.ts";
-import { tidyIndex } from "../records/turn-index.ts";
 import { addressFile, daemonAddress } from "./daemon-client.ts";
 import { type OpenContinuity, openContinuity } from "./home.ts";
 import { continuityApp } from "./http.ts";
@@ -35,7 +33,7 @@ export interface Daemon {
 /** Serves until it is closed. Throws when another daemon has this home. */
 export async function runDaemon({ home, port = 0, env = process.env, log = () => {} }: DaemonOptions): Promise<Daemon> {
   const continuity = openContinuity({ home, env });
-  let lock: Database | undefined;
+  let lock: FileLock | undefined;
   try {
     lock = takeLock(home);
     const server = await listen(continuity, { home, port, log });
@@ -49,7 +47,7 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
     ]);
     return { port: address.port, close: () => close({ home, server, continuity, lock, stopped, caughtUp }) };
   } catch (error) {
-    lock?.close();
+    lock?.release();
     continuity.close();
     throw error;
   }
@@ -59,7 +57,7 @@ interface Parts {
   home: string;
   server: ReturnType<typeof serve>;
   continuity: OpenContinuity;
-  lock: Database | undefined;
+  lock: FileLock | undefined;
   stopped: AbortController;
   caughtUp: Promise<unknown>;
 }
@@ -72,17 +70,14 @@ async function close({ home, server, continuity, lock, stopped, caughtUp }: Part
     if ("closeIdleConnections" in server) server.closeIdleConnections();
   });
   if (daemonAddress(home)?.pid === process.pid) rmSync(addressFile(home), { force: true });
-  lock?.close();
+  lock?.release();
   continuity.close();
 }
 
-function takeLock(home: string): Database {
-  const lock = openDatabase(join(home, "daemon.lock"));
+function takeLock(home: string): FileLock {
   try {
-    lock.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
-    return lock;
+    return lockFile(join(home, "daemon.lock"));
   } catch (error) {
-    lock.close();
     throw new AppError("session_locked", `A daemon runs for ${home} already`, { cause: error });
   }
 }
@@ -105,22 +100,22 @@ const QUIET_MS = 5_000;
 
 /** When nothing was written for a while, joins the pieces of the index, step by step. */
 async function keepTidy(
-  { db }: OpenContinuity,
+  { transcripts: { index } }: OpenContinuity,
   { signal, log }: { signal: AbortSignal; log: (line: string) => void },
 ): Promise<void> {
-  const version = () => Number(db.prepare("SELECT total_changes() AS n").get().n);
   for (let seen = -1; !signal.aborted; ) {
     await setTimeout(QUIET_MS, undefined, { signal, ref: false }).catch(() => undefined); // Told to end: the loop does.
-    if (signal.aborted || version() !== seen) {
-      seen = version();
+    const written = await index.writes();
+    if (signal.aborted || written !== seen) {
+      seen = written;
       continue;
     }
     try {
-      while (!signal.aborted && tidyIndex(db)) await setImmediate();
+      while (!signal.aborted && (await index.tidy())) await setImmediate();
     } catch (error) {
       log(`could not tidy the index: ${messageOf(error)}`);
     }
-    seen = version();
+    seen = await index.writes();
   }
 }
 
@@ -128,20 +123,17 @@ const RECENT = 7 * 24 * 3_600_000;
 
 /** Reads what running sessions of other harnesses wrote while no daemon ran; requests go first. */
 async function catchUp(
-  { db, world }: OpenContinuity,
+  { transcripts, world }: OpenContinuity,
   { signal, log }: { signal: AbortSignal; log: (line: string) => void },
 ): Promise<void> {
   const since = world.now() - RECENT;
-  const found = db
-    .prepare("SELECT * FROM transcript_sessions WHERE reading IS NOT NULL AND ended_at IS NULL AND updated_at > ?")
-    .all(since);
-  for (const row of found) {
+  for (const session of await transcripts.sessions.followed({ since })) {
     await setImmediate();
     if (signal.aborted) return;
     try {
-      readOn(db, toSession(row), { now: world.now() });
+      await readOn(transcripts, session, { now: world.now() });
     } catch (error) {
-      log(`could not catch up with ${row.session_key}: ${messageOf(error)}`);
+      log(`could not catch up with ${session.sessionKey}: ${messageOf(error)}`);
     }
   }
 }

@@ -1,14 +1,7 @@
 /** Operations on entities, their attributes and constraints. They belong to an agent, so a token that is bound to a project alone has none. */
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
-import {
-  ATTRIBUTE_KINDS,
-  addAttribute,
-  addEntity,
-  listEntities,
-  removeAttribute,
-  removeEntity,
-} from "../records/entities.ts";
+import { ATTRIBUTE_KINDS } from "../../store/transcripts.ts";
 import { redact } from "../records/redact.ts";
 import { actingAgent, type Caller } from "../records/scope.ts";
 import { operation, word } from "./operation.ts";
@@ -29,8 +22,8 @@ export const entityOperations = [
     path: "/api/entities",
     summary: "Adds an entity: something that work is about.",
     input: z.object({ name: word(), agentId }),
-    run({ db, world }, caller, { name, agentId: given }) {
-      addEntity(db, { agentId: agentOf(caller, given), name, at: world.now() });
+    async run({ transcripts, world }, caller, { name, agentId: given }) {
+      await transcripts.entities.add({ agentId: agentOf(caller, given), name, at: world.now() });
       return { name };
     },
   }),
@@ -40,8 +33,8 @@ export const entityOperations = [
     path: "/api/entities",
     summary: "The entities of an agent, with attributes and constraints.",
     input: z.object({ agentId }),
-    run({ db }, caller, { agentId: given }) {
-      const entities = listEntities(db, agentOf(caller, given));
+    async run({ transcripts }, caller, { agentId: given }) {
+      const entities = await transcripts.entities.list(agentOf(caller, given));
       return {
         entities: entities.map((each) => ({
           ...each,
@@ -56,7 +49,9 @@ export const entityOperations = [
     path: "/api/entities/{name}",
     summary: "Removes an entity with all that is known of it.",
     input: z.object({ name: word(), agentId }),
-    run: ({ db }, caller, { name, agentId: given }) => ({ removed: removeEntity(db, agentOf(caller, given), name) }),
+    run: async ({ transcripts }, caller, { name, agentId: given }) => ({
+      removed: await transcripts.entities.remove(agentOf(caller, given), name),
+    }),
   }),
   operation({
     name: "attribute_add",
@@ -69,9 +64,10 @@ export const entityOperations = [
       content: z.string().min(1).max(4_000),
       agentId,
     }),
-    run: ({ db, world }, caller, { name, kind, content, agentId: given }) => ({
-      id: addAttribute(db, { agentId: agentOf(caller, given), entity: name, kind, content, at: world.now() }),
-    }),
+    async run({ transcripts, world }, caller, { name, kind, content, agentId: given }) {
+      const attribute = { agentId: agentOf(caller, given), entity: name, kind, content, at: world.now() };
+      return { id: await transcripts.entities.addAttribute(attribute) };
+    },
   }),
   operation({
     name: "attribute_remove",
@@ -79,6 +75,8 @@ export const entityOperations = [
     path: "/api/attributes/{id}",
     summary: "Removes an attribute or a constraint.",
     input: z.object({ id: z.coerce.number().int(), agentId }),
-    run: ({ db }, caller, { id, agentId: given }) => ({ removed: removeAttribute(db, agentOf(caller, given), id) }),
+    run: async ({ transcripts }, caller, { id, agentId: given }) => ({
+      removed: await transcripts.entities.removeAttribute(agentOf(caller, given), id),
+    }),
   }),
 ];

@@ -1,13 +1,12 @@
-/** Opens continuity in a home folder: the database, the settings, the folders that hooks may name. */
+/** Opens continuity in a home folder: the store, the settings, the folders that hooks may name. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openSqlite } from "../../store/sqlite.ts";
 import { realWorld, type World } from "../../world.ts";
 import { connectorRoots } from "../connectors/registry.ts";
-import { transcriptRoots } from "../ingest/transcript-roots.ts";
 import { readConfig } from "../records/config.ts";
 import type { Continuity } from "../records/continuity.ts";
-import { migrateContinuity } from "../records/schema.ts";
+import { transcriptRoots } from "../records/transcript-roots.ts";
 
 export interface OpenContinuity extends Continuity {
   close(): void;
@@ -21,10 +20,10 @@ export interface OpenOptions {
 
 export function openContinuity({ home, env = process.env, world = realWorld }: OpenOptions): OpenContinuity {
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const store = openSqlite({ path: join(home, "retinue.db"), migrate: migrateContinuity });
+  const store = openSqlite({ path: join(home, "retinue.db") });
   const config = readConfig(home);
   const roots = transcriptRoots(env, merged(config.transcriptRoots, connectorRoots(home)));
-  return { db: store.db, world, config, roots, close: () => store.close() };
+  return { transcripts: store.transcripts, world, config, roots, close: () => store.close() };
 }
 
 function merged(a: Readonly<Record<string, readonly string[]>>, b: Readonly<Record<string, readonly string[]>>) {

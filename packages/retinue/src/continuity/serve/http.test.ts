@@ -16,7 +16,7 @@ beforeEach(() => {
   app = continuityApp({ continuity: home, token: OWNER_TOKEN });
 });
 afterEach(() => {
-  home.db.close();
+  home.close();
   rmSync(folder, { recursive: true });
 });
 

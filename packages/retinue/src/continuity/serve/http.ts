@@ -48,8 +48,8 @@ export function continuityApp({ continuity, token, onError }: HttpOptions): Hono
   for (const operation of operations) {
     app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
       const caller =
-        operation.access === "public" ? OWNER : authenticate(continuity, token, c.req.header("authorization"));
-      const result = operation.call(continuity, caller, await inputOf(c, operation));
+        operation.access === "public" ? OWNER : await authenticate(continuity, token, c.req.header("authorization"));
+      const result = await operation.call(continuity, caller, await inputOf(c, operation));
       return typeof result === "string" ? c.text(result) : c.json(result ?? {});
     });
   }
@@ -77,10 +77,10 @@ function assertLocal(host: string | undefined, origin: string | undefined): void
     throw new AppError("authentication_failed", "Pages of other origins are not served");
 }
 
-function authenticate({ db }: Continuity, owner: string, header: string | undefined): Caller {
+async function authenticate({ transcripts }: Continuity, owner: string, header: string | undefined): Promise<Caller> {
   const token = /^Bearer (\S+)$/i.exec(header ?? "")?.[1];
   if (token === undefined) throw new AppError("authentication_required", "A token is needed: Authorization: Bearer …");
-  const caller = callerOf(db, owner, token);
+  const caller = await callerOf(transcripts, { owner, token });
   if (!caller) throw new AppError("authentication_required", "This token is not known");
   return caller;
 }

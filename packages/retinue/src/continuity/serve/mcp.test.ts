@@ -16,9 +16,9 @@ beforeAll(async () => {
   const continuity = openContinuity({ home });
   const hook = (name: string, fields: object) =>
     operationNamed(name).call(continuity, OWNER, { harness: "opencode", project: "/projects/shop", ...fields });
-  hook("hook_user_prompt_submit", { sessionKey: "parent", userMessage: "the pelican plan" });
-  hook("hook_user_prompt_submit", { sessionKey: "stranger", userMessage: "another pelican" });
-  hook("hook_subagent_start", { sessionKey: "child", parentSessionKey: "parent" });
+  await hook("hook_user_prompt_submit", { sessionKey: "parent", userMessage: "the pelican plan" });
+  await hook("hook_user_prompt_submit", { sessionKey: "stranger", userMessage: "another pelican" });
+  await hook("hook_subagent_start", { sessionKey: "child", parentSessionKey: "parent" });
   continuity.close();
 });
 afterAll(() => {

@@ -8,9 +8,8 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { type StdioServerHandle, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { AppError, messageOf } from "@retinue/protocol";
 import * as z from "zod";
-import { fields, text } from "../ingest/readers/reader.ts";
+import { fields, text } from "../ingest/readers/fields.ts";
 import searchWords from "../recall/session-search.md";
-import { callingSession } from "../records/calls.ts";
 import type { Continuity } from "../records/continuity.ts";
 import { OWNER } from "../records/scope.ts";
 import type { Operation } from "./operation.ts";
@@ -39,16 +38,16 @@ export function continuityMcp({ continuity, env, version = "1" }: McpOptions): M
     const inputSchema = operation.tool.extend({
       currentSessionKey: z.string().optional().describe("Set by the harness; leave it out."),
     });
-    server.registerTool(operation.name, { description, inputSchema, annotations }, (args, { mcpReq }) =>
-      answer(continuity, operation, { ...args, ...callerSession(continuity, fields(mcpReq._meta), env) }),
+    server.registerTool(operation.name, { description, inputSchema, annotations }, async (args, { mcpReq }) =>
+      answer(continuity, operation, { ...args, ...(await callerSession(continuity, fields(mcpReq._meta), env)) }),
     );
   }
   return server;
 }
 
-function answer(continuity: Continuity, operation: Operation, input: object) {
+async function answer(continuity: Continuity, operation: Operation, input: object) {
   try {
-    const result = operation.call(continuity, OWNER, input);
+    const result = await operation.call(continuity, OWNER, input);
     return {
       content: [{ type: "text" as const, text: typeof result === "string" ? result : JSON.stringify(result, null, 1) }],
     };
@@ -59,17 +58,17 @@ function answer(continuity: Continuity, operation: Operation, input: object) {
 }
 
 /** The session that asks, and for a child that is not known yet its parent's. */
-export function callerSession(
-  { db }: Continuity,
+export async function callerSession(
+  { transcripts }: Continuity,
   meta: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv,
-): { currentSessionKey?: string; parentSessionKey?: string } {
+): Promise<{ currentSessionKey?: string; parentSessionKey?: string }> {
   const thread = text(meta.threadId);
   const root = text(meta.sessionId);
   if (thread && root)
     return codexSession({ thread, root, parent: text(fields(meta["x-codex-turn-metadata"]).parent_thread_id) });
   const call = text(meta["claudecode/toolUseId"]);
-  const calling = call ? callingSession(db, call)?.sessionKey : undefined;
+  const calling = call ? (await transcripts.calls.caller(call))?.sessionKey : undefined;
   const current = calling ?? env.RETINUE_SESSION_KEY ?? env.CLAUDE_CODE_SESSION_ID;
   return current ? { currentSessionKey: current } : {};
 }

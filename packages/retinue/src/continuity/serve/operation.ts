@@ -16,25 +16,25 @@ export interface Operation {
   /** Offered to models, with the fields that they may set. */
   readonly tool?: z.ZodObject;
   /** Parses, checks and runs. A string is text, anything else JSON. */
-  call(continuity: Continuity, caller: Caller, input: unknown): unknown;
+  call(continuity: Continuity, caller: Caller, input: unknown): Promise<unknown>;
 }
 
 interface Definition<Input extends z.ZodType> extends Omit<Operation, "call" | "access"> {
   access?: Operation["access"];
   input: Input;
-  run(continuity: Continuity, caller: Caller, input: z.output<Input>): unknown;
+  run(continuity: Continuity, caller: Caller, input: z.output<Input>): Promise<unknown>;
 }
 
 export function operation<Input extends z.ZodType>({ run, access = "any", ...rest }: Definition<Input>): Operation {
   return {
     ...rest,
     access,
-    call(continuity, caller, value) {
+    async call(continuity, caller, value) {
       if (access === "owner" && !isOwner(caller))
         throw new AppError("authentication_failed", "A scoped token may not do this");
       const parsed = rest.input.safeParse(value);
       if (!parsed.success) throw new AppError("invalid_params", z.prettifyError(parsed.error));
-      return run(continuity, caller, parsed.data);
+      return await run(continuity, caller, parsed.data);
     },
   };
 }

@@ -1,7 +1,6 @@
 /** The one list of operations, and the table of routes that the docs show of it. */
 import * as z from "zod";
-import { createToken, listTokens, removeToken } from "../records/tokens.ts";
-import { sql } from "../records/transaction.ts";
+import { createToken } from "../records/tokens.ts";
 import { entityOperations } from "./entity-operations.ts";
 import { hookOperations } from "./hook-operations.ts";
 import { type Operation, operation, word } from "./operation.ts";
@@ -15,8 +14,8 @@ const adminOperations = [
     summary: "Whether the daemon serves.",
     access: "public",
     input: z.object({}),
-    run: ({ db }) => {
-      sql(db, "SELECT 1").get();
+    async run({ transcripts }) {
+      await transcripts.index.writes(); // Fails when the store does not answer.
       return { status: "ok", pid: process.pid, uptimeSeconds: Math.round(process.uptime()) };
     },
   }),
@@ -31,8 +30,8 @@ const adminOperations = [
       reads: z.enum(["isolated", "shared"]).default("isolated"),
       visibility: z.enum(["private", "global"]).default("private"),
     }),
-    run({ db }, _caller, { agentId, reads, visibility }) {
-      sql(db, "INSERT OR REPLACE INTO continuity_agents VALUES (?, ?, ?)").run(agentId, reads, visibility);
+    async run({ transcripts }, _caller, { agentId, reads, visibility }) {
+      await transcripts.agents.set(agentId, { reads, visibility });
       return { agentId, reads, visibility };
     },
   }),
@@ -43,7 +42,9 @@ const adminOperations = [
     summary: "Makes a token that is bound to an agent, a project, or both. It is shown once.",
     access: "owner",
     input: z.object({ name: word(), agentId: word().optional(), project: word().optional() }),
-    run: ({ db, world }, _caller, input) => ({ token: createToken(db, { ...input, at: world.now() }) }),
+    run: async ({ transcripts, world }, _caller, input) => ({
+      token: await createToken(transcripts, { ...input, at: world.now() }),
+    }),
   }),
   operation({
     name: "token_list",
@@ -52,7 +53,7 @@ const adminOperations = [
     summary: "The scoped tokens, without their secrets.",
     access: "owner",
     input: z.object({}),
-    run: ({ db }) => ({ tokens: listTokens(db) }),
+    run: async ({ transcripts }) => ({ tokens: await transcripts.tokens.list() }),
   }),
   operation({
     name: "token_remove",
@@ -61,7 +62,7 @@ const adminOperations = [
     summary: "Takes a scoped token back.",
     access: "owner",
     input: z.object({ name: word() }),
-    run: ({ db }, _caller, { name }) => ({ removed: removeToken(db, name) }),
+    run: async ({ transcripts }, _caller, { name }) => ({ removed: await transcripts.tokens.remove(name) }),
   }),
 ];
 

@@ -6,7 +6,7 @@ import type { AgentRecord } from "../record.ts";
 import type { Child } from "./open-child.ts";
 
 /** What a new sub-agent is told of the session that started it. */
-export type InheritBlock = (record: AgentRecord) => string | undefined | Promise<string | undefined>;
+export type InheritBlock = (record: AgentRecord) => Promise<string | undefined>;
 
 export async function firstPrompt(
   record: AgentRecord,

@@ -2,8 +2,9 @@
  * Claude Code's transcript lines. `user` and `assistant` lines are the conversation; what a hook injected comes back as an
  * attachment line and is not read, and so are snapshots of prompts and requests.
  */
-import type { NewTurn } from "../../records/transcripts.ts";
-import { contentText, type Fields, fields, list, type Read, text, time } from "./reader.ts";
+import type { NewTurn } from "../../../store/transcript-records.ts";
+import { contentText, type Fields, fields, list, text, time } from "./fields.ts";
+import type { Read } from "./read.ts";
 
 export function readClaudeLine(line: Fields): Read[] {
   if ((line.type !== "user" && line.type !== "assistant") || line.isMeta === true) return [];

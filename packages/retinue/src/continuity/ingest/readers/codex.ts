@@ -1,5 +1,6 @@
 /** Codex's rollout lines. `response_item` is the conversation; developer messages are instructions and injections, and are not read. */
-import { contentText, type Fields, fields, type Read, text, time } from "./reader.ts";
+import { contentText, type Fields, fields, text, time } from "./fields.ts";
+import type { Read } from "./read.ts";
 
 export function readCodexLine(line: Fields): Read[] {
   const payload = fields(line.payload);

@@ -24,7 +24,7 @@ export interface Lines {
 }
 
 /** The next lines, up to about `budget` bytes of them. */
-export function readLines(path: string, from: Position, budget = 4 * 1024 * 1024): Lines {
+export function readLines(path: string, from: Position, budget = 1024 * 1024): Lines {
   const file = openSync(path, "r");
   try {
     return collect(file, { from, size: fstatSync(file).size, budget });

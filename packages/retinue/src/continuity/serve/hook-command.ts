@@ -4,25 +4,13 @@
  * It asks the daemon. When there is none it does the work itself, on the same store, and starts one for the next time.
  */
 import { messageOf } from "@retinue/protocol/errors";
+import { claudeHook } from "../connectors/claude-code.ts";
+import { codexHook } from "../connectors/codex.ts";
+import type { HarnessHook, HookCall } from "../connectors/harness-hook.ts";
 import type { HookAnswer } from "../ingest/hook-input.ts";
-import { fields, text } from "../ingest/readers/reader.ts";
-import { askDaemon } from "../serve/daemon-client.ts";
-import { launchOnDemand } from "../serve/daemon-process.ts";
-import { claudeHook } from "./claude-code.ts";
-import { codexHook } from "./codex.ts";
-
-export interface HookCall {
-  /** The last part of the hook's route. */
-  route: string;
-  body: object;
-}
-
-export interface HarnessHook {
-  /** Undefined for a payload that means nothing to us. */
-  read(payload: Readonly<Record<string, unknown>>): HookCall | undefined;
-  /** What the harness reads on our standard output. */
-  answer(answer: HookAnswer, payload: Readonly<Record<string, unknown>>): object | undefined;
-}
+import { fields, text } from "../ingest/readers/fields.ts";
+import { askDaemon } from "./daemon-client.ts";
+import { launchOnDemand } from "./daemon-process.ts";
 
 const HOOKS: Readonly<Record<string, HarnessHook>> = { "claude-code": claudeHook, codex: codexHook };
 
@@ -95,13 +83,13 @@ async function onTheStore({
   env: NodeJS.ProcessEnv;
 }): Promise<unknown> {
   const [{ openContinuity }, { hookOperations }, { OWNER }] = await Promise.all([
-    import("../serve/home.ts"),
-    import("../serve/hook-operations.ts"),
+    import("./home.ts"),
+    import("./hook-operations.ts"),
     import("../records/scope.ts"),
   ]);
   const continuity = openContinuity({ home, env });
   try {
-    return hookOperations.find((each) => each.path === path)?.call(continuity, OWNER, body);
+    return await hookOperations.find((each) => each.path === path)?.call(continuity, OWNER, body);
   } finally {
     continuity.close();
   }

@@ -6,7 +6,7 @@ import { realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { AppError } from "@retinue/protocol";
-import { isWithin } from "../records/scope.ts";
+import { isWithin } from "./scope.ts";
 
 export type TranscriptRoots = Readonly<Record<string, readonly string[]>>;
 

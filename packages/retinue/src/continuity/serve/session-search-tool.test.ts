@@ -1,24 +1,28 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { CallContext } from "../../tools/tool.ts";
-import { recordTranscript } from "../ingest/transcript-fold.ts";
+import { foldTranscript, type RecordedEvent } from "../ingest/transcript-fold.ts";
 import { type TestHome, testHome } from "../test-home.ts";
 import { sessionSearchTool } from "./session-search-tool.ts";
 
 let home: TestHome;
-beforeEach(() => {
+beforeEach(async () => {
   home = testHome();
-  const event = (sessionId: string, type: string, data: object, more: object = {}) => ({
+  const event = (sessionId: string, type: RecordedEvent["type"], data: object, more: object = {}): RecordedEvent => ({
     sessionId,
     type,
-    json: JSON.stringify({ type, data, timestamp: "2026-11-15T12:00:00Z", ...more }),
+    data,
+    timestamp: "2026-11-15T12:00:00Z",
+    ...more,
   });
-  recordTranscript(home.db, "root", [
+  const record = (rootId: string, events: readonly RecordedEvent[]) =>
+    home.transcripts.record({ changes: foldTranscript(rootId, events) });
+  await record("root", [
     event("root", "user.message", { content: "the pelican plan" }),
     event("kid", "subagent.started", { toolCallId: "c", agentName: "explore" }, { agentId: "kid" }),
   ]);
-  recordTranscript(home.db, "elsewhere", [event("elsewhere", "user.message", { content: "another pelican" })]);
+  await record("elsewhere", [event("elsewhere", "user.message", { content: "another pelican" })]);
 });
-afterEach(() => home.db.close());
+afterEach(() => home.close());
 
 async function ask(sessionId: string, args: object): Promise<string> {
   // The tool uses nothing of the context but who asks.

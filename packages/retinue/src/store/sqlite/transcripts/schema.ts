@@ -1,13 +1,13 @@
 /**
- * The tables of continuity, in the same database file as the session store.
+ * The tables of continuity, in the same database file as the session store, with a version of their own (`continuity_meta.schema`).
  *
  * Turns are append-only; their ids grow in the order in which they were stored, over all sessions. The full-text index keeps no text
- * of its own: it is fed in batches by turn-index.ts, which knows through `indexed_upto` how far it has come.
+ * of its own: it is fed in batches, and `indexed_upto` says how far it has come.
  */
-import type { Database } from "../../store/sqlite-door.ts";
-import { inTransaction } from "./transaction.ts";
+import { AppError } from "@retinue/protocol";
+import type { Rows } from "./rows.ts";
 
-const SCHEMA = `
+const FIRST = `
   CREATE TABLE transcript_sessions (
     id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL DEFAULT 'default', session_key TEXT NOT NULL, harness TEXT NOT NULL,
     project TEXT, title TEXT, parent_id INTEGER REFERENCES transcript_sessions (id) ON DELETE SET NULL, lineage TEXT,
@@ -67,14 +67,34 @@ const SCHEMA = `
     FROM transcript_sessions s WHERE s.turn_count > 0;
 `;
 
-/** Creates what is not there yet. Cheap when it is. */
-export function migrateContinuity(db: Database): void {
-  if (isMigrated(db)) return;
-  inTransaction(db, () => {
+/** So that a batch for the index which was made before a deletion is refused after it. */
+const COUNT_DELETIONS = "INSERT INTO continuity_meta VALUES ('deletions', 0)";
+
+/** Each leads from the version before it to its own, which is its place in the list. They are never changed, only added to. */
+const MIGRATIONS = [FIRST, COUNT_DELETIONS];
+
+/** Brings the tables to this version; makes them in a new file. Cheap when there is nothing to do. */
+export function migrateTranscripts(rows: Rows, path: string): void {
+  if (isCurrent(rows, path)) return;
+  rows.transaction(() => {
     // Another process may have done it between the look and the lock.
-    if (!isMigrated(db)) db.exec(SCHEMA);
+    if (isCurrent(rows, path)) return;
+    for (const migration of MIGRATIONS.slice(versionOf(rows))) rows.script(migration);
+    rows.run("UPDATE continuity_meta SET value = ? WHERE key = 'schema'", MIGRATIONS.length);
   });
 }
 
-const isMigrated = (db: Database) =>
-  db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'continuity_meta'").get() !== undefined;
+function isCurrent(rows: Rows, path: string): boolean {
+  const version = versionOf(rows);
+  if (version > MIGRATIONS.length) {
+    const message = `${path} was written by a newer version of Retinue (continuity schema ${version})`;
+    throw new AppError("store_unavailable", message);
+  }
+  return version === MIGRATIONS.length;
+}
+
+/** 0 before there are tables. */
+function versionOf(rows: Rows): number {
+  const hasTables = rows.get("SELECT 1 FROM sqlite_schema WHERE name = 'continuity_meta'") !== undefined;
+  return hasTables ? Number(rows.get("SELECT value FROM continuity_meta WHERE key = 'schema'")?.value) : 0;
+}

@@ -1,18 +1,6 @@
-/** How the lines of a harness's transcript file become turns. One entry per harness that writes such files. */
-import type { NewTurn } from "../../records/transcripts.ts";
-import { readClaudeLine } from "./claude-code.ts";
-import { readCodexLine } from "./codex.ts";
+/** What other programs write, looked at field by field: nothing is believed to be there or to be of its kind. */
 
-export type Read = { type: "turn"; turn: NewTurn } | { type: "checkpoint"; summary: string };
-
-/** What one parsed line holds; nothing for lines that are no part of the conversation. */
-export type LineReader = (line: Fields) => Read[];
 export type Fields = Readonly<Record<string, unknown>>;
-
-export const LINE_READERS: Readonly<Record<string, LineReader>> = {
-  "claude-code": readClaudeLine,
-  codex: readCodexLine,
-};
 
 /** A line that is no JSON object is damaged, and passed over. */
 export function parseLine(line: string): Fields | undefined {

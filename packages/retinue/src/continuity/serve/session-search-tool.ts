@@ -1,10 +1,10 @@
 /** session_search for our own agents: the same operation, asked by the session that calls. */
 import { defineTool, failure, success, type Tool } from "../../tools/tool.ts";
+import type { Hit } from "../recall/search.ts";
+import words from "../recall/session-search.md";
 import type { Continuity } from "../records/continuity.ts";
 import { OWNER } from "../records/scope.ts";
-import { runSearch, SearchTool } from "../serve/session-operations.ts";
-import type { Hit } from "./search.ts";
-import words from "./session-search.md";
+import { runSearch, SearchTool } from "./search-operation.ts";
 
 /** `agentId` is the memory that the session belongs to. */
 export function sessionSearchTool(continuity: Continuity, agentId?: string): Tool {
@@ -15,8 +15,8 @@ export function sessionSearchTool(continuity: Continuity, agentId?: string): Too
     input: SearchTool,
     prepare: (args, { sessionId }) => ({
       run: async () => {
-        const found = runSearch(continuity, OWNER, { ...args, currentSessionKey: sessionId, agentId });
-        if ("note" in found) return failure(found.note);
+        const found = await runSearch(continuity, OWNER, { ...args, currentSessionKey: sessionId, agentId });
+        if (found.note !== undefined) return failure(found.note);
         return success(found.hits.length === 0 ? "Nothing was found." : found.hits.map(hitText).join("\n\n"));
       },
     }),

@@ -1,0 +1,35 @@
+/** How far a foreign session has been read, as it is kept with the session between two hooks. */
+import { createHash } from "node:crypto";
+import { AppError } from "@retinue/protocol";
+import * as z from "zod";
+import type { NewTurn } from "../../store/transcript-records.ts";
+
+const Reading = z.object({
+  path: z.string().optional(),
+  inode: z.number().optional(),
+  /** In the file: bytes consumed, and whether that is inside a line which is too long. */
+  position: z.object({ offset: z.number(), skipping: z.boolean().optional() }),
+  /** Marks of turns that a hook told first: when the file brings them, they are not stored again. */
+  awaited: z.array(z.string()),
+  /** How much of a transcript that comes whole each time was seen, and the mark of its last turn. */
+  inline: z.object({ count: z.number(), last: z.string() }).optional(),
+});
+export type Reading = z.output<typeof Reading>;
+
+export function parseReading(stored: string | undefined): Reading {
+  if (stored === undefined) return { position: { offset: 0 }, awaited: [] };
+  try {
+    return Reading.parse(JSON.parse(stored));
+  } catch (error) {
+    const message = "Where the reader of a transcript stands is stored in a form that is not known";
+    throw new AppError("store_unavailable", message, { cause: error });
+  }
+}
+
+/** Two tellings of the same turn have the same mark. */
+export function markOf({ role, text }: Pick<NewTurn, "role" | "text">): string {
+  return createHash("sha1")
+    .update(`${role}\n${text.replace(/\s+/g, " ").trim()}`)
+    .digest("base64url")
+    .slice(0, 16);
+}

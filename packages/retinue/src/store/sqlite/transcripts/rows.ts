@@ -1,0 +1,63 @@
+/** The statements of one database, each prepared once, and writes that are whole or not at all. */
+import { AppError, messageOf } from "@retinue/protocol";
+import type { Database, Statement } from "../../sqlite-door.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Value = string | number | null;
+
+export class Rows {
+  readonly #db: Database;
+  readonly #prepared = new Map<string, Statement>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  get(sql: string, ...values: Value[]): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined;
+  }
+
+  all(sql: string, ...values: Value[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[];
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#statement(sql).run(...values).changes);
+  }
+
+  /** Several statements at once, without values. */
+  script(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  /** All of it, or nothing. Joins a transaction that is open already. */
+  transaction<T>(work: () => T): T {
+    if (this.#db.isTransaction) return work();
+    try {
+      this.#db.exec("BEGIN IMMEDIATE");
+      const result = work();
+      this.#db.exec("COMMIT");
+      return result;
+    } catch (error) {
+      // SQLite has already rolled back when the disk is full.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      if (error instanceof AppError || error instanceof Refused) throw error;
+      throw new AppError("store_unavailable", `The store could not be written: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#prepared.get(sql);
+    if (known) return known;
+    const statement = this.#db.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+}
+
+/** Thrown inside a transaction that must not be: the rows are not as the writer expects them. */
+export class Refused extends Error {}
+
+export const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+export const number = (value: unknown) => (typeof value === "number" ? value : undefined);

@@ -1,0 +1,96 @@
+/**
+ * Finds turns in the full-text index.
+ *
+ * Work is bounded whatever the size of the store: a single session and small sets of sessions are words of the index itself, and of
+ * more matches than `CANDIDATES` only the newest are ranked.
+ */
+import type { Match, Term, TurnSearch } from "../../transcripts.ts";
+import type { Rows } from "./rows.ts";
+import { matchPlan, resolveScope, type Scope } from "./search-plan.ts";
+import { toSession, toTurn } from "./session-rows.ts";
+import { indexedUpto } from "./turn-index.ts";
+
+const CANDIDATES = 2_000;
+const RANKED = 100;
+
+export function sqliteSearch(rows: Rows): TurnSearch {
+  const counts = new TermCounts(rows);
+  return {
+    async matches({ terms, within, wanted }) {
+      const scope = resolveScope(rows, within);
+      if (scope === "nothing" || terms.length === 0) return { all: [], some: [] };
+      const run = (match: string) => ranked(rows, { match, scope, wanted });
+      const all = run(terms.map(quoted).join(" AND "));
+      const isEnough = all.length >= wanted || terms.length === 1;
+      return { all, some: isEnough ? [] : run(alternatives(counts, { terms, scope })) };
+    },
+    async turns(ids) {
+      return ids.flatMap((id) => {
+        const turn = rows.get("SELECT * FROM transcript_turns WHERE id = ?", id);
+        const session = turn && rows.get("SELECT * FROM transcript_sessions WHERE id = ?", Number(turn.session_id));
+        return turn && session ? [{ turn: toTurn(turn), session: toSession(session) }] : [];
+      });
+    },
+  };
+}
+
+/** As FTS5 reads it: in quotes, so never an operator. */
+const quoted = ({ words, isPrefix }: Term) => `"${words.join(" ").replaceAll('"', '""')}"${isPrefix ? "*" : ""}`;
+
+function ranked(rows: Rows, { match, scope, wanted }: { match: string; scope: Scope; wanted: number }): Match[] {
+  const plan = matchPlan(match, scope);
+  const sql = `SELECT best.id, best.relevance, t.at FROM (
+      SELECT id, relevance FROM (
+        SELECT f.rowid AS id, -bm25(transcript_index, 1.0, 0.0) AS relevance FROM transcript_index f ${plan.join}
+        WHERE transcript_index MATCH ?${plan.where} ORDER BY f.rowid DESC LIMIT ${CANDIDATES}
+      ) ORDER BY relevance DESC, id DESC LIMIT ?
+    ) best JOIN transcript_turns t ON t.id = best.id`;
+  const found = rows.all(sql, plan.match, ...plan.values, Math.max(RANKED, wanted));
+  return found.map(({ id, relevance, at }) => ({ id: Number(id), relevance: Number(relevance), at: Number(at) }));
+}
+
+/** Any of the rarest terms, as many as can all be ranked. Words that stand nearly everywhere say little. */
+function alternatives(counts: TermCounts, { terms, scope }: { terms: readonly Term[]; scope: Scope }): string {
+  const counted = terms
+    .map((term) => ({ match: quoted(term), count: counts.upto(quoted(term), scope) }))
+    .sort((a, b) => a.count - b.count);
+  let room = CANDIDATES;
+  const telling = counted.filter(({ count }) => {
+    room -= count;
+    return room > 0;
+  });
+  return (telling.length > 0 ? telling : counted).map(({ match }) => match).join(" OR ");
+}
+
+const MAX_COUNTS = 10_000;
+
+/** How common a word is: the fewer turns have it, the more it tells. Remembered until the index grows. */
+class TermCounts {
+  readonly #rows: Rows;
+  #known = new Map<string, number>();
+  #indexedUpto = -1;
+
+  constructor(rows: Rows) {
+    this.#rows = rows;
+  }
+
+  /** How many turns have the term, up to as many as matter. */
+  upto(match: string, scope: Scope): number {
+    const narrow = typeof scope === "object" && "sessions" in scope ? { sessions: scope.sessions } : "everything";
+    const plan = matchPlan(match, narrow);
+    this.#forgetWhenGrown();
+    const before = this.#known.get(plan.match);
+    if (before !== undefined) return before;
+    const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM transcript_index WHERE transcript_index MATCH ? LIMIT ${CANDIDATES})`;
+    const found = Number(this.#rows.get(sql, plan.match)?.n);
+    if (this.#known.size < MAX_COUNTS) this.#known.set(plan.match, found);
+    return found;
+  }
+
+  #forgetWhenGrown(): void {
+    const now = indexedUpto(this.#rows);
+    if (now === this.#indexedUpto) return;
+    this.#indexedUpto = now;
+    this.#known = new Map();
+  }
+}
