@@ -13,7 +13,7 @@ import { inTransaction } from "../packages/retinue/src/continuity/records/transa
 import { appendTurns, openSession } from "../packages/retinue/src/continuity/records/transcripts.ts";
 import { indexAll } from "../packages/retinue/src/continuity/records/turn-index.ts";
 import { startDaemon, stopDaemon } from "../packages/retinue/src/continuity/serve/daemon-process.ts";
-import { openSqlite } from "../packages/retinue/src/store/sqlite.ts";
+import { openSqlite } from "../packages/retinue/src/store/sqlite/store.ts";
 import { openDatabase } from "../packages/retinue/src/store/sqlite-door.ts";
 
 export interface Row {

@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   skills: ["protocol", "tools", "agents"],
   mcp: ["protocol", "tools"],
   loop: ["protocol", "world", "models", "session", "hooks", "permissions", "tools"],
-  tasks: ["protocol", "world", "session", "tools", "agents", "loop"],
+  tasks: ["protocol", "world", "store", "session", "tools", "agents", "loop"],
   workspace: ["protocol", "session"],
   recovery: ["protocol", "session", "permissions", "store"],
   continuity: ["protocol", "world", "store", "tools"],

@@ -2,7 +2,7 @@
 export { type Attachment, Attachments } from "./attachments.ts";
 export { AppError, ERRORS, type ErrorCode, messageOf } from "./errors.ts";
 export type { PlanAction } from "./events/asks.ts";
-export type { NotificationKind, ToolRequest } from "./events/conversation.ts";
+export { NotificationKind, type ToolRequest } from "./events/conversation.ts";
 export {
   type AnyEvent,
   type Envelope,
@@ -20,7 +20,7 @@ export {
 export type { McpServerStatus } from "./events/mcp.ts";
 export type { AgentUsage, ModelUsage, SessionContext } from "./events/session.ts";
 export type { SkillInfo } from "./events/skills.ts";
-export type { EndReason, ModelSelectionSource } from "./events/subagents.ts";
+export { EndReason, ModelSelectionSource } from "./events/subagents.ts";
 export type { CallError, CallResult } from "./events/tools.ts";
 export { HOOKS, type HookInput, type HookOutput, type HookType, parseHookOutput } from "./hooks.ts";
 export type { Method } from "./method.ts";
@@ -67,10 +67,10 @@ export {
   PermissionAnswer,
   PermissionDecision,
   type PermissionKind,
-  type PermissionMode,
+  PermissionMode,
   PermissionRequest,
   PermissionResult,
-  type PermissionRule,
+  PermissionRule,
   PromptRequest,
 } from "./permission.ts";
 export { byteLength, encodeFrame, FrameDecoder, type FrameSink, MAX_FRAME_BYTES } from "./rpc/frames.ts";
@@ -79,7 +79,7 @@ export { type Dispatch, Peer, type Receiver, RemoteError, type Transport } from 
 export { type ByteSource, type ByteTarget, streamTransport } from "./rpc/stream-transport.ts";
 export { type Lazy, lazy, type Mode, type PromptMode } from "./schema.ts";
 export {
-  type Budget,
+  Budget,
   CreateSession,
   CustomAgentConfig,
   HostCommand,

@@ -31,7 +31,7 @@ export async function askUser(
     ...(callId ? { toolCallId: callId } : {}),
     ...pathOf(agent),
   });
-  session.log.flush();
+  await session.log.committed();
   const ask = { requestId, kind: "question" as const, sessionId: session.id, callId, payload: about };
   const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as
     | UserInputAnswer
@@ -61,7 +61,7 @@ export async function elicit(
     ...(callId ? { toolCallId: callId } : {}),
     ...pathOf(agent),
   });
-  session.log.flush();
+  await session.log.committed();
   const ask = { requestId, kind: "elicitation" as const, sessionId: session.id, callId, payload: about };
   const answer = (await agent.slot.waiting(() => tree.asks.open(ask, { signal }), signal)) as ElicitationResult;
   const content = answer.content ?? undefined;

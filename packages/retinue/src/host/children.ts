@@ -5,6 +5,7 @@
  */
 import { callerOf, settleInterrupted } from "../loop/calls.ts";
 import { Runner } from "../loop/runner.ts";
+import { replay } from "../recovery/replay.ts";
 import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
 import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
@@ -13,6 +14,7 @@ import type { AgentHost, Child } from "../tasks/agents.ts";
 import type { AgentRecord } from "../tasks/record.ts";
 import { isNews, shellNotice } from "./shell-notice.ts";
 import type { Tree } from "./tree.ts";
+import { warnUnreadable } from "./unreadable.ts";
 import { WorkingAgent } from "./working-agent.ts";
 
 const LAST_WORD_MS = 2000;
@@ -20,6 +22,8 @@ const LAST_WORD_MS = 2000;
 export class Children implements AgentHost {
   readonly #tree: Tree;
   readonly #open = new Map<string, { agent: WorkingAgent; runner: Runner }>();
+  /** By child session: what it left open is given an end once, whoever asks for it. */
+  readonly #settling = new Map<string, Promise<void>>();
 
   constructor(tree: Tree) {
     this.#tree = tree;
@@ -54,17 +58,23 @@ export class Children implements AgentHost {
   }
 
   /** Gives an end to what a child session that nobody continues left open. */
-  settleLost(record: AgentRecord): void {
+  async settleLost(record: AgentRecord): Promise<void> {
+    const settling = this.#settling.get(record.id) ?? this.#settle(record);
+    this.#settling.set(record.id, settling);
+    await settling.finally(() => this.#settling.delete(record.id));
+  }
+
+  async #settle(record: AgentRecord): Promise<void> {
     this.#tree.asks.forget(record.id);
-    if (this.#tree.store.session(record.id)) settleInterrupted(this.#load(record, this.root));
+    if (await this.#tree.store.sessions.get(record.id)) settleInterrupted(await this.#load(record, this.root));
   }
 
   async openChild(record: AgentRecord): Promise<Child> {
     const tree = this.#tree;
     const parent = this.agent(record.ownerId) ?? tree.main;
     const definition = tree.agents.get(record.agentType);
-    const isKnown = tree.store.session(record.id) !== undefined;
-    const session = isKnown ? this.#load(record, parent.session) : this.#create(record, parent.session);
+    const isKnown = (await tree.store.sessions.get(record.id)) !== undefined;
+    const session = isKnown ? await this.#load(record, parent.session) : this.#create(record, parent.session);
     const isNew = session.state.model === undefined; // The model is part of the announcement, and all of that is one commit.
     const shells = tree.newShells(session.id);
     const mcp = await tree.useServers(definition.mcpServers);
@@ -87,7 +97,7 @@ export class Children implements AgentHost {
     });
     this.#open.set(session.id, { agent, runner });
     tree.usage.set(session.id, session.state.usage);
-    if (isNew) this.#announce(session, record, agent);
+    if (isNew) await this.#announce(session, record, agent);
     else agent.meter.add(usedBefore(session)); // What it used before a restart is used.
     return {
       session,
@@ -108,7 +118,13 @@ export class Children implements AgentHost {
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";
     const response = session.state.lastAssistantText;
-    const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: agent.transcriptPath() };
+    const details = {
+      agentName,
+      agentType: agentName,
+      response,
+      stopReason,
+      transcriptPath: await agent.transcriptPath(),
+    };
     const signal = new AbortController().signal; // The agent's own has been used up; a hook that hangs is cut short instead.
     await hooks.run("subagentStop", details, { caller: callerOf(agent), signal, limitMs: LAST_WORD_MS });
   }
@@ -122,7 +138,7 @@ export class Children implements AgentHost {
     const definition = tree.agents.get(record.agentType);
     const parts: string[] = [];
     if (!tree.hooks.isEmpty) {
-      const details = { agentName: record.agentType, transcriptPath: tree.transcriptPath() };
+      const details = { agentName: record.agentType, transcriptPath: await tree.transcriptPath() };
       const output = await tree.hooks.run("subagentStart", details, {
         caller: { ...callerOf(agent), session },
         signal,
@@ -141,16 +157,16 @@ export class Children implements AgentHost {
       });
       parts.push(skillContext(skill));
     }
-    session.log.flush(); // What the parent said in this very turn is in the store before it is handed on.
+    await session.log.committed(); // What the parent said in this very turn is in the store before it is handed on.
     const inherited = tree.inheritBlock(record);
     if (inherited) parts.push(inherited);
     return [...parts, record.prompt].join("\n\n");
   }
 
   #create(record: AgentRecord, parent: Session): Session {
-    const { store, root } = this.#tree;
+    const { root } = this.#tree;
     const now = root.world.now();
-    store.createSession({
+    root.log.create({
       id: record.id,
       rootId: root.id,
       parentId: parent.id,
@@ -160,17 +176,24 @@ export class Children implements AgentHost {
       createdAt: now,
       updatedAt: now,
     });
-    return this.#session(record, parent, []);
+    return this.#session(record, parent, { stored: [], state: new SessionState() });
   }
 
-  #load(record: AgentRecord, parent: Session): Session {
+  async #load(record: AgentRecord, parent: Session): Promise<Session> {
     const { store, root } = this.#tree;
-    const session = this.#session(record, parent, readInbox(store.inbox(record.id)).entries);
-    for (const { json } of store.events(root.id, { sessionId: record.id })) session.state.apply(JSON.parse(json));
-    return session;
+    await root.log.committed(); // What this process knows of the child is in the store.
+    const { entries, problems } = readInbox(await store.inbox(record.id));
+    const events = await store.events.read(root.id, { sessionId: record.id });
+    const { state, problems: damaged } = replay(events, record.id);
+    warnUnreadable(root, [...problems.map(({ message }) => message), ...damaged]);
+    return this.#session(record, parent, { stored: entries, state });
   }
 
-  #session(record: AgentRecord, parent: Session, stored: readonly InboxEntry[]): Session {
+  #session(
+    record: AgentRecord,
+    parent: Session,
+    { stored, state }: { stored: readonly InboxEntry[]; state: SessionState },
+  ): Session {
     const { log, world, place } = this.root;
     return new Session({
       id: record.id,
@@ -180,11 +203,11 @@ export class Children implements AgentHost {
       parent,
       parentCallId: record.callId,
       inbox: new Inbox({ sessionId: record.id, log, stored }),
-      state: new SessionState(),
+      state,
     });
   }
 
-  #announce(session: Session, record: AgentRecord, agent: WorkingAgent): void {
+  async #announce(session: Session, record: AgentRecord, agent: WorkingAgent): Promise<void> {
     const isNested = session.parent?.parent !== undefined;
     session.append("subagent.started", {
       toolCallId: record.callId,
@@ -220,7 +243,7 @@ export class Children implements AgentHost {
       reasoningEffort: record.reasoningEffort ?? null,
       contextTier: null,
     });
-    session.log.flush();
+    await session.log.committed();
   }
 }
 

@@ -21,11 +21,11 @@ export class HostedSession {
   readonly shells: ShellService;
   /** Shells that clients started beside the conversation: no task of the session, and gone with it. */
   readonly userShells: ShellService;
-  readonly #onClosed: () => void;
+  readonly #onClosed: () => Promise<void>;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
 
-  constructor(options: TreeOptions & { onClosed: () => void }) {
+  constructor(options: TreeOptions & { onClosed: () => Promise<void> }) {
     this.#onClosed = options.onClosed;
     this.tree = new Tree(options);
     const { root } = this.tree;
@@ -133,13 +133,28 @@ export class HostedSession {
     await this.tree.close();
     keepLimits(this.tree);
     root.append("session.shutdown", { shutdownType, ...usageMetrics(this.tree).shutdown });
-    root.log.flush();
-    this.#stopListening();
-    this.#onClosed();
+    try {
+      await root.log.committed();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "lease_lost") throw error;
+      this.#tellFailure(error); // Nothing of this process can be written any more, so nothing is left to do.
+    } finally {
+      this.#stopListening();
+      await this.#onClosed(); // Also when the store refuses: another process may have more luck with what is stored.
+    }
   }
 
-  /** The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. */
+  /**
+   * The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. When the
+   * right to write is gone there is none: the session closes here, and whoever wants it resumes it.
+   */
   storeFailed(error: AppError): void {
+    this.#tellFailure(error);
+    if (error.code === "lease_lost") void this.close({ isLost: true, type: "error" });
+    else if (this.runner.isRunning) void this.runner.stop(new Stop("abort", "store unavailable"));
+  }
+
+  #tellFailure(error: AppError): void {
     const { root, participants } = this.tree;
     const data = { errorType: "storage", message: error.message };
     const event = {
@@ -151,7 +166,6 @@ export class HostedSession {
       ephemeral: true as const,
     };
     participants.tell([{ ...event, type: "session.error", sessionId: root.id, json: JSON.stringify(event) }]);
-    if (this.runner.isRunning) void this.runner.stop(new Stop("abort", "store unavailable"));
   }
 
   #runningAgents(): string[] {

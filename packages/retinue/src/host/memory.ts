@@ -13,7 +13,7 @@ import { deleteOwnTranscript } from "../continuity/records/retention.ts";
 import { migrateContinuity } from "../continuity/records/schema.ts";
 import { sessionsByKey } from "../continuity/records/transcripts.ts";
 import { indexWhenDue } from "../continuity/records/turn-index.ts";
-import type { SqliteStore, SqliteStoreOptions } from "../store/sqlite.ts";
+import type { SqliteStore, SqliteStoreOptions } from "../store/sqlite/store.ts";
 import type { World } from "../world.ts";
 import type { RuntimeConfig } from "./config.ts";
 import type { TreeOptions } from "./tree.ts";
@@ -26,8 +26,8 @@ const UPKEEP_MS = 10_000;
 /** How the store keeps transcripts in step with the log. */
 export const transcribed: Pick<SqliteStoreOptions, "migrate" | "onCommit" | "onDelete"> = {
   migrate: migrateContinuity,
-  onCommit: (db, { rootId, events }) => {
-    if (rootId !== undefined && events && events.length > 0) recordTranscript(db, rootId, events);
+  onCommit: (db, { lease, events = [] }) => {
+    if (events.length > 0) recordTranscript(db, lease.rootId, events);
   },
   onDelete: (db, sessionId) => void deleteOwnTranscript(db, sessionId),
 };

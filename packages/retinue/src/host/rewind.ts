@@ -1,13 +1,14 @@
 /**
  * Going back: an event and all that came after it leave the log, and everything that follows from the log is made anew.
  *
- * Owns the order of that: first the store, then the state, then what lies in files. Only a session at rest can go back.
+ * Owns the order of that: first the store, in one transaction, then the state, then what lies in files. Only a session at rest can go back.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { lastCheckpoint, replay } from "../recovery/replay.ts";
 import { cutCheckpoints } from "../session/folder.ts";
 import type { StoredEvent } from "../store/store.ts";
-import { recordKey } from "../tasks/record.ts";
+import { envelopeOf } from "../store/stored-event.ts";
+import { type AgentRecord, recordKey, TASK } from "../tasks/record.ts";
 import { enqueue } from "./enqueue.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
@@ -33,50 +34,51 @@ export function refuseWhileBusy(target: HostedSession, what: string): void {
 export async function cutBack(target: HostedSession, eventId: string): Promise<Cut> {
   refuseWhileBusy(target, "go back");
   const { session, tree } = target;
-  session.log.flush();
-  checkEvent(tree.store.events(session.id), eventId);
+  await session.log.committed();
+  const events = await tree.store.events.read(session.id);
+  const rest = events.slice(0, placeOf(events, eventId));
   await tree.tasks.park(); // Idle agents are opened from what is left of their log when they are next needed.
   refuseWhileBusy(target, "go back");
-  const eventsRemoved = tree.store.truncate(session.id, eventId);
-  const rest = tree.store.events(session.id);
   const { state, usage, lastId, count } = replay(rest, session.id);
+  const lost = tasksWithoutStart(target, rest);
+  await session.log.cut({
+    from: eventId,
+    lastId,
+    count,
+    deleted: lost.map(({ id }) => id),
+    documents: lost.map((record) => TASK.remove(recordKey(record))),
+  });
   state.title = session.state.title;
   session.rebuild(state);
-  session.log.rewind({ lastId, count });
   tree.rewound(usage);
-  forgetTasks(target, rest);
+  for (const { id } of lost) tree.tasks.forget(id);
   const cleanup = cleanCheckpoints(session.place.folder, rest);
+  const eventsRemoved = events.length - rest.length;
   session.announce("session.snapshot_rewind", { upToEventId: eventId, eventsRemoved });
-  session.log.flush();
   return { eventsRemoved, ...cleanup };
 }
 
 /** The model starts over. Returns how many messages the model forgets. */
-export function clearContext(target: HostedSession, prompt: string): number {
+export async function clearContext(target: HostedSession, prompt: string): Promise<number> {
   refuseWhileBusy(target, "be cleared");
   const { session } = target;
   const messagesCleared = session.state.messages.length;
   session.append("session.context_cleared", { messagesCleared, ...(prompt ? { initialMessage: prompt } : {}) });
-  session.log.flush();
-  if (prompt) enqueue(target, [{ prompt }], {});
+  if (prompt) await enqueue(target, [{ prompt }], {});
   return messagesCleared;
 }
 
-function checkEvent(events: readonly StoredEvent[], eventId: string): void {
-  const at = events.findIndex(({ json }) => JSON.parse(json).id === eventId);
+function placeOf(events: readonly StoredEvent[], eventId: string): number {
+  const at = events.findIndex((event) => envelopeOf(event).id === eventId);
   if (at < 0) throw new AppError("invalid_params", `Event not found: ${eventId}`);
   if (at === 0)
     throw new AppError("invalid_params", "The first event of a session cannot be removed. Delete the session instead.");
+  return at;
 }
 
-function forgetTasks({ tree }: HostedSession, rest: readonly StoredEvent[]): void {
+function tasksWithoutStart({ tree }: HostedSession, rest: readonly StoredEvent[]): AgentRecord[] {
   const started = new Set(rest.filter(({ type }) => type === "subagent.started").map(({ sessionId }) => sessionId));
-  for (const record of tree.tasks.records) {
-    if (started.has(record.id)) continue;
-    tree.tasks.forget(record.id);
-    tree.store.remove("task", recordKey(record));
-    tree.store.deleteSession(record.id);
-  }
+  return tree.tasks.records.filter(({ id }) => !started.has(id));
 }
 
 function cleanCheckpoints(folder: string, rest: readonly StoredEvent[]): Omit<Cut, "eventsRemoved"> {

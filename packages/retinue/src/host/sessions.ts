@@ -16,6 +16,7 @@ import { settleInterrupted } from "../loop/calls.ts";
 import { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Ask } from "../permissions/asks.ts";
+import { Rules } from "../permissions/rules.ts";
 import { openAsks } from "../recovery/open-asks.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, removeFolder, sessionFolder } from "../session/folder.ts";
@@ -23,17 +24,19 @@ import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
 import { Log } from "../session/log.ts";
 import { Session } from "../session/session.ts";
 import { SessionState } from "../session/state.ts";
-import { thisProcess } from "../store/sqlite.ts";
-import type { SessionRecord, Store } from "../store/store.ts";
-import type { AgentRecord } from "../tasks/record.ts";
+import type { Lease, SessionRecord, Store } from "../store/store.ts";
+import { TASK } from "../tasks/record.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import { readInstructions } from "../workspace/instructions.ts";
 import type { World } from "../world.ts";
 import type { Client } from "./client.ts";
+import { CLIENT_METADATA } from "./client-metadata.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { checkTools, HostedSession } from "./hosted-session.ts";
+import { acquireLease, withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import type { TreeOptions } from "./tree.ts";
+import { warnUnreadable } from "./unreadable.ts";
 
 export interface SessionsOptions {
   store: Store;
@@ -41,6 +44,8 @@ export interface SessionsOptions {
   catalog: Catalog;
   world: World;
   onLifecycle(change: Lifecycle): void;
+  /** For whoever looks after this process: something that is stored beyond sessions cannot be read. */
+  warn(message: string): void;
   /** What other parts add to every session tree. */
   extend?: Pick<TreeOptions, "extraTools" | "inherit">;
 }
@@ -57,8 +62,19 @@ interface LeftBehind {
   answers: ReadonlyMap<string, { value: unknown }>;
 }
 
-/** Notes of clients about a session, by session. */
-export const CLIENT_METADATA = "client-metadata";
+/** What a session is put together from, new or stored. */
+interface Opening {
+  lease: Lease;
+  record: SessionRecord;
+  context: SessionContext;
+  state: SessionState;
+  inbox: readonly InboxEntry[];
+  lastId: string | null;
+  count: number;
+}
+
+/** Documents that belong to one session and go with it. */
+const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS].map(({ kind }) => kind);
 
 /** Ids become folder names: nothing in them may lead elsewhere. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
@@ -75,6 +91,8 @@ export class Sessions {
   readonly #idle = new Map<string, NodeJS.Timeout>();
   /** What a loaded session was left with, until the first client that resumes it says what becomes of it. */
   readonly #left = new WeakMap<HostedSession, LeftBehind>();
+  /** What could not be read when a session was loaded, until there is a client to tell. */
+  readonly #unread = new WeakMap<HostedSession, readonly string[]>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -110,12 +128,10 @@ export class Sessions {
       known.join(client, params);
       return known;
     }
-    if (this.store.session(id)) return await this.resume(client, { ...params, sessionId: id });
-    return await this.#once(id, async () => {
-      const hosted = await this.#createNew(id, params);
-      this.#begin(hosted, client, params);
-      return hosted;
-    });
+    if (await this.store.sessions.get(id)) return await this.resume(client, { ...params, sessionId: id });
+    return await this.#once(id, () =>
+      withLease(this.store, id, (lease) => this.#createNew(lease, { client, config: params })),
+    );
   }
 
   async resume(client: Client, params: ResumeSession): Promise<HostedSession> {
@@ -124,15 +140,16 @@ export class Sessions {
     const open = this.find(id);
     const isJoining = open !== undefined;
     if (!open) await this.#open.get(id)?.close(); // One that is just closing is waited for.
-    const hosted = open ?? (await this.#once(id, () => this.#load(id, config)));
+    const hosted = open ?? (await this.#once(id, () => this.#resumeStored(id, config)));
     hosted.join(client, config);
+    this.#tellUnread(hosted);
     if (config.agent) this.#selectAgent(hosted, config.agent);
     if (config.model && config.model !== hosted.session.state.model) this.#switchModel(hosted, config);
     if (!disableResume) this.#announceResume(hosted, { isJoining, continuePendingWork });
     const left = this.#left.get(hosted);
     this.#left.delete(hosted);
     if (left) await this.#settle(hosted, left, continuePendingWork);
-    hosted.session.log.flush();
+    await hosted.session.log.committed();
     return hosted;
   }
 
@@ -149,14 +166,10 @@ export class Sessions {
   }
 
   async delete(id: string): Promise<boolean> {
-    const record = this.store.session(id);
+    const record = await this.store.sessions.get(id);
     if (!record || record.parentId) return false;
-    const holder = this.store.holder(id);
-    if (holder && !this.#open.has(id)) throw locked(id, holder.pid);
     await this.#open.get(id)?.close();
-    this.store.deleteSession(id);
-    this.store.remove(CLIENT_METADATA, id);
-    this.store.remove(SESSION_LIMITS, id);
+    await this.store.sessions.delete(await acquireLease(this.store, id), { kinds: OWN_DOCUMENTS });
     removeFolder(sessionFolder(this.runtime.home, id));
     this.#options.onLifecycle({ type: "session.deleted", sessionId: id });
     return true;
@@ -180,11 +193,14 @@ export class Sessions {
     return await opening;
   }
 
-  async #createNew(id: string, config: SessionConfig): Promise<HostedSession> {
+  async #createNew(
+    lease: Lease,
+    { client, config }: { client: Client; config: SessionConfig },
+  ): Promise<HostedSession> {
+    const { rootId: id } = lease;
     const now = this.world.now();
     const cwd = config.workingDirectory ?? process.cwd();
     const context = await gitContext(cwd);
-    this.#acquire(id);
     const record: SessionRecord = {
       id,
       rootId: id,
@@ -194,45 +210,53 @@ export class Sessions {
       clientName: config.clientName,
       ...context,
     };
-    this.store.createSession(record);
     createFolder(sessionFolder(this.runtime.home, id));
-    return this.#host(record, config, context, { state: new SessionState(), inbox: [], lastId: null, count: 0 });
-  }
-
-  async #load(id: string, config: SessionConfig): Promise<HostedSession> {
-    const record = VALID_ID.test(id) ? this.store.session(id) : undefined;
-    if (!record || record.parentId)
-      throw new AppError("session_not_found", `Failed to load session events: Session not found: ${id}`);
-    this.#acquire(id);
-    const cwd = config.workingDirectory ?? record.cwd;
-    const context = await gitContext(cwd);
-    createFolder(sessionFolder(this.runtime.home, id));
-    const events = this.store.events(id);
-    const { state, usage, lastId, count } = replay(events, id);
-    state.title = record.summary ?? state.title; // A name that somebody gave is not an event.
-    const { entries, answers } = readInbox(this.store.inbox(id));
-    const hosted = this.#host({ ...record, cwd }, config, context, { state, inbox: entries, lastId, count });
-    const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));
-    this.#left.set(hosted, { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept });
-    for (const [sessionId, totals] of usage) hosted.tree.usage.set(sessionId, totals);
-    for (const { json } of this.store.list("task", `${id}/`)) hosted.tree.tasks.adopt(JSON.parse(json) as AgentRecord);
+    const hosted = await this.#host(
+      { lease, record, context, state: new SessionState(), inbox: [], lastId: null, count: 0 },
+      config,
+    );
+    hosted.session.log.create(record);
+    await this.#begin(hosted, { record, client, config });
     return hosted;
   }
 
-  #host(
-    record: SessionRecord,
-    config: SessionConfig,
-    context: SessionContext,
-    {
-      state,
-      inbox,
-      lastId,
-      count,
-    }: { state: SessionState; inbox: readonly InboxEntry[]; lastId: string | null; count: number },
-  ): HostedSession {
+  async #resumeStored(id: string, config: SessionConfig): Promise<HostedSession> {
+    const record = VALID_ID.test(id) ? await this.store.sessions.get(id) : undefined;
+    if (!record || record.parentId)
+      throw new AppError("session_not_found", `Failed to load session events: Session not found: ${id}`);
+    return await withLease(this.store, id, (lease) => this.#load(lease, { record, config }));
+  }
+
+  async #load(
+    lease: Lease,
+    { record, config }: { record: SessionRecord; config: SessionConfig },
+  ): Promise<HostedSession> {
+    const { rootId: id } = lease;
+    const cwd = config.workingDirectory ?? record.cwd;
+    const context = await gitContext(cwd);
+    createFolder(sessionFolder(this.runtime.home, id));
+    const events = await this.store.events.read(id);
+    const { state, usage, lastId, count, problems: damaged } = replay(events, id);
+    state.title = record.summary ?? state.title; // A name that somebody gave is not an event.
+    const { entries, answers, problems: unread } = readInbox(await this.store.inbox(id));
+    const tasks = await TASK.list(this.store.documents, `${id}/`);
+    const hosted = await this.#host(
+      { lease, record: { ...record, cwd }, context, state, inbox: entries, lastId, count },
+      config,
+    );
+    const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));
+    this.#left.set(hosted, { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept });
+    for (const [sessionId, totals] of usage) hosted.tree.usage.set(sessionId, totals);
+    for (const { value } of tasks.found) hosted.tree.tasks.adopt(value);
+    this.#unread.set(hosted, [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message)]);
+    return hosted;
+  }
+
+  async #host(opening: Opening, config: SessionConfig): Promise<HostedSession> {
+    const { lease, record, context, state, inbox, lastId, count } = opening;
     const { id, cwd } = record;
     const log = new Log({
-      rootId: id,
+      lease,
       store: this.store,
       world: this.world,
       lastId,
@@ -247,8 +271,10 @@ export class Sessions {
       inbox: new Inbox({ sessionId: id, log, stored: inbox }),
       place: { workingDirectory: cwd, folder: sessionFolder(this.runtime.home, id) },
     });
+    const rules = await this.#rulesOf(root, { context, config });
     const hosted: HostedSession = new HostedSession({
       root,
+      rules,
       store: this.store,
       runtime: this.runtime,
       catalog: this.catalog,
@@ -257,11 +283,11 @@ export class Sessions {
       context,
       customInstructions: readInstructions(config, cwd, context.gitRoot),
       ...this.#options.extend,
-      onClosed: () => {
+      onClosed: async () => {
         clearTimeout(this.#idle.get(id));
         this.#idle.delete(id);
         this.#open.delete(id);
-        this.store.release(id);
+        await this.store.leases.release(lease);
       },
     });
     log.listen((events) => {
@@ -272,14 +298,17 @@ export class Sessions {
     return hosted;
   }
 
-  #begin(hosted: HostedSession, client: Client, config: SessionConfig): void {
+  async #begin(
+    hosted: HostedSession,
+    { record, client, config }: { record: SessionRecord; client: Client; config: SessionConfig },
+  ): Promise<void> {
     const { session } = hosted;
     hosted.join(client, config);
     const model = hosted.tree.models.choose(config.model).id;
     this.#options.onLifecycle({
       type: "session.created",
       sessionId: hosted.id,
-      metadata: metadataOf(this.store.session(hosted.id)),
+      metadata: metadataOf(record),
     });
     session.append("session.start", {
       sessionId: hosted.id,
@@ -302,7 +331,7 @@ export class Sessions {
         throw error;
       }
     }
-    session.log.flush();
+    await session.log.committed();
   }
 
   #selectAgent({ tree, session }: HostedSession, name: string): void {
@@ -353,7 +382,10 @@ export class Sessions {
     for (const { id, mode, callId } of own) {
       const isGivenUp = mode === "sync" && !session.state.openCalls.has(callId);
       if (isGivenUp)
-        tree.tasks.lose(id, "The process that ran this agent ended, and the call that waited for it was given up.");
+        await tree.tasks.lose(
+          id,
+          "The process that ran this agent ended, and the call that waited for it was given up.",
+        );
     }
     for (const ask of left.asks) {
       const goesOn =
@@ -383,39 +415,37 @@ export class Sessions {
     this.#idle.set(hosted.id, timer);
   }
 
-  #acquire(id: string): void {
-    if (this.store.acquire(id, thisProcess())) return;
-    throw locked(id, this.store.holder(id)?.pid);
+  #rulesOf(
+    { log, place: { workingDirectory } }: Session,
+    { context, config }: { context: SessionContext; config: SessionConfig },
+  ): Promise<Rules> {
+    const { additionalDirectories } = config;
+    return Rules.load(
+      { workingDirectory, additionalDirectories, locationKey: context.gitRoot },
+      {
+        documents: this.store.documents,
+        keep: (change) => log.changeDocument(change),
+        warn: (message) => this.#options.warn(message),
+      },
+    );
+  }
+
+  #tellUnread(hosted: HostedSession): void {
+    warnUnreadable(hosted.session, this.#unread.get(hosted) ?? []);
+    this.#unread.delete(hosted);
   }
 
   #touched(hosted: HostedSession, record: SessionRecord): void {
-    const { title } = hosted.session.state;
-    if (title !== undefined && title !== record.summary) {
-      record.summary = title;
-      record.name = title;
-      this.store.updateSession(record.id, { summary: title, name: title });
-    }
-    const metadata = {
-      startTime: new Date(record.createdAt).toISOString(),
-      modifiedTime: new Date(this.world.now()).toISOString(),
-      ...(record.summary ? { summary: record.summary } : {}),
-    };
+    const { title: summary = record.summary } = hosted.session.state;
+    const metadata = metadataOf({ ...record, summary, updatedAt: this.world.now() });
     this.#options.onLifecycle({ type: "session.updated", sessionId: record.id, metadata });
   }
 }
 
-function metadataOf(record: SessionRecord | undefined): Lifecycle["metadata"] {
-  if (!record) return undefined;
+function metadataOf(record: SessionRecord): Lifecycle["metadata"] {
   return {
     startTime: new Date(record.createdAt).toISOString(),
     modifiedTime: new Date(record.updatedAt).toISOString(),
     ...(record.summary ? { summary: record.summary } : {}),
   };
-}
-
-function locked(id: string, pid: number | undefined): AppError {
-  return new AppError(
-    "session_locked",
-    `Session ${id} is open in another process${pid === undefined ? "" : ` (pid ${pid})`}. Close it there first, or use another session.`,
-  );
 }

@@ -22,7 +22,7 @@ import type { Limiter } from "../loop/slot.ts";
 import type { McpHost, McpUse } from "../mcp/host.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
 import { Asks } from "../permissions/asks.ts";
-import { Rules } from "../permissions/rules.ts";
+import type { Rules } from "../permissions/rules.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
 import type { Mode } from "../session/state.ts";
@@ -57,6 +57,7 @@ export interface TreeOptions {
   runtime: RuntimeConfig;
   catalog: Catalog;
   limiter: Limiter;
+  rules: Rules;
   config: SessionConfig;
   context: SessionContext;
   customInstructions?: string;
@@ -123,17 +124,12 @@ export class Tree {
     this.#extraTools = options.extraTools ?? (() => []);
     this.#inherit = options.inherit;
     this.#ledger = new ShellLedger(store);
+    this.rules = options.rules;
     this.participants = new Participants(root.id, (requestId, answer, kind) =>
       this.asks.answer(requestId, answer, kind),
     );
     this.asks = new Asks(this.participants, answerKeeper(root.log));
     this.hooks = new Hooks({ hosts: () => this.participants.hookHosts(), limitMs: runtime.hookLimitMs });
-    this.rules = new Rules({
-      store,
-      workingDirectory: root.place.workingDirectory,
-      additionalDirectories: config.additionalDirectories,
-      locationKey: options.context.gitRoot,
-    });
     this.children = new Children(this);
     this.tasks = new AgentTasks(this.children);
     this.clientTasks = new ClientTasks(this);
@@ -229,7 +225,7 @@ export class Tree {
     };
   }
 
-  transcriptPath(): string {
+  transcriptPath(): Promise<string> {
     return this.#transcript.write();
   }
 

@@ -191,7 +191,7 @@ export class WorkingAgent implements Agent {
     return this.#tree.answering(request);
   }
 
-  transcriptPath(): string {
+  transcriptPath(): Promise<string> {
     return this.#tree.transcriptPath();
   }
 
@@ -202,7 +202,7 @@ export class WorkingAgent implements Agent {
     if (this.hooks.isEmpty) return undefined;
     const options = { caller: callerOf(this), signal };
     const stopReason = "end_turn";
-    const transcriptPath = this.transcriptPath();
+    const transcriptPath = await this.transcriptPath();
     const output = this.parent
       ? await this.hooks.run("subagentStop", { ...this.#stopDetails(response), stopReason, transcriptPath }, options)
       : await this.hooks.run("agentStop", { stopReason, transcriptPath, stop_hook_active: isAgain }, options);

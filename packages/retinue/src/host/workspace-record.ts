@@ -5,9 +5,9 @@ import { existingFolder } from "../workspace/folders.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
-export function workspaceRecord({ id, session, tree }: HostedSession): WorkspaceRecord | null {
-  session.log.flush();
-  const record = tree.store.session(id);
+export async function workspaceRecord({ id, session, tree }: HostedSession): Promise<WorkspaceRecord | null> {
+  await session.log.committed();
+  const record = await tree.store.sessions.get(id);
   if (!record) return null;
   return {
     id,
@@ -25,13 +25,12 @@ export function workspaceRecord({ id, session, tree }: HostedSession): Workspace
 }
 
 /** The folder or its repository is another one now. An empty text stands for what the new place does not have. */
-export function recordContext({ id, session, tree }: HostedSession, context: SessionContext): void {
+export function recordContext({ session, tree }: HostedSession, context: SessionContext): void {
   const { cwd, gitRoot = "", repository = "", branch = "" } = context;
   tree.context = context;
-  tree.store.updateSession(id, { cwd, gitRoot, repository, branch });
+  session.log.describe({ cwd, gitRoot, repository, branch });
   session.append("session.context_changed", context);
   tree.changed();
-  session.log.flush();
 }
 
 /** Sub-agents that are at work stay where they are. */
@@ -46,8 +45,7 @@ export async function moveTo(target: HostedSession, path: string): Promise<strin
 }
 
 /** A name that a person gave stays; a title that was made up gives way. */
-export function rename({ id, session, tree }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
-  tree.store.updateSession(id, { name, summary: name, userNamed: byUser });
+export function rename({ session }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
+  session.log.describe({ name, summary: name, userNamed: byUser });
   session.announce("session.title_changed", { title: name });
-  session.log.flush();
 }

@@ -32,7 +32,7 @@ export interface Agent {
   services(callId: string, signal: AbortSignal): CallServices;
   /** What happens to an ask when it is made now: somebody can answer, nobody can, or it is to wait. */
   answering(request: PermissionRequest): Answering;
-  transcriptPath(): string;
+  transcriptPath(): Promise<string>;
   /** Asks the hooks whether the agent may stop; the reason when one of them sends it on. */
   mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
   /** A run begins. */

@@ -27,7 +27,7 @@ export interface CallsInput {
 export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean> {
   for (const call of input.calls) recordStart(agent, call, input.toolset);
   try {
-    agent.session.log.flush(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
+    await agent.session.log.committed(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
   } catch (error) {
     settleInterrupted(agent.session); // None of them will run.
     throw error;

@@ -30,7 +30,7 @@ export async function callHost(
         ? { providerId: null, ownerNativeSessionId: session.id, agentId: session.id, agentPath: [...agent.path] }
         : {}),
     });
-    session.log.flush();
+    await session.log.committed();
   }
   try {
     const ask = { requestId, kind: "tool" as const, sessionId: session.id, callId, payload };

@@ -47,7 +47,7 @@ export async function permit(
   const answering = agent.answering(request);
   if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
   const answer = await ask(agent, { call, request, signal });
-  return settle(agent, { call, request, answer });
+  return await settle(agent, { call, request, answer });
 }
 
 async function ask(
@@ -65,7 +65,7 @@ async function ask(
       agentMode: session.root.state.mode,
       ...(session.parent ? { agentId: session.id, agentPath: [...agent.path] } : {}),
     });
-    session.log.flush();
+    await session.log.committed();
   }
   try {
     const open = {
@@ -96,14 +96,14 @@ interface Asked {
   answer: PermissionAnswer;
 }
 
-function settle(
+async function settle(
   agent: Agent,
   { call, request, answer: { requestId, answer } }: { call: OpenCall; request: PermissionRequest; answer: Asked },
-): Outcome | undefined {
+): Promise<Outcome | undefined> {
   const result = resultOf(agent, request, answer);
   agent.session.appendAsk("permission.completed", { requestId, toolCallId: call.id, result });
   agent.asks.settled(requestId);
-  agent.session.log.flush();
+  await agent.session.log.committed();
   if (result.kind.startsWith("approved")) return undefined;
   if (result.kind === "denied-interactively-by-user") {
     if (result.feedback)

@@ -87,7 +87,7 @@ export class CommandQueue {
       if (!isCommand(this.#target, name)) return await this.#offer(command, signal);
       const outcome = await runCommand(name, { target: this.#target, input, signal });
       if (outcome.kind === "agent-prompt") {
-        enqueue(
+        await enqueue(
           this.#target,
           [{ prompt: outcome.prompt, displayPrompt: outcome.displayPrompt, agentMode: outcome.mode }],
           {},
@@ -95,7 +95,6 @@ export class CommandQueue {
       }
     } catch (error) {
       session.append("session.warning", { warningType: "command", message: `${displayText}: ${messageOf(error)}` });
-      session.log.flush();
     }
     return true;
   }
@@ -106,7 +105,7 @@ export class CommandQueue {
     if (!hasInterest(this.#target, "command.queued")) throw new Error("no such command");
     const requestId = session.world.newId();
     session.announce("command.queued", { requestId, command });
-    session.log.flush();
+    await session.log.committed();
     const answer = await tree.asks.open(
       { requestId, kind: "command", sessionId: session.id, payload: { command } },
       { signal },
@@ -120,6 +119,5 @@ export class CommandQueue {
   #told(): void {
     const { session } = this.#target;
     session.announce("pending_messages.modified", {});
-    session.log.flush();
   }
 }

@@ -64,19 +64,17 @@ export async function runClientCommand(
     if (!clientCommands(tree).some((each) => each.name === name)) return `No client found for command: ${name}`;
     const payload = { command: typed(name, args), commandName: name, args };
     session.announce("command.execute", { requestId, ...payload });
-    session.log.flush();
+    await session.log.committed();
     const answer = await tree.asks.open({ requestId, kind: "command", sessionId: session.id, payload }, { signal });
     return (answer as { error?: string }).error;
   } finally {
     session.announce("command.completed", { requestId });
-    session.log.flush();
   }
 }
 
 function useSkill({ session, tree }: HostedSession, name: string, input: string): CommandOutcome {
   const skill = tree.skills.load(name);
   session.append("skill.invoked", invoked(skill, "user-invoked"));
-  session.log.flush();
   const prompt = input === "" ? `Use the skill ${name}.` : input;
   return { kind: "agent-prompt", prompt: `${skillContext(skill)}\n\n${prompt}`, displayPrompt: typed(name, input) };
 }

@@ -16,8 +16,9 @@ export function usageReport({ tree }: HostedSession): string {
   ]);
 }
 
-export function sessionReport({ id, session, tree }: HostedSession): string {
-  const record = tree.store.session(id);
+export async function sessionReport({ id, session, tree }: HostedSession): Promise<string> {
+  await session.log.committed();
+  const record = await tree.store.sessions.get(id);
   return lines("Session", [
     `Id: ${id}`,
     ...(record?.name ? [`Name: ${record.name}`] : []),

@@ -66,12 +66,12 @@ export class Asks {
   /** Waits for the answer. Rejects when the signal is aborted or the ask is withdrawn. */
   open(ask: Ask, { signal }: { signal: AbortSignal }): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      const known = this.#expected.get(ask.requestId)?.answer;
+      this.#expected.delete(ask.requestId); // Its agent has come back to it, also when it was stopped on the way.
       if (signal.aborted) {
         reject(withdrawn(ask));
         return;
       }
-      const known = this.#expected.get(ask.requestId)?.answer;
-      this.#expected.delete(ask.requestId);
       if (known) {
         resolve(known.value);
         return;

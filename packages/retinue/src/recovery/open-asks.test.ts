@@ -6,15 +6,19 @@ const event = (type: string, data: object, sessionId = "root"): StoredEvent => (
   pos: 0,
   type,
   sessionId,
-  json: JSON.stringify({ type, data }),
+  json: JSON.stringify({ type, data, id: "e", timestamp: "2026-01-01T00:00:00.000Z", parentId: null }),
 });
 const asked = (requestId: string, toolCallId: string, sessionId?: string) =>
-  event("external_tool.requested", { requestId, toolCallId, toolName: "probe", arguments: {} }, sessionId);
+  event(
+    "external_tool.requested",
+    { requestId, sessionId: "root", toolCallId, toolName: "probe", arguments: {} },
+    sessionId,
+  );
 const permission = (requestId: string, toolCallId: string) =>
   event("permission.requested", {
     requestId,
-    permissionRequest: { kind: "shell", toolCallId },
-    promptRequest: { kind: "commands" },
+    permissionRequest: { kind: "custom-tool", toolCallId, toolName: "probe", toolDescription: "" },
+    promptRequest: { kind: "custom-tool", toolCallId, toolName: "probe", toolDescription: "" },
   });
 const ids = (events: StoredEvent[], kept: string[] = []) =>
   openAsks(events, (id) => kept.includes(id)).map(({ requestId }) => requestId);
@@ -32,14 +36,17 @@ test("what was asked and not settled is open, with what clients need to answer i
     requestId: "2",
     kind: "permission",
     callId: "b",
-    payload: { promptRequest: { kind: "commands" } },
+    payload: { promptRequest: { kind: "custom-tool" } },
   });
 });
 
 test("what was settled, or whose call has ended, is not open", () => {
   expect(ids([asked("1", "a"), event("external_tool.completed", { requestId: "1" })])).toEqual([]);
   expect(
-    ids([permission("2", "b"), event("permission.completed", { requestId: "2", result: { kind: "approved" } })]),
+    ids([
+      permission("2", "b"),
+      event("permission.completed", { requestId: "2", toolCallId: "b", result: { kind: "approved" } }),
+    ]),
   ).toEqual([]);
   expect(ids([asked("1", "a"), event("tool.execution_complete", { toolCallId: "a", success: false })])).toEqual([]);
 });
@@ -54,4 +61,13 @@ test("an answer that is kept has not become a result, so its ask is open until t
   const settled = [asked("1", "a"), event("external_tool.completed", { requestId: "1" })];
   expect(ids(settled, ["1"])).toEqual(["1"]);
   expect(ids([...settled, event("tool.execution_complete", { toolCallId: "a", success: true })], ["1"])).toEqual([]);
+});
+
+test("an ask that cannot be read is not open, and the others are", () => {
+  const broken = [
+    { ...asked("1", "a"), json: "{" },
+    event("permission.requested", { requestId: "2" }),
+    asked("3", "c"),
+  ];
+  expect(ids(broken)).toEqual(["3"]);
 });

@@ -11,7 +11,7 @@ import { keepIndexed, memoryOf, transcribed } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { ShellLedger } from "../host/shell-ledger.ts";
 import { openCatalog } from "../models/catalog.ts";
-import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
+import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
@@ -33,6 +33,7 @@ export class Runtime {
   readonly #store: SqliteStore;
   readonly #diagnostics: Diagnostics;
   readonly #stopIndexing: () => void;
+  readonly #reaping: Promise<void>;
   readonly #clients = new Set<Client>();
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
@@ -40,14 +41,14 @@ export class Runtime {
     this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
     this.#stopIndexing = keepIndexed(this.#store);
-    const reaped = new ShellLedger(this.#store).reap();
-    if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
+    this.#reaping = this.#reapShells();
     this.sessions = new Sessions({
       store: this.#store,
       runtime: config,
       world,
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
       onLifecycle: (change) => this.#tell(change),
+      warn: (message) => this.#diagnostics.write("warn", message),
       extend: memoryOf(this.#store, config, world),
     });
   }
@@ -70,21 +71,38 @@ export class Runtime {
     const handler = handlers[method] as ((params: object, scope: CallScope) => unknown) | undefined;
     if (!handler) throw new AppError("method_not_found", `Unhandled method ${method}`);
     const parsed = parseParams(method, params);
-    const answer = await handler(parsed, { client, signal, sessions: this.sessions });
-    this.#commit(parsed);
+    let answer: unknown;
+    try {
+      answer = await handler(parsed, { client, signal, sessions: this.sessions });
+    } catch (error) {
+      await this.#commit(parsed).catch(() => undefined); // The client is told what went wrong first.
+      throw error;
+    }
+    await this.#commit(parsed);
     return answer;
   }
 
-  /** What a client is told is committed first, whatever the method. */
-  #commit(params: object): void {
+  /** What a client is told is committed first, whatever the method. This is the only place that sees to it. */
+  async #commit(params: object): Promise<void> {
     if ("sessionId" in params && typeof params.sessionId === "string")
-      this.sessions.find(params.sessionId)?.session.log.flush();
+      await this.sessions.find(params.sessionId)?.session.log.committed();
   }
 
   async close(): Promise<void> {
     await this.sessions.closeAll({ isLost: true });
     this.#stopIndexing();
-    this.#store.close();
+    await this.#reaping;
+    await this.#store.close();
+  }
+
+  async #reapShells(): Promise<void> {
+    try {
+      const { ended, problems } = await new ShellLedger(this.#store).reap();
+      if (ended > 0) this.#diagnostics.write("warn", `ended ${ended} shells that a killed runtime had left`);
+      for (const problem of problems) this.#diagnostics.write("warn", problem);
+    } catch (error) {
+      this.#diagnostics.write("warn", `cannot look for shells of a killed runtime: ${messageOf(error)}`);
+    }
   }
 
   #tell(change: Lifecycle): void {

@@ -12,7 +12,7 @@ import type { Runner } from "../loop/runner.ts";
 import { Stop } from "../loop/stop.ts";
 import type { Session } from "../session/session.ts";
 import { agentNotice, isAbout } from "./agent-notice.ts";
-import { type AgentRecord, recordKey } from "./record.ts";
+import { type AgentRecord, recordKey, TASK } from "./record.ts";
 import { checkMove, isEnded, type TaskStatus } from "./state.ts";
 
 /** A child session at work. */
@@ -45,14 +45,14 @@ export interface AgentHost {
   ownerRunner(ownerId: string): Runner | undefined;
   ownerSession(ownerId: string): Session | undefined;
   /** Gives an end to the calls and asks of a child session that nobody continues. */
-  settleLost(record: AgentRecord): void;
+  settleLost(record: AgentRecord): Promise<void>;
   changed(): void;
 }
 
 interface Task {
   record: AgentRecord;
   child: Child | undefined;
-  opening: Promise<Child> | undefined;
+  opening: Promise<void> | undefined;
   /** Settles when the present run has settled. */
   run: Promise<void> | undefined;
   /** Somebody waits for the result and needs no notice. */
@@ -140,12 +140,16 @@ export class AgentTasks {
 
   async #open(task: Task): Promise<void> {
     if (task.child) return;
-    task.opening ??= this.#host.openChild(task.record).finally(() => {
+    task.opening ??= this.#openNew(task).finally(() => {
       task.opening = undefined;
     });
-    const child = await task.opening;
+    await task.opening;
+  }
+
+  async #openNew(task: Task): Promise<void> {
+    const child = await this.#host.openChild(task.record);
     if (task.halt) await child.close();
-    else task.child = child;
+    else task.child = child; // Before the opening counts as done, so that nobody opens it a second time.
   }
 
   /** A start that is under way comes to its own end first: no agent ends before it has started. */
@@ -289,11 +293,12 @@ export class AgentTasks {
   }
 
   /** A task that will never be continued: its end is recorded now. */
-  lose(id: string, error: string): void {
+  async lose(id: string, error: string): Promise<void> {
     const task = this.#task(id);
     if (isEnded(task.record.status)) return;
-    for (const record of this.records.filter(({ ownerId }) => ownerId === id)) this.lose(record.id, error);
-    this.#host.settleLost(task.record);
+    for (const record of this.records.filter(({ ownerId }) => ownerId === id)) await this.lose(record.id, error);
+    await this.#host.settleLost(task.record);
+    if (isEnded(task.record.status)) return;
     this.#endFailed(task, error, "lost");
     this.#notifyOwner(task);
   }
@@ -431,7 +436,8 @@ export class AgentTasks {
   }
 
   async #closeCancelled(task: Task): Promise<void> {
-    if (!task.child) this.#host.settleLost(task.record); // Left by another process, and not opened again here.
+    if (!task.child) await this.#host.settleLost(task.record); // Left by another process, and not opened again here.
+    if (isEnded(task.record.status)) return; // Somebody else has ended it meanwhile.
     this.#endCancelled(task);
     await task.child?.close();
     task.child = undefined;
@@ -524,7 +530,7 @@ export class AgentTasks {
   }
 
   #save({ record }: Task): void {
-    this.#host.root.log.put("task", recordKey(record), JSON.stringify(record));
+    this.#host.root.log.changeDocument(TASK.put(recordKey(record), record));
   }
 
   #task(id: string): Task {

@@ -1,8 +1,10 @@
 /**
  * What is known about a sub-agent as a task. Plain data: it is kept in the store and is enough to go on in another process.
  */
-import type { Budget, EndReason, EventData } from "@retinue/protocol";
+import { Budget, EndReason, EVENTS, type EventData } from "@retinue/protocol";
+import * as z from "zod";
 import type { Inherit } from "../agents/definition.ts";
+import { document } from "../store/document.ts";
 import type { TaskStatus } from "./state.ts";
 
 export interface AgentRecord {
@@ -42,6 +44,46 @@ export interface AgentRecord {
   /** The end of the first run was told. */
   hasEnded: boolean;
   turns: { message?: string; response: string }[];
+}
+
+/** The records of a tree, under `<root session>/<task>`. */
+export const TASK = document("task", () => agentRecord());
+
+function agentRecord(): z.ZodType<AgentRecord> {
+  const { modelSelectionSource, taskModelSource } = EVENTS["subagent.started"].data().shape;
+  const text = z.string().optional();
+  const time = z.number().optional();
+  return z.object({
+    id: z.string(),
+    rootId: z.string(),
+    ownerId: z.string(),
+    callId: z.string(),
+    agentType: z.string(),
+    name: z.string(),
+    displayName: z.string(),
+    description: z.string(),
+    prompt: z.string(),
+    path: z.array(z.string()),
+    mode: z.enum(["sync", "background"]),
+    isMultiTurn: z.boolean(),
+    status: z.enum(["running", "idle", "completed", "failed", "cancelled"]),
+    reason: EndReason().optional(),
+    error: text,
+    model: z.string(),
+    reasoningEffort: text,
+    modelSelectionSource,
+    taskModelSource,
+    note: text,
+    inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
+    budget: Budget(),
+    startedAt: z.number(),
+    completedAt: time,
+    idleSince: time,
+    activeMs: z.number(),
+    activeSince: time,
+    hasEnded: z.boolean(),
+    turns: z.array(z.object({ message: text, response: z.string() })),
+  });
 }
 
 export const recordKey = ({ rootId, id }: Pick<AgentRecord, "rootId" | "id">): string => `${rootId}/${id}`;

@@ -4,8 +4,11 @@
  * Turns are append-only; their ids grow in the order in which they were stored, over all sessions. The full-text index keeps no text
  * of its own: it is fed in batches by turn-index.ts, which knows through `indexed_upto` how far it has come.
  */
+import { AppError } from "@retinue/protocol";
 import type { Database } from "../../store/sqlite-door.ts";
 import { inTransaction } from "./transaction.ts";
+
+const SCHEMA_VERSION = 1;
 
 const SCHEMA = `
   CREATE TABLE transcript_sessions (
@@ -51,7 +54,7 @@ const SCHEMA = `
     hash TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, agent_id TEXT, project TEXT, created_at INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE continuity_meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-  INSERT INTO continuity_meta VALUES ('schema', 1), ('indexed_upto', 0);
+  INSERT INTO continuity_meta VALUES ('schema', ${SCHEMA_VERSION}), ('indexed_upto', 0);
 
   CREATE VIEW session_transcripts AS
     SELECT s.session_key, (
@@ -76,5 +79,13 @@ export function migrateContinuity(db: Database): void {
   });
 }
 
-const isMigrated = (db: Database) =>
-  db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'continuity_meta'").get() !== undefined;
+function isMigrated(db: Database): boolean {
+  if (!db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'continuity_meta'").get()) return false;
+  const version = Number(db.prepare("SELECT value FROM continuity_meta WHERE key = 'schema'").get()?.value);
+  if (version > SCHEMA_VERSION)
+    throw new AppError(
+      "store_unavailable",
+      `The transcripts in this home were written by a newer version of Retinue (schema ${version})`,
+    );
+  return true;
+}

@@ -1,7 +1,7 @@
 /** Opens continuity in a home folder: the database, the settings, the folders that hooks may name. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openSqlite } from "../../store/sqlite.ts";
+import { openSqlite } from "../../store/sqlite/store.ts";
 import { realWorld, type World } from "../../world.ts";
 import { connectorRoots } from "../connectors/registry.ts";
 import { transcriptRoots } from "../ingest/transcript-roots.ts";
@@ -24,7 +24,7 @@ export function openContinuity({ home, env = process.env, world = realWorld }: O
   const store = openSqlite({ path: join(home, "retinue.db"), migrate: migrateContinuity });
   const config = readConfig(home);
   const roots = transcriptRoots(env, merged(config.transcriptRoots, connectorRoots(home)));
-  return { db: store.db, world, config, roots, close: () => store.close() };
+  return { db: store.db, world, config, roots, close: () => store.db.close() };
 }
 
 function merged(a: Readonly<Record<string, readonly string[]>>, b: Readonly<Record<string, readonly string[]>>) {

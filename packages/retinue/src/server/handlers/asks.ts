@@ -34,14 +34,14 @@ export const askHandlers: Handlers = {
   },
 };
 
-function answered(
+async function answered(
   params: { sessionId: string; requestId: string },
   answer: unknown,
   kind: AskKind,
   scope: CallScope,
-): { success: boolean } {
+): Promise<{ success: boolean }> {
   const { tree, session } = hosted(params, scope);
   const success = tree.asks.answer(params.requestId, answer, kind);
-  if (success) session.log.flush();
+  if (success) await session.log.committed();
   return { success };
 }

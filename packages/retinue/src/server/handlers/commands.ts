@@ -38,9 +38,7 @@ export const commandHandlers: Handlers = {
     return { queued: true };
   },
   "session.commands.respondToQueuedCommand": (params, scope) => {
-    const { tree, session } = hosted(params, scope);
-    const success = tree.asks.answer(params.requestId, params.result, "command");
-    session.log.flush();
-    return { success };
+    const { tree } = hosted(params, scope);
+    return { success: tree.asks.answer(params.requestId, params.result, "command") };
   },
 };

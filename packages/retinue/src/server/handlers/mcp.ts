@@ -26,10 +26,9 @@ export const mcpHandlers: Handlers = {
     return await onServer(params, scope, (host, name) => host.restart(name));
   },
   "session.mcp.reload": async (params, scope) => {
-    const { tree, session } = hosted(params, scope);
+    const { tree } = hosted(params, scope);
     await (await tree.mcpHost()).reload();
     tree.changed();
-    session.log.flush();
     return {};
   },
 
@@ -66,10 +65,9 @@ async function onServer(
   scope: CallScope,
   work: (host: Host, name: string) => Promise<void>,
 ): Promise<Record<string, never>> {
-  const { tree, session } = hosted(params, scope);
+  const { tree } = hosted(params, scope);
   await work(await tree.mcpHost(), params.serverName);
   tree.changed();
-  session.log.flush();
   return {};
 }
 

@@ -23,7 +23,6 @@ export const modelHandlers: Handlers = {
     const before = target.session.state.model ?? "";
     target.tree.configure({ modelCapabilities, reasoningSummary, verbosity });
     switchModel(target, { model: modelId, reasoningEffort, source });
-    target.session.log.flush();
     const message = `Model changed from ${before} to ${modelId}`;
     return { status: "applied", deferred: false, modelId, message, modelState: modelState(target) };
   },
@@ -32,7 +31,6 @@ export const modelHandlers: Handlers = {
     const target = hosted(params, scope);
     const { reasoningEffort } = params;
     switchModel(target, { model: target.tree.main.model().id, reasoningEffort, source: "sdk" });
-    target.session.log.flush();
     return { reasoningEffort };
   },
   "session.model.setAllowedModels": (params, scope) => allowOnly(hosted(params, scope), params.allowedModels),
@@ -60,20 +58,22 @@ export const modelHandlers: Handlers = {
     return { success: true };
   },
 
-  "session.name.get": (params, scope) => {
+  "session.name.get": async (params, scope) => {
     const { id, session, tree } = hosted(params, scope);
-    session.log.flush();
-    return { name: tree.store.session(id)?.name ?? null };
+    await session.log.committed();
+    return { name: (await tree.store.sessions.get(id))?.name ?? null };
   },
   "session.name.set": (params, scope) => {
     const name = params.name.trim();
     if (name === "") throw new AppError("invalid_params", "Session name must not be empty");
     rename(hosted(params, scope), name, { byUser: true });
   },
-  "session.name.setAuto": (params, scope) => {
+  "session.name.setAuto": async (params, scope) => {
     const target = hosted(params, scope);
     const summary = params.summary.trim();
-    const applied = summary !== "" && target.tree.store.session(target.id)?.userNamed !== true;
+    await target.session.log.committed();
+    const record = await target.tree.store.sessions.get(target.id);
+    const applied = summary !== "" && record?.userNamed !== true;
     if (applied) rename(target, summary, { byUser: false });
     return { applied };
   },
@@ -101,7 +101,6 @@ function allowOnly(target: HostedSession, allowed: string[] | undefined): Result
   if (allowed && fallbackModel && (model === undefined || !allowed.includes(model))) {
     switchModel(target, { model: fallbackModel, source: "sdk", cause: "allowed_models" });
   }
-  session.log.flush();
   const limits = allowed ? { allowedModels: allowed, effectiveAllowedModels: allowed, fallbackModel } : {};
   return { ...limits, modelId: session.state.model };
 }
@@ -150,7 +149,6 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
     });
   }
   tree.asks.redeliver();
-  session.log.flush();
 }
 
 async function disableServers(tree: Tree, names: readonly string[]): Promise<void> {

@@ -4,6 +4,7 @@ import { enqueue } from "../../host/enqueue.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { notification } from "../../session/wording.ts";
 import type { SessionRecord } from "../../store/store.ts";
+import { wireEvents } from "../../store/stored-event.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const sessionHandlers: Handlers = {
@@ -26,15 +27,16 @@ export const sessionHandlers: Handlers = {
   },
   "session.suspend": async (params, scope) => await hosted(params, scope).suspend(),
 
-  "session.send": (params, scope) => {
+  "session.send": async (params, scope) => {
     const target = hosted(params, scope);
     const { sessionId: _, mode, prepend, traceparent: _t, tracestate: _s, wait: _w, ...message } = params;
-    return { messageId: enqueue(target, [message], { isImmediate: mode === "immediate", prepend })[0] ?? "" };
+    const [messageId = ""] = await enqueue(target, [message], { isImmediate: mode === "immediate", prepend });
+    return { messageId };
   },
-  "session.sendMessages": (params, scope) => {
+  "session.sendMessages": async (params, scope) => {
     const { messages, mode, prepend, agentMode, requestHeaders, responseFormat } = params;
     const all = messages.map((message) => ({ ...message, agentMode, requestHeaders, responseFormat }));
-    return { messageIds: enqueue(hosted(params, scope), all, { isImmediate: mode === "immediate", prepend }) };
+    return { messageIds: await enqueue(hosted(params, scope), all, { isImmediate: mode === "immediate", prepend }) };
   },
   "session.abort": async (params, scope) => {
     await hosted(params, scope).abort(abortReason(params.reason));
@@ -51,15 +53,11 @@ export const sessionHandlers: Handlers = {
     const ended = await Promise.all(running.map(({ id }) => tasks.cancel(id)));
     return ended.filter(Boolean).length;
   },
-  "session.sendSystemNotification": (params, scope) => {
+  "session.sendSystemNotification": async (params, scope) => {
     const { session, runner } = hosted(params, scope);
-    session.inbox.add({
-      kind: "notice",
-      id: session.world.newId(),
-      content: notification(params.message),
-      cause: params.kind ?? { type: "unclassified" },
-    });
-    session.log.flush();
+    const cause = params.kind ?? { type: "unclassified" };
+    const content = notification(params.message);
+    await session.inbox.receive([{ kind: "notice", id: session.world.newId(), content, cause }]);
     runner.wake();
     return null;
   },
@@ -73,23 +71,25 @@ export const sessionHandlers: Handlers = {
         : level === "warning"
           ? session.append("session.warning", { warningType: type, ...more }, { ephemeral })
           : session.append("session.info", { infoType: type, ...more, ...(tip ? { tip } : {}) }, { ephemeral });
-    session.log.flush();
     return { eventId: event.id };
   },
 
-  "session.getMessages": ({ sessionId }, { sessions }) => {
-    sessions.find(sessionId)?.session.log.flush();
-    const record = sessions.store.session(sessionId);
+  "session.getMessages": async ({ sessionId }, { sessions }) => {
+    await sessions.find(sessionId)?.session.log.committed();
+    const record = await sessions.store.sessions.get(sessionId);
     if (!record || record.parentId) throw new AppError("session_not_found", `Session not found: ${sessionId}`);
-    return { events: sessions.store.events(sessionId).map(({ json }) => JSON.parse(json)) };
+    const events = await sessions.store.events.read(sessionId);
+    return { events: wireEvents(events) };
   },
-  "session.list": ({ filter }, { sessions }) => ({ sessions: sessions.store.sessions(filter).map(listing) }),
-  "session.getMetadata": ({ sessionId }, { sessions }) => {
-    const record = sessions.store.session(sessionId);
+  "session.list": async ({ filter }, { sessions }) => ({
+    sessions: (await sessions.store.sessions.list(filter)).map(listing),
+  }),
+  "session.getMetadata": async ({ sessionId }, { sessions }) => {
+    const record = await sessions.store.sessions.get(sessionId);
     return record && !record.parentId ? { session: listing(record) } : {};
   },
-  "session.getLastId": (_, { sessions }) => {
-    const [last] = sessions.store.sessions();
+  "session.getLastId": async (_, { sessions }) => {
+    const [last] = await sessions.store.sessions.list();
     return last ? { sessionId: last.id } : {};
   },
   "session.getForeground": () => ({}),

@@ -5,9 +5,7 @@ import { type Handlers, hosted } from "../handler.ts";
 
 export const uiHandlers: Handlers = {
   "session.ui.ephemeralQuery": async (params, scope) => {
-    const { tree, session } = hosted(params, scope);
-    const answer = await askBeside(tree.main, params.question, scope);
-    session.log.flush();
-    return { answer };
+    const { tree } = hosted(params, scope);
+    return { answer: await askBeside(tree.main, params.question, scope) };
   },
 };
