@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { indexAll } from "../packages/retinue/src/continuity/records/turn-index.ts";
 import { startDaemon, stopDaemon } from "../packages/retinue/src/continuity/serve/daemon-process.ts";
-import { openSqlite } from "../packages/retinue/src/store/sqlite.ts";
+import { openSqlite } from "../packages/retinue/src/store/sqlite/store.ts";
 import type { TranscriptChange } from "../packages/retinue/src/store/transcript-records.ts";
 
 export interface Row {

@@ -25,7 +25,7 @@ const RULES: readonly Rule[] = [
     figure: ({ text }) => text.split("\n").length - 1,
     notYet: {
       "packages/retinue/src/host/sessions.ts": 429,
-      "packages/retinue/src/store/sqlite.ts": 372,
+      "packages/retinue/src/store/sqlite/store.ts": 372,
     },
   },
   {
@@ -36,7 +36,7 @@ const RULES: readonly Rule[] = [
       "packages/retinue/src/continuity/connectors/openclaw-plugin.ts": 87,
       "packages/retinue/src/continuity/connectors/opencode-plugin.ts": 105,
       "packages/retinue/src/continuity/connectors/plugin-client.ts": 82,
-      "packages/retinue/src/store/sqlite.ts": 157,
+      "packages/retinue/src/store/sqlite/store.ts": 157,
     },
   },
   {

@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { runtimeConfig } from "../../packages/retinue/src/host/config.ts";
 import { Runtime } from "../../packages/retinue/src/server/runtime.ts";
-import type { SqliteStore } from "../../packages/retinue/src/store/sqlite.ts";
+import type { SqliteStore } from "../../packages/retinue/src/store/sqlite/store.ts";
 import { brokenLaws } from "../laws/checker.ts";
 import type { LawEvent } from "../laws/law-event.ts";
 import { promptOf } from "../laws/plan.ts";

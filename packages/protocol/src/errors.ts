@@ -16,6 +16,7 @@ export const ERRORS = {
   task_conflict: { rpc: -32012, retry: false },
   session_not_found: { rpc: -32603, retry: false },
   session_locked: { rpc: -32603, retry: true },
+  lease_lost: { rpc: -32603, retry: false },
   session_invalid: { rpc: -32603, retry: false },
   store_unavailable: { rpc: -32603, retry: true },
   task_state: { rpc: -32603, retry: false },

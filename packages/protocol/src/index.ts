@@ -3,7 +3,7 @@ export { type Attachment, Attachments } from "./attachments.ts";
 export { type Defined, defined } from "./defined.ts";
 export { AppError, ERRORS, type ErrorCode, messageOf } from "./errors.ts";
 export type { PlanAction } from "./events/asks.ts";
-export type { NotificationKind, ToolRequest } from "./events/conversation.ts";
+export { NotificationKind, type ToolRequest } from "./events/conversation.ts";
 export {
   type AnyEvent,
   type Envelope,
@@ -68,10 +68,10 @@ export {
   PermissionAnswer,
   PermissionDecision,
   type PermissionKind,
-  type PermissionMode,
+  PermissionMode,
   PermissionRequest,
   PermissionResult,
-  type PermissionRule,
+  PermissionRule,
   PromptRequest,
 } from "./permission.ts";
 export { byteLength, encodeFrame, FrameDecoder, type FrameSink, MAX_FRAME_BYTES } from "./rpc/frames.ts";

@@ -14,14 +14,14 @@ describe.each(ASK_KINDS)("an ask of the kind %s", (kind) => {
     const answer = world.ask(kind);
     await offered;
     const requestId = world.requestId(kind);
-    expect(world.stored).toEqual(isKept(kind) ? [requested] : []);
+    expect(await world.stored()).toEqual(isKept(kind) ? [requested] : []);
     expect(world.asks.list(kind)).toMatchObject([{ requestId, kind, sessionId: "root", payload: sample.payload }]);
     world.asks.answer(kind, requestId, sample.answer);
     expect(await answer).toEqual(sample.answer);
     await world.small.log.committed();
     expect(world.story).toEqual([requested, "slot given back", "offered", "slot taken", completed]);
     expect(JSON.parse(world.ends(kind)[0]?.json ?? "").data).toEqual({ requestId, ...sample.end });
-    expect(world.stored).toEqual(isKept(kind) ? [requested, completed] : []);
+    expect(await world.stored()).toEqual(isKept(kind) ? [requested, completed] : []);
     expect(world.retracted).toEqual([requestId]);
   });
 
@@ -139,7 +139,7 @@ describe("what is kept", () => {
       stop.abort(new Stop(type, "because"));
       await expect(answer).rejects.toThrow("was withdrawn");
       await world.small.log.committed();
-      expect(world.stored.filter((each) => each === "permission.completed")).toHaveLength(ends);
+      expect((await world.stored()).filter((each) => each === "permission.completed")).toHaveLength(ends);
     }
   });
 
@@ -158,7 +158,7 @@ describe("what is kept", () => {
       await expect(answer).rejects.toThrow("was withdrawn");
       await world.small.log.committed();
       expect(world.ends("tool")).toHaveLength(1);
-      expect(world.stored.filter((each) => each === "external_tool.completed")).toHaveLength(stored);
+      expect((await world.stored()).filter((each) => each === "external_tool.completed")).toHaveLength(stored);
     }
   });
 
@@ -172,10 +172,10 @@ describe("what is kept", () => {
       world.asks.answer(kind, requestId, SAMPLES[kind].answer);
       await answer;
       await world.small.log.committed();
-      expect(world.kept).toEqual(kind === "tool" ? [SAMPLES.tool.answer] : []);
+      expect(await world.kept()).toEqual(kind === "tool" ? [SAMPLES.tool.answer] : []);
       world.asks.settled(requestId);
       await world.small.log.committed();
-      expect(world.kept).toEqual([]);
+      expect(await world.kept()).toEqual([]);
     }
   });
 

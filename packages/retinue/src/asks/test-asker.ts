@@ -108,12 +108,12 @@ export class SmallAsker implements Disposable {
     });
   }
 
-  get stored(): string[] {
-    return this.small.store.events("root").map(({ type }) => type);
+  async stored(): Promise<string[]> {
+    return (await this.small.store.events.read("root")).map(({ type }) => type);
   }
   /** Answers that are in the store. */
-  get kept(): unknown[] {
-    return this.small.store.inbox("root").map(({ json }) => JSON.parse(json).answer);
+  async kept(): Promise<unknown[]> {
+    return (await this.small.store.inbox("root")).map(({ json }) => JSON.parse(json).answer);
   }
 
   as(session: Session, pathNames: readonly string[] = []): Asker {

@@ -8,7 +8,7 @@ import { readModelsConfig } from "../models/config.ts";
 import { type Source, sources } from "../models/sources.ts";
 import { headersFor, urlFor } from "../models/wire/endpoint.ts";
 import { readText, send } from "../models/wire/http.ts";
-import { openSqlite } from "../store/sqlite.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
 
 export interface Check {
   name: string;
@@ -48,13 +48,13 @@ export function checkHome(home: string): Check {
   }
 }
 
-export function checkStore(home: string): Check {
+export async function checkStore(home: string): Promise<Check> {
   const path = join(home, "retinue.db");
   if (!existsSync(path)) return ok("store", "none yet; the first session makes it");
   try {
     const store = openSqlite({ path });
-    const count = store.sessions().length;
-    store.close();
+    const { length: count } = await store.sessions.list();
+    await store.close();
     const bytes = [path, `${path}-wal`].reduce(
       (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
       0,

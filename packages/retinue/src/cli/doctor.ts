@@ -30,7 +30,7 @@ export async function runDoctor(
   const checks = [
     checkNode(process.version),
     place,
-    ...(isHome ? [checkStore(home), checkConfig(home)] : []),
+    ...(isHome ? [await checkStore(home), checkConfig(home)] : []),
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
     ...checkLimits(env),

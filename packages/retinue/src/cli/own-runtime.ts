@@ -24,7 +24,7 @@ export interface OwnRuntime extends AsyncDisposable {
   readonly client: RetinueClient;
   readonly runtime: Runtime;
   /** The stored events of a session and of its sub-agents, each as JSON, without opening it. */
-  log(sessionId: string): string[];
+  log(sessionId: string): Promise<string[]>;
 }
 
 export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptions): OwnRuntime {
@@ -42,7 +42,7 @@ export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptio
   return {
     client,
     runtime,
-    log: (sessionId) => runtime.sessions.store.events(sessionId).map(({ json }) => json),
+    log: async (sessionId) => (await runtime.sessions.store.events.read(sessionId)).map(({ json }) => json),
     async [Symbol.asyncDispose]() {
       await client.stop();
       near.close();

@@ -29,7 +29,7 @@ export async function showSession(id: string, flags: CommonFlags, context: CliCo
   const { terminal } = context;
   await using own = open(flags, context);
   const session = await find(own, id);
-  const log = own.log(session.sessionId);
+  const log = await own.log(session.sessionId);
   if (flags.json) return terminal.out(log.map((json) => `${json}\n`).join(""));
   const { sessionId, startTime, summary = "untitled" } = session;
   const head = `${oneLine(summary, 200)}\n${sessionId} · ${startTime.toLocaleString()} · ${folderOf(session)}`;
@@ -40,7 +40,7 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   const { terminal } = context;
   await using own = open(flags, context);
   const { sessionId } = await find(own, id);
-  const tree = treeOf(readLog(own.log(sessionId)));
+  const tree = treeOf(readLog(await own.log(sessionId)));
   if (flags.json) return terminal.out(`${JSON.stringify(walk(tree), null, 2)}\n`);
   const color = terminal.color && terminal.isOutScreen;
   terminal.out(`${renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) })}\n`);

@@ -6,7 +6,7 @@ import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts"
 import type { SessionLimits } from "../host/session-limits.ts";
 import { replay } from "../recovery/replay.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
-import { type AgentRecord, readRecord } from "../tasks/record.ts";
+import { type AgentRecord, TASK } from "../tasks/record.ts";
 
 export interface NodeContext {
   store: Store;
@@ -17,10 +17,10 @@ export interface NodeContext {
 }
 
 /** `main`, the id (or its beginning) of a sub-agent of the session, or the name of an agent as if the main agent started it. */
-export function nodeOf(agent: string, context: NodeContext): { node: NodeLimits; title: string } {
+export async function nodeOf(agent: string, context: NodeContext): Promise<{ node: NodeLimits; title: string }> {
   const { store, record, limits } = context;
   const catalog = catalogOf(context);
-  const { state } = replay(store.events(record.id), record.id);
+  const { state } = replay(await store.events.read(record.id), record.id);
   const selected = state.selectedAgent === undefined ? undefined : definitionNamed(catalog, state.selectedAgent);
   const main: NodeLimits = {
     sessionFilters: limits,
@@ -35,8 +35,8 @@ export function nodeOf(agent: string, context: NodeContext): { node: NodeLimits;
   };
   if (agent === "main")
     return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
-  const records = store.list("task", `${record.id}/`).map(({ json }) => readRecord(json));
-  const tasks = records.filter((each) => each.kind === "agent");
+  const { found } = await TASK.list(store.documents, `${record.id}/`);
+  const tasks = found.map(({ value }) => value).filter((each) => each.kind === "agent");
   const task = tasks.find(({ id }) => id === agent) ?? tasks.find(({ id }) => id.startsWith(agent));
   if (task)
     return {

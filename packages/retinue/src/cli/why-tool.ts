@@ -4,6 +4,7 @@ import type { PermissionRequest } from "@retinue/protocol";
 import type { ToolRef } from "../agents/tool-patterns.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
 import type { StoredEvent } from "../store/store.ts";
+import { eventOf } from "../store/stored-event.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { linkTarget } from "../tools/files/file-path.ts";
 import { shellPermission } from "../tools/shell/shell-command.ts";
@@ -24,16 +25,17 @@ export function toolNamed(name: string, { hostTools = [] }: SessionLimits, event
   if (hostTools.includes(name)) return { name, source: "host" };
   const builtin = [...builtinTools({ askUser: "legacy" }).map((tool) => tool.name), ...LEADING];
   if (builtin.includes(name)) return { name, source: "builtin" };
-  const mcp = events.flatMap(({ type, json }) => (type === "tool.execution_start" ? mcpOf(json, name) : [])).at(0);
+  const mcp = events.map((event) => mcpOf(event, name)).find(Boolean);
   if (mcp) return { name, source: "mcp", mcp };
   const [, server, tool] = /^([^-]+)-(.+)$/.exec(name) ?? [];
   return server && tool ? { name, source: "mcp", mcp: { server, tool } } : { name, source: "host" };
 }
 
-function mcpOf(json: string, name: string): { server: string; tool: string }[] {
-  const { data } = JSON.parse(json) as { data: { toolName?: string; mcpServerName?: string; mcpToolName?: string } };
-  if (data.toolName !== name || !data.mcpServerName || !data.mcpToolName) return [];
-  return [{ server: data.mcpServerName, tool: data.mcpToolName }];
+function mcpOf(event: StoredEvent, name: string): { server: string; tool: string } | undefined {
+  const start = eventOf(event, "tool.execution_start");
+  const { toolName, mcpServerName, mcpToolName } = start?.data ?? {};
+  if (toolName !== name || !mcpServerName || !mcpToolName) return undefined;
+  return { server: mcpServerName, tool: mcpToolName };
 }
 
 /** Undefined when calls of the tool need no permission. `input` is the telling argument, or all arguments as JSON. */

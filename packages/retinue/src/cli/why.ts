@@ -35,12 +35,12 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
   await using own = openOwnRuntime({ env, home: flags.home });
   const { store } = own.runtime.sessions;
   const { sessionId } = sessionByPrefix(await own.client.listSessions(), question.session);
-  const record = store.session(sessionId);
+  const record = await store.sessions.get(sessionId);
   if (!record) throw new Error(`The session ${sessionId} was deleted just now.`);
-  const limits = readLimits(store, sessionId);
-  const rules = rulesOf(store, record, limits, flags);
-  const tool = toolNamed(question.tool, limits, store.events(sessionId));
-  const { node, title } = nodeOf(question.agent, {
+  const limits = await readLimits(store, sessionId);
+  const rules = await rulesOf(store, record, { limits, flags, warn: (message) => terminal.note(message) });
+  const tool = toolNamed(question.tool, limits, await store.events.read(sessionId));
+  const { node, title } = await nodeOf(question.agent, {
     store,
     record,
     limits,
@@ -59,8 +59,13 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
 }
 
 /** The rules as they were last, with what the flags add. */
-function rulesOf(store: Store, record: SessionRecord, { policy }: SessionLimits, flags: WhyFlags): Rules {
-  const rules = new Rules({ store, workingDirectory: record.cwd, locationKey: record.gitRoot });
+async function rulesOf(
+  { documents }: Store,
+  record: SessionRecord,
+  { limits: { policy }, flags, warn }: { limits: SessionLimits; flags: WhyFlags; warn: (message: string) => void },
+): Promise<Rules> {
+  const place = { workingDirectory: record.cwd, locationKey: record.gitRoot };
+  const rules = await Rules.load(place, { documents, warn, keep: () => undefined });
   rules.change({
     ...policy,
     approved: [...(policy?.approved ?? []), ...flags.allowTool.map(parseRule)],

@@ -1,5 +1,5 @@
 /** A small world for the tests of continuity: a store in memory, a clock that is set by hand. */
-import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
+import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { DEFAULT_AGENT, type NewTurn, type SessionName, type TranscriptSession } from "../store/transcript-records.ts";
 import { HookInput } from "./ingest/hook-input.ts";
 import { DEFAULT_CONFIG } from "./records/config.ts";

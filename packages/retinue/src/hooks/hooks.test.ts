@@ -12,8 +12,8 @@ async function run(
   using small = smallSession();
   const hooks = new Hooks({ hosts: () => hosts.map((invoke) => ({ invoke })), limitMs });
   const output = await hooks.run("preToolUse", calls, { caller: { session: small.session }, signal: stop });
-  small.log.flush();
-  const events = small.store.events("root").map(({ json }) => JSON.parse(json));
+  await small.log.committed();
+  const events = (await small.store.events.read("root")).map(({ json }) => JSON.parse(json));
   return {
     output,
     ends: events.filter(({ type }) => type === "hook.end").map(({ data }) => data),

@@ -77,6 +77,7 @@ export class Hooks {
     };
     const frame = { hookInvocationId, hookType, ...(parentToolCallId ? { parentToolCallId } : {}) };
     session.append("hook.start", { ...frame, input });
+    await session.log.committed(); // What a hook does outside follows a start that is on record.
     const limit = new AbortController();
     try {
       const answer = await within(limitMs, limit, signal, host.invoke({ hookType, input }, { signal: limit.signal }));

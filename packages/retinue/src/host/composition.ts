@@ -11,7 +11,7 @@ import type { Agent } from "../loop/agent.ts";
 import { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
-import { Rules } from "../permissions/rules.ts";
+import type { Rules } from "../permissions/rules.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
@@ -44,6 +44,7 @@ export interface TreeOptions {
   runtime: RuntimeConfig;
   catalog: Catalog;
   limiter: Limiter;
+  rules: Rules;
   config: SessionConfig;
   context: SessionContext;
   customInstructions?: string;
@@ -108,7 +109,7 @@ function composeParts(
   options: TreeOptions,
   { agentOf, database }: { agentOf(sessionId?: string): WorkingAgent; database: SessionDatabase },
 ): TreeParts {
-  const { root, store, runtime, limiter, config, context } = options;
+  const { root, store, runtime, limiter, rules } = options;
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: runtime.unattended,
@@ -131,12 +132,6 @@ function composeParts(
       if (!first) throw new Error("no client is attached that could give a token");
       return (await first.client.call("providerToken.getToken", { sessionId: root.id, providerName })).token;
     },
-  });
-  const rules = new Rules({
-    store,
-    workingDirectory: root.place.workingDirectory,
-    additionalDirectories: config.additionalDirectories,
-    locationKey: context.gitRoot,
   });
   const servers = new TreeServers({
     root,

@@ -11,6 +11,8 @@ import { AppError } from "@retinue/protocol";
 import { lastCheckpoint } from "../recovery/replay.ts";
 import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.ts";
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
+import { envelopeOf, eventOf } from "../store/stored-event.ts";
+import { acquireLease } from "./session-lease.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface ForkRequest {
@@ -20,15 +22,19 @@ export interface ForkRequest {
   name?: string;
 }
 
-export function forkSession(
+export async function forkSession(
   sessions: Sessions,
   { sessionId, toEventId, name: wanted }: ForkRequest,
-): { sessionId: string; name?: string } {
-  sessions.find(sessionId)?.session.log.flush();
-  const { store, world, runtime } = sessions;
-  const original = store.session(sessionId);
+): Promise<{ sessionId: string; name?: string }> {
+  await sessions.find(sessionId)?.session.log.committed();
+  const {
+    store,
+    world,
+    shared: { runtime },
+  } = sessions;
+  const original = await store.sessions.get(sessionId);
   if (!original || original.parentId) throw new AppError("session_not_found", `Session not found: ${sessionId}`);
-  const events = eventsBefore(store.events(sessionId), toEventId);
+  const events = eventsBefore(await store.events.read(sessionId), toEventId);
   const id = randomUUID();
   const now = world.now();
   const name = wanted ?? (original.name === undefined ? undefined : `${original.name} (fork)`);
@@ -42,8 +48,10 @@ export function forkSession(
     createdAt: now,
     updatedAt: now,
   };
-  store.createSession(record);
-  store.commit({ rootId: id, events: events.map((event) => copyOf(event, { from: sessionId, to: id })) });
+  const copies = events.map((event) => copyOf(event, { from: sessionId, to: id }));
+  const lease = await acquireLease(store, id);
+  await store.commit({ lease, at: now, created: [record], events: copies });
+  await store.leases.release(lease);
   copyFolder(sessionFolder(runtime.home, sessionId), sessionFolder(runtime.home, id), events);
   const time = new Date(now).toISOString();
   sessions.announce({
@@ -56,23 +64,21 @@ export function forkSession(
 
 function eventsBefore(events: readonly StoredEvent[], toEventId: string | undefined): readonly StoredEvent[] {
   if (toEventId === undefined) return events;
-  const at = events.findIndex(({ json }) => JSON.parse(json).id === toEventId);
+  const at = events.findIndex((event) => envelopeOf(event).id === toEventId);
   if (at < 0) throw new AppError("invalid_params", `Event not found: ${toEventId}`);
   if (at === 0) throw new AppError("invalid_params", "A fork needs at least the first event");
   return events.slice(0, at);
 }
 
 /** Events keep their ids, so that a place in the original is found in the copy; only the session has another name. */
-function copyOf({ sessionId, type, json }: StoredEvent, { from, to }: { from: string; to: string }): NewEvent {
-  const event = JSON.parse(json);
-  const isStart = type === "session.start" && sessionId === from;
-  const copied = isStart ? { ...event, data: { ...event.data, sessionId: to } } : event;
-  return {
-    sessionId: sessionId === from ? to : sessionId,
-    type,
-    id: event.id,
-    json: isStart ? JSON.stringify(copied) : json,
-  };
+function copyOf(event: StoredEvent, { from, to }: { from: string; to: string }): NewEvent {
+  const { sessionId, type } = event;
+  const { id, timestamp, data } = envelopeOf(event);
+  const copy = { sessionId: sessionId === from ? to : sessionId, type, id, timestamp, data, json: event.json };
+  const start = sessionId === from ? eventOf(event, "session.start") : undefined;
+  if (!start) return sessionId === from ? copy : { ...copy, agentId: sessionId };
+  const renamed = { ...start.data, sessionId: to };
+  return { ...copy, data: renamed, json: JSON.stringify({ ...start, data: renamed }) };
 }
 
 function copyFolder(from: string, to: string, events: readonly StoredEvent[]): void {

@@ -15,6 +15,7 @@ import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
 import { keepLimits } from "./session-limits.ts";
+import { tellStoreFailure } from "./store-failure.ts";
 import { UnusedOptions } from "./unused-options.ts";
 import { usageMetrics } from "./usage.ts";
 
@@ -27,12 +28,12 @@ export class HostedSession {
   /** Shells that clients started beside the conversation: no task of the session, and gone with it. */
   readonly userShells: ShellService;
   readonly #composed: SessionTree;
-  readonly #onClosed: () => void;
+  readonly #onClosed: () => Promise<void>;
   readonly #unusedOptions: UnusedOptions;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
 
-  constructor(options: TreeOptions & { onClosed: () => void }) {
+  constructor(options: TreeOptions & { onClosed: () => Promise<void> }) {
     this.#onClosed = options.onClosed;
     this.#composed = composeTree(options);
     this.store = options.store;
@@ -108,9 +109,15 @@ export class HostedSession {
     await Promise.all([this.#composed.close(), this.userShells.closeAll()]);
     keepLimits(this);
     session.append("session.shutdown", { shutdownType, ...usageMetrics(this).shutdown });
-    session.log.flush();
-    this.#stopListening();
-    this.#onClosed();
+    try {
+      await session.log.committed();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "lease_lost") throw error;
+      tellStoreFailure(this, error); // Nothing of this process can be written any more, so nothing is left to do.
+    } finally {
+      this.#stopListening();
+      await this.#onClosed(); // Also when the store refuses: another process may have more luck with what is stored.
+    }
   }
 }
 

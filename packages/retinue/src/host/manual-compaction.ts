@@ -25,7 +25,6 @@ export async function compactNow(
     return { success: true, tokensRemoved, messagesRemoved, summaryContent: summary, contextWindow };
   } finally {
     manual.delete(target);
-    session.log.flush();
   }
 }
 

@@ -3,7 +3,7 @@ import { INHERIT_HEADING } from "../continuity/recall/inherit.ts";
 import type { ModelRequest } from "../models/provider.ts";
 import { call, say, when } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
-import type { SqliteStore } from "../store/sqlite.ts";
+import type { SqliteStore } from "../store/sqlite/store.ts";
 
 const task = (prompt: string, inherit?: string) =>
   call("task", { agent_type: "explore", name: "look", description: "d", prompt, ...(inherit ? { inherit } : {}) });

@@ -1,13 +1,14 @@
 /**
  * Going back: an event and all that came after it leave the log, and everything that follows from the log is made anew.
  *
- * Owns the order of that: first the store, then the state, then what lies in files. Only a session at rest can go back.
+ * Owns the order of that: first the store, in one transaction, then the state, then what lies in files. Only a session at rest can go back.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { lastCheckpoint, replay } from "../recovery/replay.ts";
 import { cutCheckpoints } from "../session/folder.ts";
 import type { StoredEvent } from "../store/store.ts";
-import { recordKey, type TaskRecord } from "../tasks/record.ts";
+import { envelopeOf } from "../store/stored-event.ts";
+import { recordKey, TASK, type TaskRecord } from "../tasks/record.ts";
 import { enqueue } from "./enqueue.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
@@ -35,54 +36,55 @@ export function refuseWhileBusy(target: HostedSession, what: string): void {
 export async function cutBack(target: HostedSession, eventId: string): Promise<Cut> {
   refuseWhileBusy(target, "go back");
   const { session, tree, tasks, store } = target;
-  session.log.flush();
-  checkEvent(store.events(session.id), eventId);
+  await session.log.committed();
+  const events = await store.events.read(session.id);
+  const rest = events.slice(0, placeOf(events, eventId));
   await tasks.registry.park(); // Idle agents are opened from what is left of their log when they are next needed.
   refuseWhileBusy(target, "go back");
-  const eventsRemoved = store.truncate(session.id, eventId);
-  const rest = store.events(session.id);
   const { state, usage, lastId, count } = replay(rest, session.id);
+  const lost = tasksWithoutStart(target, rest);
+  await session.log.cut({
+    from: eventId,
+    lastId,
+    count,
+    deleted: lost.map(({ id }) => id),
+    documents: lost.map((record) => TASK.remove(recordKey(record))),
+  });
   state.title = session.state.title;
   session.state = state;
-  session.log.rewind({ lastId, count });
   tree.transcript.restart();
   tree.usage.restart(usage);
-  forgetTasks(target, rest);
+  for (const { id } of lost) tasks.registry.records.drop(id);
   const cleanup = cleanCheckpoints(session.place.folder, rest);
+  const eventsRemoved = events.length - rest.length;
   session.announce("session.snapshot_rewind", { upToEventId: eventId, eventsRemoved });
-  session.log.flush();
   return { eventsRemoved, ...cleanup };
 }
 
 /** The model starts over. Returns how many messages the model forgets. */
-export function clearContext(target: HostedSession, prompt: string): number {
+export async function clearContext(target: HostedSession, prompt: string): Promise<number> {
   refuseWhileBusy(target, "be cleared");
   const { session } = target;
   const messagesCleared = session.state.messages.length;
   session.append("session.context_cleared", { messagesCleared, ...(prompt ? { initialMessage: prompt } : {}) });
-  session.log.flush();
-  if (prompt) enqueue(target, [{ prompt }], {});
+  if (prompt) await enqueue(target, [{ prompt }], {});
   return messagesCleared;
 }
 
-function checkEvent(events: readonly StoredEvent[], eventId: string): void {
-  const at = events.findIndex(({ json }) => JSON.parse(json).id === eventId);
+function placeOf(events: readonly StoredEvent[], eventId: string): number {
+  const at = events.findIndex((event) => envelopeOf(event).id === eventId);
   if (at < 0) throw new AppError("invalid_params", `Event not found: ${eventId}`);
   if (at === 0)
     throw new AppError("invalid_params", "The first event of a session cannot be removed. Delete the session instead.");
+  return at;
 }
 
-/** Tasks whose start was cut from the log are gone, with their sessions. */
-function forgetTasks({ tasks, store }: HostedSession, rest: readonly StoredEvent[]): void {
-  const { registry } = tasks;
-  const { records } = registry;
+/** Tasks whose start is cut from the log go with it. */
+function tasksWithoutStart({ tasks: { registry } }: HostedSession, rest: readonly StoredEvent[]): TaskRecord[] {
   const started = new Set(rest.filter(({ type }) => type === "subagent.started").map(({ sessionId }) => sessionId));
-  const cut = records.list().filter((record) => registry.executorOf(record).traits.isKept && !started.has(record.id));
-  for (const record of cut) {
-    records.drop(record.id);
-    store.remove("task", recordKey(record));
-    store.deleteSession(record.id);
-  }
+  return registry.records
+    .list()
+    .filter((record) => registry.executorOf(record).traits.isKept && !started.has(record.id));
 }
 
 function cleanCheckpoints(folder: string, rest: readonly StoredEvent[]): Omit<Cut, "eventsRemoved"> {

@@ -33,7 +33,7 @@ export async function runTool(
   try {
     session.append("tool.user_requested", { toolCallId: callId, toolName: name, arguments: args });
     await runCalls(main, { calls: [call], toolset, badArguments: new Map(), signal });
-    session.log.flush();
+    await session.log.committed();
   } finally {
     stop();
   }

@@ -2,13 +2,12 @@
  * What bounds the agents of a session, kept beside its log, so that `retinue why` can be answered when nobody has the
  * session open: the filters, agents and host tools of its clients, and the permission rules as they were last.
  */
-import type { CustomAgentConfig, SessionConfig } from "@retinue/protocol";
-import type { Policy } from "../permissions/policy.ts";
+import { CreateSession, CustomAgentConfig, PermissionMode, PermissionRule } from "@retinue/protocol";
+import * as z from "zod";
 import type { Session } from "../session/session.ts";
+import { document } from "../store/document.ts";
 import type { Store } from "../store/store.ts";
 import type { TreeParts } from "../tree/parts.ts";
-
-export const SESSION_LIMITS = "session-limits";
 
 const FIELDS = [
   "availableTools",
@@ -20,23 +19,54 @@ const FIELDS = [
   "enableConfigDiscovery",
 ] as const;
 
-export interface SessionLimits extends Pick<SessionConfig, (typeof FIELDS)[number]> {
-  /** Without their prompts. */
-  customAgents?: CustomAgentConfig[];
-  hostTools?: string[];
-  policy?: Omit<Policy, "approvals">;
+/** By session. */
+export const SESSION_LIMITS = document("session-limits", () => limits());
+export type SessionLimits = z.output<ReturnType<typeof limits>>;
+
+function limits() {
+  return CreateSession()
+    .pick({
+      availableTools: true,
+      excludedTools: true,
+      toolFilterPrecedence: true,
+      defaultAgent: true,
+      excludedBuiltinAgents: true,
+      pluginDirectories: true,
+      enableConfigDiscovery: true,
+    } satisfies Record<(typeof FIELDS)[number], true>)
+    .extend({
+      /** Without their prompts. */
+      customAgents: z.array(CustomAgentConfig()).optional(),
+      hostTools: z.array(z.string()).optional(),
+      policy: policy().optional(),
+    });
+}
+
+function policy() {
+  return z.object({
+    mode: PermissionMode(),
+    approveAll: z.boolean(),
+    approveReads: z.boolean(),
+    denied: z.array(PermissionRule()),
+    approved: z.array(PermissionRule()),
+    directories: z.array(z.string()),
+    isPathUnrestricted: z.boolean(),
+    allowedDomains: z.array(z.string()),
+    isUrlUnrestricted: z.boolean(),
+  });
 }
 
 /** What is bounded: an open session. */
 export interface LimitedSession {
   tree: Pick<TreeParts, "configuration" | "rules" | "participants">;
   session: Session;
-  store: Store;
 }
 
-export function keepLimits({ tree, session, store }: LimitedSession): void {
+/** Written with the next commit of the session. */
+export function keepLimits({ tree, session }: LimitedSession): void {
   const { rules, participants } = tree;
   const config = tree.configuration.current;
+  const { denied, approved, directories, allowedDomains, ...policy } = rules.configured;
   const limits: SessionLimits = {
     ...Object.fromEntries(FIELDS.map((field) => [field, config[field]])),
     customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer }) => ({
@@ -49,11 +79,17 @@ export function keepLimits({ tree, session, store }: LimitedSession): void {
       prompt: "",
     })),
     hostTools: participants.tools.map(({ name }) => name),
-    policy: rules.configured,
+    policy: {
+      ...policy,
+      denied: [...denied],
+      approved: [...approved],
+      directories: [...directories],
+      allowedDomains: [...allowedDomains],
+    },
   };
-  store.put(SESSION_LIMITS, session.id, JSON.stringify(limits));
+  session.log.changeDocument(SESSION_LIMITS.put(session.id, limits));
 }
 
-export function readLimits(store: Store, sessionId: string): SessionLimits {
-  return JSON.parse(store.get(SESSION_LIMITS, sessionId) ?? "{}") as SessionLimits;
+export async function readLimits({ documents }: Store, sessionId: string): Promise<SessionLimits> {
+  return (await SESSION_LIMITS.get(documents, sessionId)) ?? {};
 }

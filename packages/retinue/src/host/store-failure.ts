@@ -1,9 +1,31 @@
-/** The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. */
+/**
+ * The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. When the
+ * right to write is gone there is none: the session closes here, and whoever wants it resumes it.
+ */
 import type { AppError } from "@retinue/protocol";
+import type { Runner } from "../loop/runner.ts";
+import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
-import type { HostedSession } from "./hosted-session.ts";
+import type { TreeParts } from "../tree/parts.ts";
 
-export function tellStoreFailure({ session, runner, tree }: HostedSession, { message }: AppError): void {
+export interface FailedSession {
+  session: Session;
+  runner: Runner;
+  tree: Pick<TreeParts, "participants">;
+  close(options: { isLost: boolean; type: "error" }): Promise<void>;
+}
+
+export function onStoreFailure(hosted: FailedSession, error: AppError): void {
+  const { runner } = hosted;
+  tellStoreFailure(hosted, error);
+  if (error.code === "lease_lost") void hosted.close({ isLost: true, type: "error" });
+  else if (runner.isRunning) void runner.stop(new Stop("abort", "store unavailable"));
+}
+
+export function tellStoreFailure(
+  { session, tree }: Pick<FailedSession, "session" | "tree">,
+  { message }: AppError,
+): void {
   const type = "session.error";
   const event = {
     type,
@@ -14,5 +36,4 @@ export function tellStoreFailure({ session, runner, tree }: HostedSession, { mes
     ephemeral: true as const,
   } as const;
   tree.participants.tell([{ ...event, sessionId: session.id, json: JSON.stringify(event) }]);
-  if (runner.isRunning) void runner.stop(new Stop("abort", "store unavailable"));
 }

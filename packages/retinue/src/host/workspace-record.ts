@@ -5,10 +5,10 @@ import { existingFolder } from "../workspace/folders.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
-export function workspaceRecord({ session, store }: HostedSession): WorkspaceRecord | null {
+export async function workspaceRecord({ session, store }: HostedSession): Promise<WorkspaceRecord | null> {
   const { id } = session;
-  session.log.flush();
-  const record = store.session(id);
+  await session.log.committed();
+  const record = await store.sessions.get(id);
   if (!record) return null;
   return {
     id,
@@ -26,12 +26,11 @@ export function workspaceRecord({ session, store }: HostedSession): WorkspaceRec
 }
 
 /** The folder or its repository is another one now. An empty text stands for what the new place does not have. */
-export function recordContext({ session, tree, store }: HostedSession, context: SessionContext): void {
+export function recordContext({ session, tree }: HostedSession, context: SessionContext): void {
   const { cwd, gitRoot = "", repository = "", branch = "" } = context;
   tree.configuration.context = context;
-  store.updateSession(session.id, { cwd, gitRoot, repository, branch });
+  session.log.describe({ cwd, gitRoot, repository, branch });
   session.append("session.context_changed", context);
-  session.log.flush();
 }
 
 /** Sub-agents that are at work stay where they are. */
@@ -46,8 +45,7 @@ export async function moveTo(target: HostedSession, path: string): Promise<strin
 }
 
 /** A name that a person gave stays; a title that was made up gives way. */
-export function rename({ session, store }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
-  store.updateSession(session.id, { name, summary: name, userNamed: byUser });
+export function rename({ session }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
+  session.log.describe({ name, summary: name, userNamed: byUser });
   session.announce("session.title_changed", { title: name });
-  session.log.flush();
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { Stop } from "../session/stop.ts";
 import { wasAborted, wasInterrupted } from "../session/wording.ts";
-import type { SqliteStore } from "../store/sqlite.ts";
+import type { SqliteStore } from "../store/sqlite/store.ts";
 import { CallRefused, failure, type Outcome, success } from "../tools/tool.ts";
 import { settleInterrupted } from "./calls.ts";
 import { type CallScene, inCallScene, probe } from "./test-calls.ts";

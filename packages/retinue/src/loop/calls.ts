@@ -30,7 +30,7 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
   const calls = input.calls.map((call) => ({ ...call })); // As they stand now: recording their start changes them.
   for (const call of calls) recordStart(agent, call, input.toolset);
   try {
-    agent.session.log.flush(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
+    await agent.session.log.committed(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
   } catch (error) {
     settleInterrupted(agent.session); // None of them will run.
     throw error;

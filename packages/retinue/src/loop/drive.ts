@@ -92,11 +92,9 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
       error instanceof Error
         ? { name: error.name, message, stack: error.stack ?? "" }
         : { name: "Error", message, stack: "" };
-    await agent.hooks.run(
-      "errorOccurred",
-      { error: described, errorContext: "model_call", recoverable: false },
-      { caller: callerOf(agent), signal },
-    );
+    const details = { error: described, errorContext: "model_call" as const, recoverable: false };
+    // A store that refuses is no second error of the run: the log reports it.
+    await agent.hooks.run("errorOccurred", details, { caller: callerOf(agent), signal }).catch(() => undefined);
   }
   return {
     type: "failed",

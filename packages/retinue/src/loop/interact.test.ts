@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { call, say } from "../models/scripted.ts";
 import { inSmallWorld } from "../server/handlers/small-world.ts";
-import type { SqliteStore } from "../store/sqlite.ts";
+import type { SqliteStore } from "../store/sqlite/store.ts";
 
 const task = { agent_type: "explore", name: "look", description: "d", prompt: "look around" };
 

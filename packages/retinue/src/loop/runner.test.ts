@@ -45,7 +45,7 @@ test("a prompt that comes at any moment in which a run ends is answered", async 
       await client.heard("assistant.turn_start", { after });
       open();
       for (let step = 0; step < moment; step++) await undefined;
-      enqueue(hosted, [{ prompt: "second" }], {});
+      await enqueue(hosted, [{ prompt: "second" }], {});
       while (hosted.runner.owesIdle) await client.heard("session.idle", { after: client.events.length });
       expect(provider.requests.length, `after ${moment} steps`).toBe(2 * (moment + 1));
     }

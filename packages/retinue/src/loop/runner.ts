@@ -119,11 +119,9 @@ export class Runner {
     if (end.type !== "stopped") {
       if (hooks.isEmpty) return;
       const reason = end.type === "failed" ? "error" : "complete";
-      await hooks.run(
-        "sessionEnd",
-        { reason, error: end.type === "failed" ? end.error : undefined },
-        { caller: callerOf(this.#agent), signal },
-      );
+      const details = { reason, error: end.type === "failed" ? end.error : undefined } as const;
+      // The run has ended whatever a store that refuses has to say; the log reports that.
+      await hooks.run("sessionEnd", details, { caller: callerOf(this.#agent), signal }).catch(() => undefined);
     } else if (end.stop.type === "interrupt") {
       session.append("abort", { reason: "user_abort" });
       session.announce("session.info", { infoType: "cancellation", message: "Operation cancelled by user" });

@@ -23,7 +23,7 @@ async function turn(
       toolset: toolset([]),
       signal: new AbortController().signal,
     });
-    main.session.log.flush();
+    await main.session.log.committed();
     await world.client.heard("assistant.message");
     await test({ ...world, answer, sessionId });
   });

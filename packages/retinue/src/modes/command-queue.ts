@@ -88,7 +88,7 @@ export class CommandQueue {
       if (!isCommand(this.#target, name)) return await this.#offer(command, signal);
       const outcome = await runCommand(name, { target: this.#target, input, signal });
       if (outcome.kind === "agent-prompt") {
-        enqueue(
+        await enqueue(
           this.#target,
           [{ prompt: outcome.prompt, displayPrompt: outcome.displayPrompt, agentMode: outcome.mode }],
           {},
@@ -96,7 +96,6 @@ export class CommandQueue {
       }
     } catch (error) {
       session.append("session.warning", { warningType: "command", message: `${displayText}: ${messageOf(error)}` });
-      session.log.flush();
     }
     return true;
   }
@@ -116,6 +115,5 @@ export class CommandQueue {
   #told(): void {
     const { session } = this.#target;
     session.announce("pending_messages.modified", {});
-    session.log.flush();
   }
 }

@@ -72,7 +72,6 @@ export async function runClientCommand(
 function useSkill({ session, tree }: HostedSession, name: string, input: string): CommandOutcome {
   const skill = tree.configuration.skills.load(name);
   session.append("skill.invoked", invoked(skill, "user-invoked"));
-  session.log.flush();
   const prompt = input === "" ? `Use the skill ${name}.` : input;
   return { kind: "agent-prompt", prompt: `${skillContext(skill)}\n\n${prompt}`, displayPrompt: typed(name, input) };
 }

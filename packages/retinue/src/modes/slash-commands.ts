@@ -130,8 +130,8 @@ const COMMANDS: readonly SlashCommand[] = [
     { hint: "on | off | a task", aliases: ["goal"], duringWork: true },
     autopilot,
   ),
-  command("clear", "Start over without the conversation", { hint: "a first prompt" }, ({ target, input }) =>
-    completed(`Cleared ${clearContext(target, input)} messages`),
+  command("clear", "Start over without the conversation", { hint: "a first prompt" }, async ({ target, input }) =>
+    completed(`Cleared ${await clearContext(target, input)} messages`),
   ),
   command(
     "compact",
@@ -182,8 +182,8 @@ const COMMANDS: readonly SlashCommand[] = [
     "reset-allowed-tools",
     "Forget approvals of this session",
     { hint: "nothing", duringWork: true },
-    ({ target }) => {
-      target.tree.rules.resetApprovals();
+    async ({ target }) => {
+      await target.tree.rules.resetApprovals();
       return completed("Approvals of this session are forgotten");
     },
   ),
@@ -241,11 +241,9 @@ function model({ target, input }: CommandCall): CommandOutcome {
   if (input === "") return told(`The model is ${before}`);
   checkModel(target.tree, input);
   switchModel(target, { model: input, source: "slash_command" });
-  target.session.log.flush();
   return completed(`Model changed from ${before} to ${input}`);
 }
 
 function changeMode({ session }: HostedSession, mode: Mode): void {
   setMode(session, mode);
-  session.log.flush();
 }

@@ -16,9 +16,10 @@ export function usageReport(target: HostedSession): string {
   ]);
 }
 
-export function sessionReport({ session, store, main }: HostedSession): string {
+export async function sessionReport({ session, store, main }: HostedSession): Promise<string> {
   const { id } = session;
-  const record = store.session(id);
+  await session.log.committed();
+  const record = await store.sessions.get(id);
   return lines("Session", [
     `Id: ${id}`,
     ...(record?.name ? [`Name: ${record.name}`] : []),

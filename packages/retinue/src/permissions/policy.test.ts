@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSqlite } from "../store/sqlite.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
 import { linkTarget } from "../tools/files/file-path.ts";
 import { askForAll, decide, parseRule } from "./policy.ts";
 import { Rules } from "./rules.ts";
@@ -53,13 +53,14 @@ describe("a link", () => {
     expect(decide(reading("work/link"), { ...policy(), denied: [within("outside")] }).type).toBe("deny");
   });
 
-  test("to the working folder itself is that folder", () => {
+  test("to the working folder itself is that folder", async () => {
     const store = openSqlite({ path: ":memory:" });
-    const rules = new Rules({ store, workingDirectory: join(root, "alias") });
+    const keeping = { documents: store.documents, keep: () => undefined, warn: () => undefined };
+    const rules = await Rules.load({ workingDirectory: join(root, "alias") }, keeping);
     rules.change({ approveReads: true, directories: [join(root, "alias")] });
     expect(rules.decide(reading("alias/plain")).type).toBe("allow");
     expect(rules.decide(reading("alias/link")).type).toBe("ask");
-    store.close();
+    await store.close();
   });
 });
 

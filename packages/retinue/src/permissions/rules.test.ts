@@ -1,6 +1,7 @@
 import type { PermissionRequest } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
-import { openSqlite } from "../store/sqlite.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
+import type { DocumentChange } from "../store/store.ts";
 import { parseRule } from "./policy.ts";
 import { Rules } from "./rules.ts";
 
@@ -20,19 +21,25 @@ const read = (path: string): PermissionRequest => ({ kind: "read", path, intenti
 
 function world() {
   const store = openSqlite({ path: ":memory:" });
-  const rules = (locationKey?: string) => new Rules({ store, workingDirectory: "/projects", locationKey });
-  return { store, rules, [Symbol.dispose]: () => store.close() };
+  const keeping = {
+    documents: store.documents,
+    keep: (change: DocumentChange) => void store.documents.write([change]),
+    warn: (message: string) => void warnings.push(message),
+  };
+  const warnings: string[] = [];
+  const rules = (locationKey?: string) => Rules.load({ workingDirectory: "/projects", locationKey }, keeping);
+  return { store, rules, warnings, [Symbol.dispose]: () => store.db.close() };
 }
 
 describe("the order of rules", () => {
-  test("without any, a person is asked", () => {
+  test("without any, a person is asked", async () => {
     using small = world();
-    expect(small.rules().decide(shell("ls"))).toEqual({ type: "ask", rule: "no rule" });
+    expect((await small.rules()).decide(shell("ls"))).toEqual({ type: "ask", rule: "no rule" });
   });
 
-  test("a denial wins over an approval for all, a rule and an answer", () => {
+  test("a denial wins over an approval for all, a rule and an answer", async () => {
     using small = world();
-    const rules = small.rules();
+    const rules = await small.rules();
     rules.change({
       approveAll: true,
       mode: "allow-all",
@@ -44,41 +51,41 @@ describe("the order of rules", () => {
     expect(rules.decide(tool("other"))).toMatchObject({ type: "allow" });
   });
 
-  test("a question of a hook is put to a person even when everything is approved", () => {
+  test("a question of a hook is put to a person even when everything is approved", async () => {
     using small = world();
-    const rules = small.rules();
+    const rules = await small.rules();
     rules.change({ approveAll: true });
     expect(rules.decide({ kind: "hook", toolName: "bash" })).toMatchObject({ type: "ask" });
   });
 });
 
 describe("answers", () => {
-  test("for the session hold in it, for that sort of request only, until they are reset", () => {
+  test("for the session hold in it, for that sort of request only, until they are reset", async () => {
     using small = world();
-    const rules = small.rules();
+    const rules = await small.rules();
     rules.approveForSession({ kind: "commands", commandIdentifiers: ["git status"] });
     expect(rules.decide(shell("git status"))).toEqual({ type: "allow", rule: "approved for the session: commands" });
     expect(rules.decide(shell("git push"))).toMatchObject({ type: "ask" });
-    expect(small.rules().decide(shell("git status"))).toMatchObject({ type: "ask" });
-    rules.resetApprovals();
+    expect((await small.rules()).decide(shell("git status"))).toMatchObject({ type: "ask" });
+    await rules.resetApprovals();
     expect(rules.decide(shell("git status"))).toMatchObject({ type: "ask" });
   });
 
-  test("for a folder hold in later sessions there, and in no other folder", () => {
+  test("for a folder hold in later sessions there, and in no other folder", async () => {
     using small = world();
-    small.rules("/repo").approveForLocation({ kind: "custom-tool", toolName: "deploy" });
-    expect(small.rules("/repo").decide(tool("deploy"))).toEqual({
+    (await small.rules("/repo")).approveForLocation({ kind: "custom-tool", toolName: "deploy" });
+    expect((await small.rules("/repo")).decide(tool("deploy"))).toEqual({
       type: "allow",
       rule: "approved for the location: custom-tool",
     });
-    expect(small.rules("/other").decide(tool("deploy"))).toMatchObject({ type: "ask" });
-    small.rules("/repo").resetApprovals({ includeLocation: true });
-    expect(small.rules("/repo").decide(tool("deploy"))).toMatchObject({ type: "ask" });
+    expect((await small.rules("/other")).decide(tool("deploy"))).toMatchObject({ type: "ask" });
+    await (await small.rules("/repo")).resetApprovals({ includeLocation: true });
+    expect((await small.rules("/repo")).decide(tool("deploy"))).toMatchObject({ type: "ask" });
   });
 
-  test("for reads hold inside the allowed folders", () => {
+  test("for reads hold inside the allowed folders", async () => {
     using small = world();
-    const rules = small.rules();
+    const rules = await small.rules();
     rules.approveForSession({ kind: "read" });
     expect(rules.decide(read("/projects/a.txt"))).toMatchObject({ type: "allow" });
     expect(rules.decide(read("/projects/../etc/passwd"))).toMatchObject({ type: "ask" });
@@ -87,7 +94,7 @@ describe("answers", () => {
   });
 });
 
-test("a rule is read from its text, and a bracket in its argument is part of it", () => {
+test("a rule is read from its text, and a bracket in its argument is part of it", async () => {
   expect(["write", "shell(git push:*)", "url(example.com)", "tool()", "shell(echo (a))"].map(parseRule)).toEqual([
     { kind: "write", argument: null },
     { kind: "shell", argument: "git push:*" },
@@ -97,53 +104,54 @@ test("a rule is read from its text, and a bracket in its argument is part of it"
   ]);
 });
 
-test("a session that moves to another folder takes up the answers that were given there, and leaves them with it", () => {
+test("a session that moves to another folder takes up the answers that were given there, and leaves them with it", async () => {
   using small = world();
-  small.rules("/other").approveForLocation({ kind: "custom-tool", toolName: "lookup" });
-  const rules = small.rules("/projects");
-  expect(rules.useLocation("/projects").changed).toBe(false);
-  expect(rules.useLocation("/other")).toMatchObject({ changed: true, approvals: [{ toolName: "lookup" }] });
+  (await small.rules("/other")).approveForLocation({ kind: "custom-tool", toolName: "lookup" });
+  const rules = await small.rules("/projects");
+  expect((await rules.useLocation("/projects")).changed).toBe(false);
+  expect(await rules.useLocation("/other")).toMatchObject({ changed: true, approvals: [{ toolName: "lookup" }] });
   expect(rules.decide(tool("lookup")).type).toBe("allow");
-  rules.useLocation("/projects");
+  await rules.useLocation("/projects");
   expect(rules.decide(tool("lookup")).type).toBe("ask");
 });
 
-test("an answer that is kept for another folder is one for this session too, unless it is only kept", () => {
+test("an answer that is kept for another folder is one for this session too, unless it is only kept", async () => {
   using small = world();
-  const rules = small.rules("/projects");
+  const rules = await small.rules("/projects");
   rules.approveForLocation({ kind: "custom-tool", toolName: "lookup" }, "/other");
   rules.keepForLocation({ kind: "custom-tool", toolName: "kept" }, "/other");
   expect(["lookup", "kept"].map((name) => rules.decide(tool(name)).type)).toEqual(["allow", "ask"]);
-  expect(["lookup", "kept"].map((name) => small.rules("/other").decide(tool(name)).type)).toEqual(["allow", "allow"]);
+  const other = await small.rules("/other");
+  expect(["lookup", "kept"].map((name) => other.decide(tool(name)).type)).toEqual(["allow", "allow"]);
 });
 
-test("rules come and go by their text, and those of a folder stay for later sessions", () => {
+test("rules come and go by their text, and those of a folder stay for later sessions", async () => {
   using small = world();
-  const rules = small.rules("/projects");
+  const rules = await small.rules("/projects");
   rules.modify({ add: [parseRule("lookup"), parseRule("shell(ls)")] });
   rules.modify({ remove: [parseRule("shell(ls)")] });
   expect([rules.decide(tool("lookup")).rule, rules.decide(shell("ls")).type]).toEqual(["allow rule lookup", "ask"]);
   rules.modify({ removeAll: true });
   expect(rules.decide(tool("lookup")).type).toBe("ask");
   rules.modifyLocation({ add: [parseRule("lookup")] });
-  expect(small.rules("/projects").decide(tool("lookup")).type).toBe("allow");
-  rules.resetApprovals({ includeLocation: true });
-  expect(small.rules("/projects").decide(tool("lookup")).type).toBe("ask");
+  expect((await small.rules("/projects")).decide(tool("lookup")).type).toBe("allow");
+  await rules.resetApprovals({ includeLocation: true });
+  expect((await small.rules("/projects")).decide(tool("lookup")).type).toBe("ask");
 });
 
-test("an address that is allowed for good is allowed in every folder, with all under it and nothing beside it", () => {
+test("an address that is allowed for good is allowed in every folder, with all under it and nothing beside it", async () => {
   using small = world();
   const page = (url: string): PermissionRequest => ({ kind: "url", url, intention: "" });
-  small.rules("/projects").allowDomain("example.com", { isPermanent: true });
-  small.rules("/projects").allowDomain("once.org");
-  const later = small.rules("/other");
+  (await small.rules("/projects")).allowDomain("example.com", { isPermanent: true });
+  (await small.rules("/projects")).allowDomain("once.org");
+  const later = await small.rules("/other");
   const urls = ["https://docs.example.com/x", "https://badexample.com/x", "https://once.org", "example.com"];
   expect(urls.map((url) => later.decide(page(url)).type)).toEqual(["allow", "ask", "ask", "ask"]);
 });
 
-test("the working folder can be changed and others added, each once", () => {
+test("the working folder can be changed and others added, each once", async () => {
   using small = world();
-  const rules = small.rules();
+  const rules = await small.rules();
   const before = rules.directories.length;
   rules.addDirectory("/more");
   rules.addDirectory("/more");
@@ -156,4 +164,26 @@ test("the working folder can be changed and others added, each once", () => {
     false,
   ]);
   expect([rules.isInWorkspace("/new/a"), rules.isInWorkspace("/more/a")]).toEqual([true, false]);
+});
+
+test("two sessions that answer for one folder at the same time keep both answers", async () => {
+  using small = world();
+  const [one, two] = [await small.rules("/projects"), await small.rules("/projects")];
+  one.approveForLocation({ kind: "custom-tool", toolName: "lookup" });
+  two.approveForLocation({ kind: "custom-tool", toolName: "deploy" });
+  const later = await small.rules("/projects");
+  expect(["lookup", "deploy"].map((name) => later.decide(tool(name)).type)).toEqual(["allow", "allow"]);
+});
+
+test("an answer that cannot be read does not count, and is named in a warning", async () => {
+  using small = world();
+  const broken = { kind: "folder-approval", key: "/projects\nx", version: 1, json: '{"kind":"custom-tool"}' };
+  const newer = { kind: "folder-approval", key: "/projects\ny", version: 9, json: '{"kind":"write"}' };
+  await small.store.documents.write([{ put: broken }, { put: newer }]);
+  const rules = await small.rules("/projects");
+  expect(rules.decide(tool("lookup")).type).toBe("ask");
+  expect(small.warnings).toEqual([
+    expect.stringMatching(/folder-approval \/projects\nx cannot be read: toolName/),
+    expect.stringMatching(/folder-approval \/projects\ny cannot be read: it is from a newer version of Retinue \(9\)/),
+  ]);
 });

@@ -1,18 +1,24 @@
 /**
  * The rules of one session tree as they stand: what was configured, and what people answered "for this session" or "for this folder".
  *
- * Owns their changes; answers for a folder are kept in the store. The decision itself is policy.ts.
+ * Owns their changes. What holds beyond the session is loaded before the first decision and kept as documents (kept-rules.ts); deciding
+ * itself needs no store, and is policy.ts.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
-import type { Store } from "../store/store.ts";
+import {
+  ALLOWED_DOMAIN,
+  FOLDER_APPROVAL,
+  FOLDER_RULE,
+  folderKey,
+  type Keeping,
+  type Kept,
+  type KeptEntry,
+  loadFolder,
+  loadKept,
+} from "./kept-rules.ts";
 import { askForAll, decide, isInside, isWithin, type Policy, ruleText, type Verdict } from "./policy.ts";
-
-const KIND = "approvals";
-/** Addresses that were approved for good, whatever the folder. No folder has this name. */
-const DOMAINS = "*domains";
-const RULES_KIND = "location-rules";
 
 export interface RuleChange {
   add?: readonly PermissionRule[];
@@ -20,37 +26,41 @@ export interface RuleChange {
   removeAll?: boolean;
 }
 
+export interface RulesOptions {
+  workingDirectory: string;
+  additionalDirectories?: readonly string[];
+  /** What answers for this folder are kept under: the repository, or the folder. */
+  locationKey?: string;
+}
+
 export class Rules {
-  readonly #store: Store;
+  readonly #keeping: Keeping;
   #policy: Policy;
   #primary: string;
   #locationKey: string;
   #session: Approval[] = [];
-  #location: Approval[];
-  #locationRules: PermissionRule[];
+  #location: KeptEntry<Approval>[];
+  #locationRules: KeptEntry<PermissionRule>[];
 
-  constructor({
-    store,
-    workingDirectory,
-    additionalDirectories = [],
-    locationKey = workingDirectory,
-  }: {
-    store: Store;
-    workingDirectory: string;
-    additionalDirectories?: readonly string[];
-    /** What answers for this folder are kept under: the repository, or the folder. */
-    locationKey?: string;
-  }) {
-    this.#store = store;
+  private constructor(
+    { workingDirectory, additionalDirectories = [], locationKey = workingDirectory }: RulesOptions,
+    { keeping, kept }: { keeping: Keeping; kept: Kept },
+  ) {
+    this.#keeping = keeping;
     this.#primary = workingDirectory;
     this.#locationKey = locationKey;
-    this.#location = readApprovals(store, locationKey);
-    this.#locationRules = readRules(store, locationKey);
+    this.#location = kept.approvals;
+    this.#locationRules = kept.rules;
     this.#policy = {
       ...askForAll,
       directories: [workingDirectory, ...additionalDirectories, tmpdir()],
-      allowedDomains: readDomains(store),
+      allowedDomains: kept.domains,
     };
+  }
+
+  static async load(options: RulesOptions, keeping: Keeping): Promise<Rules> {
+    const kept = await loadKept(keeping, options.locationKey ?? options.workingDirectory);
+    return new Rules(options, { keeping, kept });
   }
 
   decide(request: PermissionRequest): Verdict {
@@ -59,10 +69,10 @@ export class Rules {
       ...(request.kind === "read" || request.kind === "write"
         ? { directories: withTargets(this.#policy.directories) }
         : {}),
-      approved: [...this.#policy.approved, ...this.#locationRules],
+      approved: [...this.#policy.approved, ...this.#locationRules.map(({ value }) => value)],
       approvals: [
         ...this.#session.map((approval) => ({ approval, scope: "session" as const })),
-        ...this.#location.map((approval) => ({ approval, scope: "location" as const })),
+        ...this.#location.map(({ value: approval }) => ({ approval, scope: "location" as const })),
       ],
     });
   }
@@ -112,21 +122,29 @@ export class Rules {
 
   /** The same for rules that are kept for the folder. */
   modifyLocation(change: RuleChange): void {
-    this.#locationRules = changed(this.#locationRules, change);
-    this.#store.put(RULES_KIND, this.#locationKey, JSON.stringify(this.#locationRules));
+    const before = this.#locationRules;
+    const after = changed(
+      before.map(({ value }) => value),
+      change,
+    );
+    this.#locationRules = after.map((value) => ({ key: folderKey(this.#locationKey, value), value }));
+    const left = new Set(this.#locationRules.map(({ key }) => key));
+    for (const { key } of before) if (!left.has(key)) this.#keeping.keep(FOLDER_RULE.remove(key));
+    for (const { key, value } of this.#locationRules) this.#keeping.keep(FOLDER_RULE.put(key, value));
   }
 
   /** From now on the answers of another folder count, in place of those of the present one. */
-  useLocation(locationKey: string): {
+  async useLocation(locationKey: string): Promise<{
     changed: boolean;
     approvals: readonly Approval[];
     rules: readonly PermissionRule[];
-  } {
+  }> {
+    const { approvals, rules } = await loadFolder(this.#keeping, locationKey);
     const changed = locationKey !== this.#locationKey;
     this.#locationKey = locationKey;
-    this.#location = readApprovals(this.#store, locationKey);
-    this.#locationRules = readRules(this.#store, locationKey);
-    return { changed, approvals: this.#location, rules: this.#locationRules };
+    this.#location = approvals;
+    this.#locationRules = rules;
+    return { changed, approvals: approvals.map(({ value }) => value), rules: rules.map(({ value }) => value) };
   }
 
   approveForSession(approval: Approval): void {
@@ -140,24 +158,26 @@ export class Rules {
 
   /** Kept for a folder without being an answer in this session. */
   keepForLocation(approval: Approval, locationKey: string): void {
-    const all = [...readApprovals(this.#store, locationKey), approval];
-    this.#store.put(KIND, locationKey, JSON.stringify(all));
-    if (locationKey === this.#locationKey) this.#location = all;
+    const key = folderKey(locationKey, approval);
+    this.#keeping.keep(FOLDER_APPROVAL.put(key, approval));
+    if (locationKey === this.#locationKey) this.#location.push({ key, value: approval });
   }
 
   allowDomain(domain: string, { isPermanent = false }: { isPermanent?: boolean } = {}): void {
     this.change({ allowedDomains: [...this.#policy.allowedDomains, domain] });
-    if (isPermanent)
-      this.#store.put(KIND, DOMAINS, JSON.stringify([...new Set([...readDomains(this.#store), domain])]));
+    if (isPermanent) this.#keeping.keep(ALLOWED_DOMAIN.put(domain, { domain }));
   }
 
-  resetApprovals({ includeLocation = false }: { includeLocation?: boolean } = {}): void {
+  /** Answers for the session are forgotten at once; those for the folder include what other sessions have added. */
+  async resetApprovals({ includeLocation = false }: { includeLocation?: boolean } = {}): Promise<void> {
     this.#session = [];
     if (!includeLocation) return;
+    const own = { approvals: this.#location, rules: this.#locationRules };
     this.#location = [];
     this.#locationRules = [];
-    this.#store.remove(KIND, this.#locationKey);
-    this.#store.remove(RULES_KIND, this.#locationKey);
+    const all = await loadFolder(this.#keeping, this.#locationKey);
+    for (const { key } of [...own.approvals, ...all.approvals]) this.#keeping.keep(FOLDER_APPROVAL.remove(key));
+    for (const { key } of [...own.rules, ...all.rules]) this.#keeping.keep(FOLDER_RULE.remove(key));
   }
 
   isPathAllowed(path: string): boolean {
@@ -169,26 +189,12 @@ export class Rules {
   }
 }
 
-function readApprovals(store: Store, locationKey: string): Approval[] {
-  const json = store.get(KIND, locationKey);
-  return json === undefined ? [] : (JSON.parse(json) as Approval[]);
-}
-
-function readRules(store: Store, locationKey: string): PermissionRule[] {
-  const json = store.get(RULES_KIND, locationKey);
-  return json === undefined ? [] : (JSON.parse(json) as PermissionRule[]);
-}
-
 /** A folder that is reached through a link is the same folder under both names. */
 function withTargets(directories: readonly string[]): string[] {
   return directories.flatMap((directory) => {
     const target = existsSync(directory) ? realpathSync(directory) : directory;
     return target === directory ? [directory] : [directory, target];
   });
-}
-
-function readDomains(store: Store): string[] {
-  return JSON.parse(store.get(KIND, DOMAINS) ?? "[]") as string[];
 }
 
 function changed(

@@ -1,7 +1,9 @@
 /** The events of a session tree folded again: the state of its root, what each child used, and where the log ends. */
+import { messageOf } from "@retinue/protocol";
 import { SessionState } from "../session/state.ts";
 import { UsageTotals } from "../session/usage.ts";
 import type { StoredEvent } from "../store/store.ts";
+import { envelopeOf, eventOf } from "../store/stored-event.ts";
 
 export interface Replayed {
   state: SessionState;
@@ -9,25 +11,34 @@ export interface Replayed {
   usage: ReadonlyMap<string, UsageTotals>;
   lastId: string | null;
   count: number;
+  /** Events that could not be read or folded, in words. The session stands without them. */
+  problems: readonly string[];
 }
 
 export function replay(events: readonly StoredEvent[], rootId: string): Replayed {
   const state = new SessionState();
   const usage = new Map<string, UsageTotals>();
+  const problems: string[] = [];
   let lastId: string | null = null;
-  for (const { sessionId, json } of events) {
-    const event = JSON.parse(json);
-    lastId = event.id;
-    if (sessionId === rootId) state.apply(event);
-    else usageOf(usage, sessionId).apply(event);
+  for (const stored of events) {
+    try {
+      const { id, type, data } = envelopeOf(stored);
+      lastId = id;
+      if (type === undefined) continue;
+      if (stored.sessionId === rootId) state.apply({ type, data });
+      else usageOf(usage, stored.sessionId).apply({ type, data });
+    } catch (error) {
+      problems.push(messageOf(error));
+    }
   }
-  return { state, usage, lastId, count: events.length };
+  return { state, usage, lastId, count: events.length, problems };
 }
 
 /** The number of the last checkpoint that these events made; sub-agents make them as well. */
 export function lastCheckpoint(events: readonly StoredEvent[]): number {
   const compactions = events.filter(({ type }) => type === "session.compaction_complete");
-  return Math.max(0, ...compactions.map(({ json }) => JSON.parse(json).data.checkpointNumber ?? 0));
+  const numbers = compactions.map((event) => eventOf(event, "session.compaction_complete")?.data.checkpointNumber ?? 0);
+  return Math.max(0, ...numbers);
 }
 
 function usageOf(all: Map<string, UsageTotals>, sessionId: string): UsageTotals {

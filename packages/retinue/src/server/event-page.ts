@@ -3,6 +3,7 @@
  */
 import type { SessionEvent } from "@retinue/protocol";
 import type { Store, StoredEvent } from "../store/store.ts";
+import { wireEvents } from "../store/stored-event.ts";
 
 export type Direction = "forward" | "backward";
 
@@ -10,7 +11,7 @@ export interface PageQuery {
   cursor?: string;
   max?: number;
   direction?: Direction;
-  matches?(event: StoredEvent): boolean;
+  matches?(event: Pick<StoredEvent, "type" | "sessionId">): boolean;
 }
 
 export interface Page {
@@ -25,14 +26,14 @@ const MAX = 1000;
 const DEFAULT_MAX = 200;
 const BATCH = 500;
 
-export function readPage(store: Store, rootId: string, query: PageQuery): Page {
-  const { direction, position, status } = standing(store, rootId, query);
+export async function readPage(store: Store, rootId: string, query: PageQuery): Promise<Page> {
+  const { direction, position, status } = await standing(store, rootId, query);
   const max = Math.min(MAX, Math.max(1, Math.floor(query.max ?? DEFAULT_MAX)));
   const found: StoredEvent[] = [];
   let at = position;
   let hasMore = true;
   while (hasMore && found.length < max) {
-    const batch = readBatch(store, rootId, direction, at);
+    const batch = await readBatch(store, rootId, { direction, at });
     hasMore = batch.length === BATCH;
     for (const [index, event] of batch.entries()) {
       at = event.pos;
@@ -42,28 +43,30 @@ export function readPage(store: Store, rootId: string, query: PageQuery): Page {
       break;
     }
   }
-  const events = (direction === "backward" ? found.toReversed() : found).map(
-    ({ json }) => JSON.parse(json) as SessionEvent,
-  );
+  const events = wireEvents(direction === "backward" ? found.toReversed() : found);
   return { events, cursor: cursorOf(direction, at), hasMore, cursorStatus: status };
 }
 
 /** The cursor of the end, for reading what comes. */
-export function tailCursor(store: Store, rootId: string): string {
-  const [last] = store.events(rootId, { backward: true, limit: 1 });
+export async function tailCursor(store: Store, rootId: string): Promise<string> {
+  const [last] = await store.events.read(rootId, { backward: true, limit: 1 });
   return cursorOf("forward", last?.pos ?? 0);
 }
 
-function readBatch(store: Store, rootId: string, direction: Direction, at: number): StoredEvent[] {
-  if (direction === "forward") return store.events(rootId, { after: at, limit: BATCH });
-  return store.events(rootId, { before: at, backward: true, limit: BATCH });
+async function readBatch(
+  { events }: Store,
+  rootId: string,
+  { direction, at }: { direction: Direction; at: number },
+): Promise<StoredEvent[]> {
+  if (direction === "forward") return await events.read(rootId, { after: at, limit: BATCH });
+  return await events.read(rootId, { before: at, backward: true, limit: BATCH });
 }
 
-function standing(
+async function standing(
   store: Store,
   rootId: string,
   { cursor, direction: wanted = "forward" }: PageQuery,
-): { direction: Direction; position: number; status: Page["cursorStatus"] } {
+): Promise<{ direction: Direction; position: number; status: Page["cursorStatus"] }> {
   const [, way, digits] = /^([fb])(\d+)$/.exec(cursor ?? "") ?? [];
   const direction = way === "b" ? "backward" : way === "f" ? "forward" : wanted;
   const start = direction === "forward" ? 0 : Number.MAX_SAFE_INTEGER;
@@ -71,7 +74,7 @@ function standing(
   const position = Number(digits);
   const isThere =
     digits !== undefined &&
-    (position === start || store.events(rootId, { after: position - 1, before: position + 1 }).length > 0);
+    (position === start || (await store.events.read(rootId, { after: position - 1, before: position + 1 })).length > 0);
   return isThere ? { direction, position, status: "ok" } : { direction, position: start, status: "expired" };
 }
 

@@ -10,7 +10,7 @@ import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { planTools } from "../modes/plan-tool.ts";
-import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
+import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import type { Client } from "../tree/client.ts";
 import { realWorld, type World } from "../world.ts";
@@ -34,6 +34,7 @@ export class Runtime {
   readonly #store: SqliteStore;
   readonly #diagnostics: Diagnostics;
   readonly #stopIndexing: () => Promise<void>;
+  readonly #reaping: Promise<void>;
   readonly #clients = new Set<Client>();
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
@@ -43,8 +44,7 @@ export class Runtime {
     this.#stopIndexing = keepIndexed(this.#store, (error) =>
       this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
     );
-    const reaped = new ShellLedger(this.#store).reap();
-    if (reaped > 0) this.#diagnostics.write("warn", `ended ${reaped} shells that a killed runtime had left`);
+    this.#reaping = this.#reapShells();
     const memory = memoryOf(this.#store, config, world);
     this.sessions = new Sessions({
       store: this.#store,
@@ -54,6 +54,7 @@ export class Runtime {
       onLifecycle: (change) => this.#tell(change),
       extend: { ...memory, extraTools: (agent, parts) => [...memory.tools, ...planTools(agent, parts)] },
       transcribe,
+      warn: (message) => this.#diagnostics.write("warn", message),
     });
   }
 
@@ -63,7 +64,7 @@ export class Runtime {
 
   async leave(client: Client): Promise<void> {
     this.#clients.delete(client);
-    await this.sessions.lost(client);
+    await this.sessions.leave(client, { isLost: true });
   }
 
   async call(method: string, params: unknown, { client, signal }: Omit<CallScope, "sessions">): Promise<unknown> {
@@ -75,21 +76,38 @@ export class Runtime {
     const handler = handlers[method] as ((params: object, scope: CallScope) => unknown) | undefined;
     if (!handler) throw new AppError("method_not_found", `Unhandled method ${method}`);
     const parsed = parseParams(method, params);
-    const answer = await handler(parsed, { client, signal, sessions: this.sessions });
-    this.#commit(parsed);
+    let answer: unknown;
+    try {
+      answer = await handler(parsed, { client, signal, sessions: this.sessions });
+    } catch (error) {
+      await this.#commit(parsed).catch(() => undefined); // The client is told what went wrong first.
+      throw error;
+    }
+    await this.#commit(parsed);
     return answer;
   }
 
-  /** What a client is told is committed first, whatever the method. */
-  #commit(params: object): void {
+  /** What a client is told is committed first, whatever the method. This is the only place that sees to it. */
+  async #commit(params: object): Promise<void> {
     if ("sessionId" in params && typeof params.sessionId === "string")
-      this.sessions.find(params.sessionId)?.session.log.flush();
+      await this.sessions.find(params.sessionId)?.session.log.committed();
   }
 
   async close(): Promise<void> {
     await this.sessions.closeAll({ isLost: true });
     await this.#stopIndexing();
-    this.#store.close();
+    await this.#reaping;
+    await this.#store.close();
+  }
+
+  async #reapShells(): Promise<void> {
+    try {
+      const { ended, problems } = await new ShellLedger(this.#store).reap();
+      if (ended > 0) this.#diagnostics.write("warn", `ended ${ended} shells that a killed runtime had left`);
+      for (const problem of problems) this.#diagnostics.write("warn", problem);
+    } catch (error) {
+      this.#diagnostics.write("warn", `cannot look for shells of a killed runtime: ${messageOf(error)}`);
+    }
   }
 
   #tell(change: Lifecycle): void {

@@ -17,35 +17,35 @@ function inboxOf(entries: readonly InboxEntry[]) {
   const { inbox } = session;
   for (const entry of entries) inbox.add(entry);
   /** What another process would find. */
-  const stored = () => {
-    log.flush();
-    return new Inbox({ sessionId: "root", log, stored: readInbox(store.inbox("root")).entries });
+  const stored = async () => {
+    await log.committed();
+    return new Inbox({ sessionId: "root", log, stored: readInbox(await store.inbox("root")).entries });
   };
   return { inbox, stored, log, store, [Symbol.dispose]: dispose };
 }
 
-test("a run takes one prompt at a time in their order, steering before them, and all notices at once", () => {
+test("a run takes one prompt at a time in their order, steering before them, and all notices at once", async () => {
   using world = inboxOf([notice("n1"), prompt("a"), prompt("s", { isSteering: true }), prompt("b"), notice("n2")]);
   const taken = Array.from({ length: 5 }, () => idsOf(world.inbox.takeForRun()));
   expect(taken).toEqual([["s"], ["a"], ["b"], ["n1", "n2"], []]);
   expect(world.inbox.isEmpty).toBe(true);
 });
 
-test("a running turn takes steering and notices and leaves the queue alone", () => {
+test("a running turn takes steering and notices and leaves the queue alone", async () => {
   using world = inboxOf([notice("n"), prompt("a"), prompt("s", { isSteering: true })]);
   expect(idsOf(world.inbox.takeForTurn())).toEqual(["s", "n"]);
   expect(idsOf(world.inbox.queue)).toEqual(["a"]);
 });
 
-test("what was taken stays stored until it was delivered", () => {
+test("what was taken stays stored until it was delivered", async () => {
   using world = inboxOf([prompt("a"), prompt("b")]);
   const [taken] = world.inbox.takeForRun();
-  expect(idsOf(world.stored().queue)).toEqual(["a", "b"]);
+  expect(idsOf((await world.stored()).queue)).toEqual(["a", "b"]);
   if (taken) world.inbox.delivered(taken);
-  expect(idsOf(world.stored().queue)).toEqual(["b"]);
+  expect(idsOf((await world.stored()).queue)).toEqual(["b"]);
 });
 
-test("a paused queue gives no prompt, and counts as empty", () => {
+test("a paused queue gives no prompt, and counts as empty", async () => {
   using world = inboxOf([prompt("a")]);
   world.inbox.setPaused(true);
   expect(world.inbox.isEmpty).toBe(true);
@@ -57,7 +57,7 @@ test("a paused queue gives no prompt, and counts as empty", () => {
   expect(idsOf(world.inbox.takeForRun())).toEqual(["a"]);
 });
 
-test("an order that was changed is the order that is found again", () => {
+test("an order that was changed is the order that is found again", async () => {
   using world = inboxOf([prompt("a"), prompt("b"), prompt("c")]);
   const { inbox, stored } = world;
   inbox.add(prompt("first"), { at: 0 });
@@ -65,43 +65,80 @@ test("an order that was changed is the order that is found again", () => {
   expect(inbox.move("a", 3)).toBe(false);
   expect(inbox.move("nobody", 0)).toBe(false);
   expect(idsOf(inbox.queue)).toEqual(["first", "b", "c", "a"]);
-  expect(idsOf(stored().queue)).toEqual(["first", "b", "c", "a"]);
+  expect(idsOf((await stored()).queue)).toEqual(["first", "b", "c", "a"]);
 });
 
-test("a prompt can be changed where it stands, or made steering", () => {
+test("a prompt can be changed where it stands, or made steering", async () => {
   using world = inboxOf([prompt("a"), prompt("b")]);
   const { inbox, stored } = world;
   expect(inbox.update("a", { prompt: "new" })).toBe(true);
   expect(inbox.update("b", { isSteering: true })).toBe(true);
   expect(inbox.update("b", { prompt: "too late" })).toBe(false);
-  expect(stored().queue).toMatchObject([{ id: "a", prompt: "new" }]);
-  expect(idsOf(stored().steering)).toEqual(["b"]);
+  expect((await stored()).queue).toMatchObject([{ id: "a", prompt: "new" }]);
+  expect(idsOf((await stored()).steering)).toEqual(["b"]);
 });
 
-test("clearing drops prompts and steering, and keeps notices of what has happened", () => {
+test("clearing drops prompts and steering, and keeps notices of what has happened", async () => {
   using world = inboxOf([prompt("a"), prompt("s", { isSteering: true }), notice("n1"), notice("n2")]);
   const { inbox, stored } = world;
   inbox.clear();
-  expect([stored().queue, stored().steering]).toEqual([[], []]);
+  expect([(await stored()).queue, (await stored()).steering]).toEqual([[], []]);
   inbox.removeNotices(({ id }) => id === "n1");
-  expect(idsOf(stored().notices)).toEqual(["n2"]);
+  expect(idsOf((await stored()).notices)).toEqual(["n2"]);
 });
 
-test("one prompt can be taken back, once", () => {
+test("one prompt can be taken back, once", async () => {
   using world = inboxOf([prompt("a"), prompt("s", { isSteering: true })]);
   expect(["s", "a", "a"].map((id) => world.inbox.remove(id))).toEqual([true, true, false]);
-  expect(world.stored().isEmpty).toBe(true);
+  expect((await world.stored()).isEmpty).toBe(true);
 });
 
-test("an answer that was taken is kept beside the prompts until it is dropped, and is no prompt", () => {
+test("an answer that was taken is kept beside the prompts until it is dropped, and is no prompt", async () => {
   using world = inboxOf([prompt("a")]);
   const keeper = answerKeeper(world.log);
   keeper.keep("r1", { kind: "approve-once" });
-  expect(idsOf(world.stored().queue)).toEqual(["a"]);
-  expect(readInbox(world.store.inbox("root")).answers).toMatchObject([
+  expect(idsOf((await world.stored()).queue)).toEqual(["a"]);
+  expect(readInbox(await world.store.inbox("root")).answers).toMatchObject([
     { requestId: "r1", answer: { kind: "approve-once" } },
   ]);
   keeper.drop("r1");
-  world.log.flush();
-  expect(readInbox(world.store.inbox("root")).answers).toEqual([]);
+  await world.log.committed();
+  expect(readInbox(await world.store.inbox("root")).answers).toEqual([]);
+});
+
+test("a prompt is received when it is stored, and one that the store refuses never enters", async () => {
+  using world = inboxOf([]);
+  const receiving = world.inbox.receive([prompt("a"), prompt("b")]);
+  expect(world.inbox.isEmpty).toBe(true);
+  await receiving;
+  expect(idsOf(world.inbox.queue)).toEqual(["a", "b"]);
+  world.store.db.exec("PRAGMA query_only = 1");
+  await expect(world.inbox.receive([prompt("c")], { at: 0 })).rejects.toThrow(/could not be written/);
+  world.store.db.exec("PRAGMA query_only = 0");
+  expect(idsOf((await world.stored()).queue)).toEqual(["a", "b"]);
+  await world.inbox.receive([prompt("d"), prompt("e")], { at: 1 });
+  expect(idsOf(world.inbox.queue)).toEqual(["a", "d", "e", "b"]);
+  expect(idsOf((await world.stored()).queue)).toEqual(["a", "d", "e", "b"]);
+});
+
+test("a stored item that cannot be read is named, and the others are there", async () => {
+  const item = (id: string, change: { version?: number; json?: string }) => ({
+    id,
+    sessionId: "root",
+    version: 1,
+    json: JSON.stringify(prompt(id)),
+    ...change,
+  });
+  const { entries, problems } = readInbox([
+    item("a", {}),
+    item("b", { json: "{" }),
+    item("c", { json: '{"kind":"prompt","id":"c"}' }),
+    item("d", { version: 2 }),
+  ]);
+  expect(idsOf(entries)).toEqual(["a"]);
+  expect(problems.map(({ message }) => message)).toEqual([
+    expect.stringContaining("inbox item b cannot be read"),
+    expect.stringContaining("inbox item c cannot be read: messageId"),
+    expect.stringContaining("inbox item d cannot be read: it is from a newer version of Retinue (2)"),
+  ]);
 });

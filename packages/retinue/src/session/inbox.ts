@@ -4,46 +4,48 @@
  * Owns their order. Each item is in the store before it is acknowledged, and leaves the store in the same transaction
  * in which its event enters the log: it is neither lost nor delivered twice.
  */
-import type { Attachment, EventData } from "@retinue/protocol";
+import { type AppError, Attachments, lazy, NotificationKind } from "@retinue/protocol";
+import * as z from "zod";
+import { codec, readAll } from "../store/document.ts";
+import type { InboxItem } from "../store/store.ts";
 import type { Log } from "./log.ts";
 
-export type AgentMode = "interactive" | "plan" | "autopilot" | "shell";
+const Prompt = lazy(() =>
+  z.object({
+    kind: z.literal("prompt"),
+    id: z.string(),
+    messageId: z.string(),
+    prompt: z.string(),
+    displayPrompt: z.string().optional(),
+    attachments: Attachments().optional(),
+    agentMode: z.enum(["interactive", "plan", "autopilot", "shell"]).optional(),
+    requestHeaders: z.record(z.string(), z.string()).optional(),
+    /** Who wrote it, when it was not the user: `system`, `agent-<id>`. */
+    source: z.string().optional(),
+    requiredTool: z.string().optional(),
+    responseFormat: z.unknown().optional(),
+    isAutopilotContinuation: z.boolean().optional(),
+    /** Already the whole text for the model: no date, no hooks. */
+    transformed: z.string().optional(),
+    /** Put into the running turn before its next model call. */
+    isSteering: z.boolean().optional(),
+  }),
+);
+export type Prompt = z.output<ReturnType<typeof Prompt>>;
+export type AgentMode = NonNullable<Prompt["agentMode"]>;
 
-export interface Prompt {
-  kind: "prompt";
-  id: string;
-  messageId: string;
-  prompt: string;
-  displayPrompt?: string;
-  attachments?: Attachment[];
-  agentMode?: AgentMode;
-  requestHeaders?: Record<string, string>;
-  /** Who wrote it, when it was not the user: `system`, `agent-<id>`. */
-  source?: string;
-  requiredTool?: string;
-  responseFormat?: unknown;
-  isAutopilotContinuation?: boolean;
-  /** Already the whole text for the model: no date, no hooks. */
-  transformed?: string;
-  /** Put into the running turn before its next model call. */
-  isSteering?: boolean;
-}
-
-export interface Notice {
-  kind: "notice";
-  id: string;
-  content: string;
-  cause: EventData<"system.notification">["kind"];
-}
+const Notice = lazy(() =>
+  z.object({ kind: z.literal("notice"), id: z.string(), content: z.string(), cause: NotificationKind() }),
+);
+export type Notice = z.output<ReturnType<typeof Notice>>;
 
 export type InboxEntry = Prompt | Notice;
 
 /** An answer to an ask that nothing in the log tells of yet. It is stored beside the inbox, and leaves the store in the same way. */
-export interface KeptAnswer {
-  kind: "answer";
-  requestId: string;
-  answer: unknown;
-}
+const KeptAnswer = lazy(() => z.object({ kind: z.literal("answer"), requestId: z.string(), answer: z.unknown() }));
+export type KeptAnswer = z.output<ReturnType<typeof KeptAnswer>>;
+
+const stored = codec(() => z.discriminatedUnion("kind", [Prompt(), Notice(), KeptAnswer()]));
 
 export function answerKeeper(log: Log): {
   keep(requestId: string, answer: unknown): void;
@@ -52,24 +54,29 @@ export function answerKeeper(log: Log): {
   const idOf = (requestId: string) => `answer/${requestId}`;
   return {
     keep(requestId, answer) {
-      log.addToInbox({
-        id: idOf(requestId),
-        sessionId: log.rootId,
-        json: JSON.stringify({ kind: "answer", requestId, answer } satisfies KeptAnswer),
-      });
+      const item = stored.encode({ kind: "answer", requestId, answer });
+      log.changeInbox({ add: { id: idOf(requestId), sessionId: log.rootId, ...item } });
     },
     drop(requestId) {
-      log.removeFromInbox(idOf(requestId));
+      log.changeInbox({ remove: idOf(requestId) });
     },
   };
 }
 
+export interface StoredInbox {
+  entries: InboxEntry[];
+  answers: KeptAnswer[];
+  /** Why some of it could not be read. */
+  problems: AppError[];
+}
+
 /** What a store holds for a session: what waits to enter it, and answers that were taken. */
-export function readInbox(items: readonly { json: string }[]): { entries: InboxEntry[]; answers: KeptAnswer[] } {
-  const all = items.map(({ json }) => JSON.parse(json) as InboxEntry | KeptAnswer);
+export function readInbox(items: readonly InboxItem[]): StoredInbox {
+  const { found, problems } = readAll(items, (item) => stored.decode(item, `inbox item ${item.id}`));
   return {
-    entries: all.filter((each) => each.kind !== "answer"),
-    answers: all.filter((each) => each.kind === "answer"),
+    entries: found.filter((each) => each.kind !== "answer"),
+    answers: found.filter((each) => each.kind === "answer"),
+    problems,
   };
 }
 
@@ -81,10 +88,14 @@ export class Inbox {
   #notices: Notice[] = [];
   #isPaused = false;
 
-  constructor({ sessionId, log, stored = [] }: { sessionId: string; log: Log; stored?: readonly InboxEntry[] }) {
+  constructor({
+    sessionId,
+    log,
+    stored: entries = [],
+  }: { sessionId: string; log: Log; stored?: readonly InboxEntry[] }) {
     this.#sessionId = sessionId;
     this.#log = log;
-    for (const entry of stored) this.#place(entry);
+    for (const entry of entries) this.#place(entry);
   }
 
   get queue(): readonly Prompt[] {
@@ -101,8 +112,20 @@ export class Inbox {
   }
 
   add(entry: InboxEntry, { at }: { at?: number } = {}): void {
-    this.#log.addToInbox({ id: entry.id, sessionId: this.#sessionId, json: JSON.stringify(entry) });
+    this.#store(entry);
     this.#place(entry, at);
+  }
+
+  /** The same for what must be stored before it may run: entries that the store refuses never enter. */
+  async receive(entries: readonly InboxEntry[], { at }: { at?: number } = {}): Promise<void> {
+    for (const entry of entries) this.#store(entry);
+    try {
+      await this.#log.committed();
+    } catch (error) {
+      for (const { id } of entries) this.#log.changeInbox({ remove: id }); // The next commit would bring them in again.
+      throw error;
+    }
+    for (const [index, entry] of entries.entries()) this.#place(entry, at === undefined ? undefined : at + index);
   }
 
   /** Everything that may enter a running turn: steering first, then notices. */
@@ -126,7 +149,7 @@ export class Inbox {
 
   /** To be called in the tick in which the event of the entry is appended. */
   delivered(entry: InboxEntry): void {
-    this.#log.removeFromInbox(entry.id);
+    this.#log.changeInbox({ remove: entry.id });
   }
 
   remove(id: string): boolean {
@@ -134,19 +157,19 @@ export class Inbox {
     if (!entry) return false;
     this.#queue = this.#queue.filter((each) => each !== entry);
     this.#steering = this.#steering.filter((each) => each !== entry);
-    this.#log.removeFromInbox(id);
+    this.#log.changeInbox({ remove: id });
     return true;
   }
 
   /** Drops prompts and steering; notices stay, because what they tell has happened. */
   clear(): void {
-    for (const entry of [...this.#queue, ...this.#steering]) this.#log.removeFromInbox(entry.id);
+    for (const entry of [...this.#queue, ...this.#steering]) this.#log.changeInbox({ remove: entry.id });
     this.#queue = [];
     this.#steering = [];
   }
 
   removeNotices(matches: (notice: Notice) => boolean): void {
-    for (const notice of this.#notices.filter(matches)) this.#log.removeFromInbox(notice.id);
+    for (const notice of this.#notices.filter(matches)) this.#log.changeInbox({ remove: notice.id });
     this.#notices = this.#notices.filter((notice) => !matches(notice));
   }
 
@@ -189,8 +212,12 @@ export class Inbox {
   /** Stored order is insertion order, so a changed order is stored anew. */
   #rewrite(): void {
     for (const entry of [...this.#steering, ...this.#queue]) {
-      this.#log.removeFromInbox(entry.id);
-      this.#log.addToInbox({ id: entry.id, sessionId: this.#sessionId, json: JSON.stringify(entry) });
+      this.#log.changeInbox({ remove: entry.id });
+      this.#store(entry);
     }
+  }
+
+  #store(entry: InboxEntry): void {
+    this.#log.changeInbox({ add: { id: entry.id, sessionId: this.#sessionId, ...stored.encode(entry) } });
   }
 }

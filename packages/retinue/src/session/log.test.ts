@@ -1,19 +1,75 @@
+import { AppError } from "@retinue/protocol";
 import { expect, test } from "vitest";
-import { openSqlite } from "../store/sqlite.ts";
 import type { Batch } from "../store/store.ts";
 import { Log, type LoggedEvent } from "./log.ts";
-import { countingWorld, smallSession } from "./small-session.ts";
+import { countingWorld, smallSession, smallStore } from "./small-session.ts";
 
 const info = (message: string) => ({ infoType: "notification", message });
+const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-test("an event is told only after it is in the store", () => {
+/** A log on a store that is far away: each commit waits until the test lets it through or refuses it. */
+function farLog() {
+  const { store, lease } = smallStore();
+  const waiting: { batch: Batch; settle(isRefused: boolean): void }[] = [];
+  const failures: string[] = [];
+  const told: string[] = [];
+  const log = new Log({
+    lease,
+    world: countingWorld(),
+    onFailure: ({ message }) => failures.push(message),
+    store: {
+      commit: async (batch) => {
+        const isRefused = await new Promise<boolean>((settle) => waiting.push({ batch, settle }));
+        if (isRefused) throw new AppError("store_unavailable", "no connection");
+        await store.commit(batch);
+      },
+    },
+  });
+  log.listen((events) => told.push(...events.map(messageOf)));
+  return {
+    log,
+    store,
+    waiting,
+    failures,
+    told,
+    say: (message: string) => log.append("session.error", { errorType: "x", message }, { sessionId: "root" }),
+    /** The messages of the commit that is under way. */
+    underWay: () => waiting.map(({ batch }) => (batch.events ?? []).map(messageOf)),
+    async letThrough() {
+      waiting.shift()?.settle(false);
+      await tick();
+    },
+    async refuse() {
+      waiting.shift()?.settle(true);
+      await tick();
+    },
+    stored: async () => (await store.events.read("root")).map(({ json }) => messageOf(JSON.parse(json))),
+    [Symbol.dispose]: () => store.db.close(),
+  };
+}
+
+function messageOf({ data }: { data: object }): string {
+  return "message" in data ? String(data.message) : "";
+}
+
+/** How a promise stands. */
+function watch(promise: Promise<void>): { outcome: string } {
+  const seen = { outcome: "pending" };
+  promise.then(
+    () => (seen.outcome = "committed"),
+    (error: unknown) => (seen.outcome = error instanceof Error ? error.message : String(error)),
+  );
+  return seen;
+}
+
+test("an event is told only after it is in the store", async () => {
   using small = smallSession();
-  const stored: number[] = [];
-  small.log.listen(() => stored.push(small.store.countEvents("root")));
+  const stored: Promise<number>[] = [];
+  small.log.listen(() => stored.push(small.store.events.count("root")));
   small.session.append("session.mode_changed", { previousMode: "interactive", newMode: "plan" });
   expect(stored).toEqual([]);
-  small.log.flush();
-  expect(stored).toEqual([1]);
+  await small.log.committed();
+  expect(await Promise.all(stored)).toEqual([1]);
 });
 
 test("events of one tick are told together and in order, without anybody asking for it", async () => {
@@ -23,9 +79,10 @@ test("events of one tick are told together and in order, without anybody asking 
   small.session.append("assistant.turn_start", { turnId: "0" });
   small.session.announce("session.info", info("only now"));
   small.session.append("assistant.turn_end", { turnId: "0" });
-  await new Promise((resolve) => setImmediate(resolve));
+  await tick();
   expect(told).toEqual([["assistant.turn_start", "session.info", "assistant.turn_end"]]);
-  expect(small.store.events("root").map(({ type }) => type)).toEqual(["assistant.turn_start", "assistant.turn_end"]);
+  const stored = await small.store.events.read("root");
+  expect(stored.map(({ type }) => type)).toEqual(["assistant.turn_start", "assistant.turn_end"]);
 });
 
 test("each event names the recorded one before it; what is not recorded is no link of the chain", () => {
@@ -37,7 +94,7 @@ test("each event names the recorded one before it; what is not recorded is no li
   expect(small.log.count).toBe(2);
 });
 
-test("an event of a child carries its agent's id, and an ask of it does not", () => {
+test("an event of a child carries its agent's id, and an ask of it does not", async () => {
   using small = smallSession();
   const child = small.child("kid");
   const events: LoggedEvent[] = [
@@ -45,39 +102,219 @@ test("an event of a child carries its agent's id, and an ask of it does not", ()
     child.append("external_tool.completed", { requestId: "r" }, { untagged: true }),
   ];
   expect(events.map(({ json }) => JSON.parse(json).agentId)).toEqual(["kid", undefined]);
-  small.log.flush();
-  expect(small.store.events("root", { sessionId: "kid" })).toHaveLength(2);
+  await small.log.committed();
+  expect(await small.store.events.read("root", { sessionId: "kid" })).toHaveLength(2);
 });
 
-test("what the store refuses is told to nobody and is there for the next try", async () => {
+test("events, prompts, documents and sessions of one tick are one commit, and a barrier leaves nothing for the tick", async () => {
+  const commits: Batch[] = [];
+  const { store: kept, lease } = smallStore();
+  const store = {
+    ...kept,
+    commit: (batch: Batch) => {
+      commits.push(batch);
+      return kept.commit(batch);
+    },
+  };
+  const log = new Log({ lease, store, world: countingWorld(), onFailure: () => undefined });
+  const document = (json: string) => ({ put: { kind: "task", key: "root/1", version: 1, json } });
+  log.append("assistant.turn_start", { turnId: "0" }, { sessionId: "root" });
+  log.changeInbox({ add: { id: "i", sessionId: "root", version: 1, json: "{}" } });
+  log.changeDocument(document("first"));
+  log.changeDocument(document("second"));
+  log.create({ id: "kid", rootId: "root", parentId: "root", cwd: "/", userNamed: false, createdAt: 0, updatedAt: 0 });
+  log.describe({ name: "a name" });
+  log.describe({ summary: "what it is about" });
+  log.append("assistant.turn_end", { turnId: "0" }, { sessionId: "root" });
+  expect(commits).toEqual([]);
+  await tick();
+  expect(commits.map(({ events, inbox, documents }) => [events?.length, inbox?.length, documents])).toEqual([
+    [2, 1, [document("second")]],
+  ]);
+  expect((await store.sessions.children("root")).map(({ id }) => id)).toEqual(["kid"]);
+  expect(await store.sessions.get("root")).toMatchObject({ name: "a name", summary: "what it is about" });
+  log.append("assistant.turn_start", { turnId: "1" }, { sessionId: "root" });
+  await log.committed();
+  await tick();
+  expect(commits).toHaveLength(2);
+  await store.close();
+});
+
+test("the title of a session is in its row with the event that gives it", async () => {
+  using small = smallSession();
+  small.session.append("user.message", { content: "Mend the lock\nplease" });
+  await small.log.committed();
+  expect(await small.store.sessions.get("root")).toMatchObject({ name: "Mend the lock", summary: "Mend the lock" });
+});
+
+test("a barrier starts a commit at once and waits for it; without anything to commit it is open", async () => {
+  using far = farLog();
+  await far.log.committed();
+  far.say("one");
+  const barrier = watch(far.log.committed());
+  expect(far.underWay()).toEqual([["one"]]);
+  await tick();
+  expect([barrier.outcome, far.told]).toEqual(["pending", []]);
+  await far.letThrough();
+  expect([barrier.outcome, far.told]).toEqual(["committed", ["one"]]);
+});
+
+test("there is one commit at a time, and what is appended meanwhile goes into the next", async () => {
+  using far = farLog();
+  far.say("one");
+  const first = watch(far.log.committed());
+  far.say("two");
+  const second = watch(far.log.committed());
+  await tick();
+  far.say("three");
+  const third = watch(far.log.committed());
+  expect(far.underWay()).toEqual([["one"]]);
+  await far.letThrough();
+  expect([first.outcome, second.outcome, third.outcome]).toEqual(["committed", "pending", "pending"]);
+  expect(far.underWay()).toEqual([["two", "three"]]);
+  await far.letThrough();
+  expect([second.outcome, third.outcome]).toEqual(["committed", "committed"]);
+  expect(far.told).toEqual(["one", "two", "three"]);
+  expect(await far.stored()).toEqual(["one", "two", "three"]);
+  expect(far.underWay()).toEqual([]);
+});
+
+test("a barrier while a commit is under way waits for it, also when nothing was appended since", async () => {
+  using far = farLog();
+  far.say("one");
+  await tick();
+  const barrier = watch(far.log.committed());
+  await tick();
+  expect(barrier.outcome).toBe("pending");
+  await far.letThrough();
+  expect(barrier.outcome).toBe("committed");
+});
+
+test("passing events wait for the commit before them, so that their order stays", async () => {
+  using far = farLog();
+  far.say("kept");
+  await tick();
+  far.log.append("session.info", info("passing"), { sessionId: "root", ephemeral: true });
+  await tick();
+  expect(far.told).toEqual([]);
+  await far.letThrough();
+  expect(far.told).toEqual(["kept", "passing"]);
+  expect(far.waiting).toEqual([]);
+});
+
+test("what the store refuses is told to nobody, and the next try commits all of it in order", async () => {
+  using far = farLog();
+  far.say("one");
+  const first = watch(far.log.committed());
+  far.say("two");
+  const second = watch(far.log.committed());
+  await far.refuse();
+  expect([first.outcome, second.outcome, far.told]).toEqual(["no connection", "pending", []]);
+  expect(far.underWay()).toEqual([["one", "two"]]);
+  await far.refuse();
+  expect([second.outcome, far.told, await far.stored()]).toEqual(["no connection", [], []]);
+  far.say("three");
+  await tick();
+  expect(far.underWay()).toEqual([["one", "two", "three"]]);
+  await far.letThrough();
+  expect(far.told).toEqual(["one", "two", "three"]);
+  expect(await far.stored()).toEqual(["one", "two", "three"]);
+});
+
+test("a commit that nobody waits for and that the store refuses is reported", async () => {
+  using far = farLog();
+  far.say("one");
+  await tick();
+  await far.refuse();
+  expect(far.failures).toEqual(["no connection"]);
+  far.say("two");
+  await tick();
+  await far.letThrough();
+  expect([far.failures.length, far.told]).toEqual([1, ["one", "two"]]);
+});
+
+test("a listener may append and wait: every listener hears everything once, in order", async () => {
+  using far = farLog();
+  const late: string[] = [];
+  let barrier = { outcome: "none" };
+  const stop = far.log.listen(() => {
+    stop();
+    far.say("answer");
+    barrier = watch(far.log.committed());
+  });
+  far.log.listen((events) => late.push(...events.map(messageOf)));
+  far.say("question");
+  const first = watch(far.log.committed());
+  await far.letThrough();
+  expect([first.outcome, barrier.outcome, far.underWay()]).toEqual(["committed", "pending", [["answer"]]]);
+  await far.letThrough();
+  expect(barrier.outcome).toBe("committed");
+  expect([far.told, late]).toEqual([
+    ["question", "answer"],
+    ["question", "answer"],
+  ]);
+});
+
+test("a listener that throws keeps nothing from the others and is reported", async () => {
+  using small = smallSession();
+  const told: string[] = [];
+  small.log.listen(() => {
+    throw new Error("broken listener");
+  });
+  small.log.listen((events) => told.push(...events.map(({ type }) => type)));
+  small.session.append("assistant.turn_start", { turnId: "0" });
+  await small.log.committed();
+  expect([told, small.failures]).toEqual([["assistant.turn_start"], ["broken listener"]]);
+});
+
+test("a cut waits for what is under way, takes the tail with what belongs to it, and the chain goes on before it", async () => {
+  using far = farLog();
+  const [one, two] = [far.say("one"), far.say("two")];
+  const cut = watch(far.log.cut({ from: two.id, lastId: one.id, count: 1, deleted: ["kid"] }));
+  await far.letThrough();
+  expect(far.waiting.map(({ batch }) => [batch.cutFrom, batch.deleted])).toEqual([[two.id, ["kid"]]]);
+  await far.letThrough();
+  expect([cut.outcome, far.log.count]).toEqual(["committed", 1]);
+  expect(far.say("three").parentId).toBe(one.id);
+  await tick();
+  await far.letThrough();
+  expect(await far.stored()).toEqual(["one", "three"]);
+});
+
+test("a cut that the store refuses leaves the log as it stood", async () => {
+  using far = farLog();
+  const [one, two] = [far.say("one"), far.say("two")];
+  await tick();
+  await far.letThrough();
+  const cut = watch(far.log.cut({ from: two.id, lastId: one.id, count: 1 }));
+  await tick();
+  await far.refuse();
+  expect([cut.outcome, far.log.count]).toEqual(["no connection", 2]);
+  far.say("three");
+  await tick();
+  await far.letThrough();
+  expect(await far.stored()).toEqual(["one", "two", "three"]);
+});
+
+test("a writer whose lease was taken commits nothing more, and is told so each time", async () => {
   using small = smallSession();
   const told: string[] = [];
   small.log.listen((events) => told.push(...events.map(({ type }) => type)));
-  small.store.db.exec("PRAGMA query_only = 1");
+  await small.store.leases.acquire("root", { pid: process.pid, startedAt: -1 }).then(async (answer) => {
+    expect(answer).toMatchObject({ heldBy: { pid: process.pid } });
+  });
+  small.store.db.exec("DELETE FROM leases");
   small.session.append("assistant.turn_start", { turnId: "0" });
-  expect(() => small.log.flush()).toThrow(/could not be written/);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(small.failures).toHaveLength(1);
-  expect(told).toEqual([]);
-  small.store.db.exec("PRAGMA query_only = 0");
-  small.log.flush();
-  expect(told).toEqual(["assistant.turn_start"]);
-  expect(small.store.countEvents("root")).toBe(1);
-});
-
-test("of a document that changes twice in one tick the last state is kept", () => {
-  using small = smallSession();
-  small.log.put("task", "root/1", "first");
-  small.log.put("task", "root/1", "second");
-  small.log.flush();
-  expect(small.store.get("task", "root/1")).toBe("second");
+  await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
+  await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
+  expect([told, await small.store.events.count("root")]).toEqual([[], 0]);
 });
 
 test("what recorded events mean for the transcript is in their commit", async () => {
   using small = smallSession();
   const session = { agentId: "default", harness: "retinue", sessionKey: "root" };
   const log = new Log({
-    rootId: "root",
+    lease: small.lease,
     store: small.store,
     world: countingWorld(),
     onFailure: () => undefined,
@@ -88,31 +325,4 @@ test("what recorded events mean for the transcript is in their commit", async ()
   await log.committed();
   const { session: kept } = await small.store.transcripts.sessions.resolve(session);
   expect(kept?.title).toBe("1 assistant.turn_start");
-});
-
-test("events, prompts and documents of one tick are one commit, and a flush leaves nothing for the tick", async () => {
-  const commits: Batch[] = [];
-  const kept = openSqlite({ path: ":memory:" });
-  const store = {
-    ...kept,
-    commit: (batch: Batch) => {
-      commits.push(batch);
-      return kept.commit(batch);
-    },
-  };
-  const log = new Log({ rootId: "root", store, world: countingWorld(), onFailure: () => undefined });
-  log.append("assistant.turn_start", { turnId: "0" }, { sessionId: "root" });
-  log.addToInbox({ id: "i", sessionId: "root", json: "{}" });
-  log.put("task", "root/1", "{}");
-  log.append("assistant.turn_end", { turnId: "0" }, { sessionId: "root" });
-  expect(commits).toEqual([]);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(commits.map(({ events, inbox, documents }) => [events?.length, inbox?.length, documents?.length])).toEqual([
-    [2, 1, 1],
-  ]);
-  log.append("assistant.turn_start", { turnId: "1" }, { sessionId: "root" });
-  log.flush();
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(commits).toHaveLength(2);
-  store.close();
 });

@@ -1,11 +1,12 @@
 /**
  * The event log of one session tree: a root session and its child sessions, in one order, with one writer.
  *
- * Owns the envelope and the order. An event is recorded first and told to listeners after its commit; events of one
- * tick are one transaction. What an event means is in state.ts; where it is kept, in the store.
+ * Owns the envelope, the order and the way into the store. Appending is synchronous and cheap. What was appended in one tick is
+ * committed in one transaction, one commit at a time, and listeners are told after it. `committed()` is the only barrier: whatever
+ * acts outside awaits it first. What an event means is in state.ts; where it is kept, in the store.
  */
 import { AppError, type EventData, type EventType, isPersisted, messageOf } from "@retinue/protocol";
-import type { Batch, InboxChange, InboxItem, Store } from "../store/store.ts";
+import type { Batch, DocumentChange, InboxChange, Lease, SessionChange, SessionRecord, Store } from "../store/store.ts";
 import type { TranscriptChange } from "../store/transcript-records.ts";
 import type { World } from "../world.ts";
 
@@ -24,10 +25,10 @@ export interface LoggedEvent {
   readonly json: string;
 }
 
-export type Listener = (events: readonly LoggedEvent[]) => void;
-
 /** What recorded events mean for the transcript, which is written in the same commit. */
 export type TranscriptFold = (events: readonly LoggedEvent[]) => readonly TranscriptChange[];
+
+export type Listener = (events: readonly LoggedEvent[]) => void;
 
 export interface AppendOptions {
   sessionId: string;
@@ -37,40 +38,54 @@ export interface AppendOptions {
   untagged?: boolean;
 }
 
+export interface LogOptions {
+  lease: Lease;
+  store: Pick<Store, "commit">;
+  world: World;
+  /** The last recorded event, when the session was there before. */
+  lastId?: string | null;
+  count?: number;
+  fold?: TranscriptFold;
+  /** The store refused a commit that nobody waited for. */
+  onFailure: (error: AppError) => void;
+}
+
+/** The tail of a log that is to go, and what goes with it in the same transaction. */
+export interface Cut extends Pick<Batch, "deleted" | "documents"> {
+  /** The first event that goes. */
+  from: string;
+  /** The event before it, and how many are left. */
+  lastId: string | null;
+  count: number;
+}
+
 export class Log {
   readonly rootId: string;
-  readonly #store: Store;
+  readonly #lease: Lease;
+  readonly #store: Pick<Store, "commit">;
   readonly #world: World;
+  readonly #fold: TranscriptFold | undefined;
   readonly #listeners = new Set<Listener>();
   readonly #onFailure: (error: AppError) => void;
-  readonly #fold: TranscriptFold | undefined;
   #lastId: string | null;
   #count: number;
-  #pending: LoggedEvent[] = [];
-  #inbox: InboxChange[] = [];
-  /** By kind and key: within one commit only the last state of a document counts. */
-  #documents = new Map<string, { kind: string; key: string; json: string }>();
-  #scheduled = false;
+  #draft: Draft = emptyDraft();
+  /** The commit under way, until its events are told. */
+  #committing: Promise<void> | undefined;
+  /** The one after it, when somebody waits for that. */
+  #next: Promise<void> | undefined;
+  #isScheduled = false;
   #now = { ms: 0, iso: "" };
 
-  constructor(options: {
-    rootId: string;
-    store: Store;
-    world: World;
-    /** The last recorded event, when the session was there before. */
-    lastId?: string | null;
-    count?: number;
-    /** The store refused a commit that nobody waited for. */
-    onFailure: (error: AppError) => void;
-    fold?: TranscriptFold;
-  }) {
-    this.rootId = options.rootId;
-    this.#store = options.store;
-    this.#world = options.world;
-    this.#lastId = options.lastId ?? null;
-    this.#count = options.count ?? 0;
-    this.#onFailure = options.onFailure;
-    this.#fold = options.fold;
+  constructor({ lease, store, world, lastId = null, count = 0, fold, onFailure }: LogOptions) {
+    this.rootId = lease.rootId;
+    this.#lease = lease;
+    this.#store = store;
+    this.#world = world;
+    this.#lastId = lastId;
+    this.#count = count;
+    this.#fold = fold;
+    this.#onFailure = onFailure;
   }
 
   /** How many events are recorded. */
@@ -98,25 +113,33 @@ export class Log {
       this.#lastId = id;
       this.#count++;
     }
-    this.#pending.push(event);
+    this.#draft.events.push(event);
     this.#schedule();
     return event;
   }
 
-  /** A prompt that is acknowledged before it is in the log. */
-  addToInbox(item: InboxItem): void {
-    this.#inbox.push({ add: item });
+  /** A session of this tree that begins with the events of this tick. */
+  create(session: SessionRecord): void {
+    this.#draft.created.push(session);
     this.#schedule();
   }
 
-  removeFromInbox(id: string): void {
-    this.#inbox.push({ remove: id });
+  /** Parts of the root session's row. */
+  describe(change: SessionChange): void {
+    this.#draft.changed = { ...this.#draft.changed, ...change };
+    this.#schedule();
+  }
+
+  /** A prompt that is acknowledged before it is in the log, or its removal. */
+  changeInbox(change: InboxChange): void {
+    this.#draft.inbox.push(change);
     this.#schedule();
   }
 
   /** A document that changes together with the events of this tick. */
-  put(kind: string, key: string, json: string): void {
-    this.#documents.set(`${kind}/${key}`, { kind, key, json });
+  changeDocument(change: DocumentChange): void {
+    const { kind, key } = "put" in change ? change.put : change.remove;
+    this.#draft.documents.set(`${kind}/${key}`, change);
     this.#schedule();
   }
 
@@ -125,52 +148,98 @@ export class Log {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Commits what is pending and tells it. Throws when the store refuses; nothing is told then, and nothing is lost. */
-  flush(): void {
-    const recorded = this.#pending.filter((event) => !event.ephemeral);
-    if (recorded.length > 0 || this.#inbox.length > 0 || this.#documents.size > 0) {
-      const batch: Batch = {
-        rootId: this.rootId,
-        events: recorded,
-        inbox: this.#inbox,
-        documents: [...this.#documents.values()],
-        transcript: this.#fold?.(recorded),
-        touch: { sessionId: this.rootId, at: this.#world.now() },
-      };
-      this.#store.commit(batch);
-      this.#inbox = [];
-      this.#documents = new Map();
-    }
-    if (this.#pending.length === 0) return;
-    const told = this.#pending;
-    this.#pending = [];
-    for (const listener of this.#listeners) listener(told);
+  /**
+   * Resolves when everything that was appended so far is committed and told. Rejects when the store refuses: then nothing is told
+   * and nothing is lost, and the next commit tries all of it again, in the same order.
+   */
+  committed(): Promise<void> {
+    if (!this.#committing) return this.#commit();
+    if (isEmpty(this.#draft)) return this.#committing;
+    this.#next ??= this.#afterPresent();
+    return this.#next;
   }
 
-  /** Resolves when everything that was appended so far is committed and told. Rejects when the store refuses; nothing is lost then. */
-  async committed(): Promise<void> {
-    this.flush();
-  }
-
-  /** Forgets the tail after a truncation: the chain goes on from `lastId`. */
-  rewind({ lastId, count }: { lastId: string | null; count: number }): void {
+  /** Takes the tail off, after everything that was appended before is committed. When the store refuses, the log stands as it stood. */
+  async cut({ from, lastId, count, ...gone }: Cut): Promise<void> {
+    while (this.#committing || !isEmpty(this.#draft)) await this.committed();
+    await this.#alone(this.#store.commit({ lease: this.#lease, at: this.#world.now(), cutFrom: from, ...gone }));
     this.#lastId = lastId;
     this.#count = count;
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#scheduled = false;
-      try {
-        this.flush();
-      } catch (error) {
-        const failure =
-          error instanceof AppError ? error : new AppError("internal", messageOf(error), { cause: error });
-        this.#onFailure(failure);
-      }
+      this.#isScheduled = false;
+      if (!isEmpty(this.#draft)) this.committed().catch((error: unknown) => this.#fail(error));
     });
+  }
+
+  /** Whoever waits for the present commit is told how it went; the one after it is tried in any case. */
+  async #afterPresent(): Promise<void> {
+    await this.#committing?.catch(() => undefined);
+    this.#next = undefined;
+    await this.committed();
+  }
+
+  #commit(): Promise<void> {
+    if (isEmpty(this.#draft)) return Promise.resolve();
+    const draft = this.#draft;
+    this.#draft = emptyDraft();
+    return this.#alone(this.#write(draft));
+  }
+
+  /** Nothing else is committed before this has settled. */
+  #alone(work: Promise<void>): Promise<void> {
+    this.#committing = work;
+    const settled = () => {
+      this.#committing = undefined;
+    };
+    work.then(settled, settled); // Registered first: whoever waits for the work finds the way free.
+    return work;
+  }
+
+  async #write(draft: Draft): Promise<void> {
+    const batch = this.#batchOf(draft);
+    try {
+      await (batch && this.#store.commit(batch));
+    } catch (error) {
+      this.#draft = joined(draft, this.#draft);
+      throw error;
+    }
+    if (draft.events.length > 0) this.#tell(draft.events);
+  }
+
+  /** Undefined when there is nothing to keep: passing events are only told. */
+  #batchOf({ events, inbox, documents, created, changed }: Draft): Batch | undefined {
+    const recorded = events.filter((event) => !event.ephemeral);
+    const isNothing = recorded.length + inbox.length + documents.size + created.length === 0 && !changed;
+    if (isNothing) return undefined;
+    return {
+      lease: this.#lease,
+      at: this.#world.now(),
+      created,
+      changed,
+      events: recorded,
+      inbox,
+      documents: [...documents.values()],
+      transcript: this.#fold?.(recorded),
+    };
+  }
+
+  #tell(events: readonly LoggedEvent[]): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(events);
+      } catch (error) {
+        this.#fail(error); // The events are committed, and the others are to hear of them.
+      }
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#onFailure(error instanceof AppError ? error : new AppError("internal", messageOf(error), { cause: error }));
   }
 
   #timestamp(): string {
@@ -178,4 +247,33 @@ export class Log {
     if (ms !== this.#now.ms) this.#now = { ms, iso: new Date(ms).toISOString() };
     return this.#now.iso;
   }
+}
+
+/** What was appended and is not on its way to the store yet. */
+interface Draft {
+  events: LoggedEvent[];
+  inbox: InboxChange[];
+  created: SessionRecord[];
+  changed: SessionChange | undefined;
+  /** By kind and key: within one commit only the last state of a document counts. */
+  documents: Map<string, DocumentChange>;
+}
+
+function emptyDraft(): Draft {
+  return { events: [], inbox: [], created: [], changed: undefined, documents: new Map() };
+}
+
+function isEmpty({ events, inbox, created, changed, documents }: Draft): boolean {
+  return events.length === 0 && inbox.length === 0 && documents.size === 0 && created.length === 0 && !changed;
+}
+
+/** A draft that the store refused, and what came meanwhile. */
+function joined(earlier: Draft, later: Draft): Draft {
+  return {
+    events: [...earlier.events, ...later.events],
+    inbox: [...earlier.inbox, ...later.inbox],
+    created: [...earlier.created, ...later.created],
+    changed: earlier.changed || later.changed ? { ...earlier.changed, ...later.changed } : undefined,
+    documents: new Map([...earlier.documents, ...later.documents]),
+  };
 }

@@ -1,7 +1,8 @@
 /**
  * One session: a root session or the child session of a sub-agent. Its log, its state, its inbox.
  *
- * Owns the rule that an event is appended and folded in one step. What happens in a session is decided in loop/.
+ * Owns the rule that an event is appended and folded in one step, and that the title of a root session is kept in its row with the
+ * event that gives it. What happens in a session is decided in loop/.
  */
 import type { EventData, EventType } from "@retinue/protocol";
 import type { World } from "../world.ts";
@@ -71,7 +72,10 @@ export class Session {
     options: { untagged?: boolean; ephemeral?: boolean } = {},
   ): LoggedEvent {
     const event = this.log.append(type, data, { sessionId: this.id, ...options });
+    const { title: before } = this.state;
     this.state.apply(event);
+    const { title } = this.state;
+    if (title !== undefined && title !== before && !this.parent) this.log.describe({ name: title, summary: title });
     return event;
   }
 

@@ -1,5 +1,7 @@
 /** A session for tests: a real log on a real store in memory, with ids and times that can be foreseen. */
-import { openSqlite, type SqliteStore } from "../store/sqlite.ts";
+import { thisProcess } from "../store/holder.ts";
+import { openSqlite, type SqliteStore, type SqliteStoreOptions } from "../store/sqlite/store.ts";
+import type { Lease } from "../store/store.ts";
 import type { World } from "../world.ts";
 import { Inbox, type InboxEntry } from "./inbox.ts";
 import { Log } from "./log.ts";
@@ -7,6 +9,7 @@ import { Session } from "./session.ts";
 
 export interface SmallSession extends Disposable {
   session: Session;
+  lease: Lease;
   log: Log;
   store: SqliteStore;
   failures: string[];
@@ -20,6 +23,16 @@ export function countingWorld(): World {
   return { newId: () => `id-${++ids}`, now: () => ++now };
 }
 
+/** A store in memory with a session `root`, and the lease of it: SQLite does at once what it is asked for. */
+export function smallStore(options: Omit<SqliteStoreOptions, "path"> = {}): { store: SqliteStore; lease: Lease } {
+  const store = openSqlite({ path: ":memory:", ...options });
+  const lease = { rootId: "root", number: 1 };
+  const root = { id: "root", rootId: "root", cwd: "/work", userNamed: false, createdAt: 0, updatedAt: 0 };
+  void store.leases.acquire("root", thisProcess());
+  void store.commit({ lease, at: 0, created: [root] });
+  return { store, lease };
+}
+
 export function smallSession({
   stored = [],
   folder = "/nowhere",
@@ -28,10 +41,9 @@ export function smallSession({
   folder?: string;
 } = {}): SmallSession {
   const world = countingWorld();
-  const store = openSqlite({ path: ":memory:" });
-  store.createSession({ id: "root", rootId: "root", cwd: "/work", userNamed: false, createdAt: 0, updatedAt: 0 });
+  const { store, lease } = smallStore();
   const failures: string[] = [];
-  const log = new Log({ rootId: "root", store, world, onFailure: (error) => failures.push(error.message) });
+  const log = new Log({ lease, store, world, onFailure: (error) => failures.push(error.message) });
   const place = { workingDirectory: "/work", folder };
   const open = (id: string, parent?: Session) =>
     new Session({
@@ -45,10 +57,11 @@ export function smallSession({
   const session = open("root");
   return {
     session,
+    lease,
     log,
     store,
     failures,
     child: (id, parent = session) => open(id, parent),
-    [Symbol.dispose]: () => store.close(),
+    [Symbol.dispose]: () => store.db.close(),
   };
 }

@@ -1,5 +1,6 @@
 import type { EventData, EventType } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
+import { replay } from "../recovery/replay.ts";
 import { smallSession } from "./small-session.ts";
 import { SessionState } from "./state.ts";
 
@@ -117,7 +118,7 @@ describe("what a resumed session goes on with", () => {
     });
   });
 
-  test("a replay of the stored log gives the same state", () => {
+  test("a replay of the stored log gives the same state", async () => {
     using small = smallSession();
     const { session } = small;
     session.append("user.message", { content: "go" });
@@ -125,9 +126,8 @@ describe("what a resumed session goes on with", () => {
     session.append("user.message", { content: "wait" });
     session.append("tool.execution_complete", ended("b"));
     session.append("session.mode_changed", { previousMode: "interactive", newMode: "plan" });
-    small.log.flush();
-    const again = new SessionState();
-    for (const { json } of small.store.events("root")) again.apply(JSON.parse(json));
+    await small.log.committed();
+    const { state: again } = replay(await small.store.events.read("root"), "root");
     expect(again).toEqual(session.state);
     expect(again.completeMessages()).toEqual(session.state.completeMessages());
   });

@@ -1,11 +1,78 @@
 /**
- * The one database, in words of meaning. Implementations: sqlite.ts (default); the contract is store.contract.ts.
+ * The one database, in words of meaning. It may be far away: every call is a promise, and only `commit` writes for a session.
  *
- * Calls are synchronous where the loop needs them (SQLite is); an append returns when its rows are committed.
+ * Implementations: sqlite/ (default); the contract that each must keep is store.contract.ts.
  */
-
 import type { TranscriptChange } from "./transcript-records.ts";
 import type { TranscriptStore } from "./transcripts.ts";
+
+export interface Store {
+  /**
+   * Writes a batch in one transaction: all of it, or nothing. Rejects with `lease_lost` when the writer's lease is not the
+   * present one of the session, whatever else is in the batch.
+   */
+  commit(batch: Batch): Promise<void>;
+  /** What waits to enter a session, in order. */
+  inbox(sessionId: string): Promise<InboxItem[]>;
+  readonly events: Events;
+  readonly sessions: SessionRows;
+  readonly documents: Documents;
+  readonly leases: Leases;
+  /** What is kept of conversations, ours and those of other harnesses. */
+  readonly transcripts: TranscriptStore;
+  close(): Promise<void>;
+}
+
+/** What changes for one session tree. Within it things happen in the order of these fields. */
+export interface Batch {
+  /** The right to write, checked in the same transaction. */
+  lease: Lease;
+  /** When: the root session counts as used then. */
+  at: number;
+  /** New sessions of the tree. One that is there already stays as it is, so a batch may be tried again. */
+  created?: readonly SessionRecord[];
+  /** Parts of the root session's row. */
+  changed?: SessionChange;
+  /** The event with this id leaves the log, with all that follow it. */
+  cutFrom?: string;
+  /** Child sessions that go, with their inbox. */
+  deleted?: readonly string[];
+  events?: readonly NewEvent[];
+  /** In order: an item may leave and come back at another place. */
+  inbox?: readonly InboxChange[];
+  documents?: readonly DocumentChange[];
+  /** What these events mean for the transcript. */
+  transcript?: readonly TranscriptChange[];
+}
+
+/** The right to write a session tree. A number is given out once: whoever has an older one cannot commit any more. */
+export interface Lease {
+  readonly rootId: string;
+  readonly number: number;
+}
+
+/** A process, and when it was started: a later one may have the same pid. */
+export interface Holder {
+  readonly pid: number;
+  readonly startedAt: number;
+}
+
+export interface Leases {
+  /** A living process keeps its lease; then the answer is who that is. The holder itself gets a new lease in place of its old one. */
+  acquire(rootId: string, holder: Holder): Promise<{ lease: Lease } | { heldBy: Holder }>;
+  /** Undefined when no living process has it. */
+  holder(rootId: string): Promise<Holder | undefined>;
+  /** Without effect when somebody else has taken the lease since. */
+  release(lease: Lease): Promise<void>;
+}
+
+export interface Events {
+  /** The events of a root session and its children, in order. */
+  read(rootId: string, query?: EventQuery): Promise<StoredEvent[]>;
+  count(rootId: string): Promise<number>;
+  /** How many bytes they take. */
+  size(rootId: string): Promise<number>;
+}
 
 /** One recorded event. `json` is the event as it goes over the wire. */
 export interface StoredEvent {
@@ -17,11 +84,36 @@ export interface StoredEvent {
   json: string;
 }
 
+/** An event on its way in: `json` is stored, the rest is for what is derived from it in the same transaction. */
 export interface NewEvent {
-  sessionId: string;
-  type: string;
-  id: string;
-  json: string;
+  readonly sessionId: string;
+  readonly type: string;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly data: object;
+  readonly agentId?: string;
+  readonly json: string;
+}
+
+export interface EventQuery {
+  after?: number;
+  before?: number;
+  limit?: number;
+  /** Only this session of the tree. */
+  sessionId?: string;
+  backward?: boolean;
+}
+
+export interface SessionRows {
+  get(id: string): Promise<SessionRecord | undefined>;
+  /** Root sessions, last used first. */
+  list(filter?: SessionFilter): Promise<SessionRecord[]>;
+  children(parentId: string): Promise<SessionRecord[]>;
+  /**
+   * The root session, its children, their events, inbox and transcripts, and the lease itself. Of `kinds` the documents go whose key is
+   * the session's id or begins with it and a slash. False when there was no such session.
+   */
+  delete(lease: Lease, options: { kinds: readonly string[] }): Promise<boolean>;
 }
 
 export interface SessionRecord {
@@ -41,71 +133,35 @@ export interface SessionRecord {
   updatedAt: number;
 }
 
+export type SessionChange = Partial<Omit<SessionRecord, "id" | "rootId" | "parentId" | "createdAt" | "updatedAt">>;
+export type SessionFilter = Partial<Pick<SessionRecord, "cwd" | "gitRoot" | "repository" | "branch">>;
+
 /** A prompt that was acknowledged and is not in the log yet. */
 export interface InboxItem {
   id: string;
   sessionId: string;
+  version: number;
   json: string;
-}
-
-export interface Store {
-  /** Events, inbox changes and touched sessions of one tick, in one transaction. */
-  commit(batch: Batch): void;
-  /** All events of a root session and its children, in order. */
-  events(rootId: string, options?: EventQuery): StoredEvent[];
-  countEvents(rootId: string): number;
-  /** How many bytes the events of a session take. */
-  sizeOf(rootId: string): number;
-  /** Removes the event with this id and everything after it; returns how many. */
-  truncate(rootId: string, eventId: string): number;
-
-  createSession(session: SessionRecord): void;
-  updateSession(id: string, change: Partial<Omit<SessionRecord, "id">>): void;
-  session(id: string): SessionRecord | undefined;
-  /** Root sessions, last used first. */
-  sessions(filter?: { cwd?: string; gitRoot?: string; repository?: string; branch?: string }): SessionRecord[];
-  children(parentId: string): SessionRecord[];
-  /** The session, its children, their events, inbox, tasks and transcripts. */
-  deleteSession(id: string): boolean;
-
-  inbox(sessionId: string): InboxItem[];
-
-  /** Small named documents: approvals of a folder, task records. */
-  put(kind: string, key: string, json: string): void;
-  get(kind: string, key: string): string | undefined;
-  list(kind: string, keyPrefix: string): { key: string; json: string }[];
-  remove(kind: string, key: string): void;
-
-  /** Takes the right to write a session. Undefined when a living process has it; then `holder` tells which. */
-  acquire(rootId: string, holder: { pid: number; startedAt: number }): boolean;
-  holder(rootId: string): { pid: number; startedAt: number } | undefined;
-  release(rootId: string): void;
-
-  /** What is kept of conversations, ours and those of other harnesses. */
-  readonly transcripts: TranscriptStore;
-
-  close(): void;
-}
-
-export interface Batch {
-  events?: readonly NewEvent[];
-  rootId?: string;
-  /** In order: an item may leave and come back at another place. */
-  inbox?: readonly InboxChange[];
-  touch?: { sessionId: string; at: number };
-  /** Documents that change together with these events. */
-  documents?: readonly { kind: string; key: string; json: string }[];
-  /** What these events mean for the transcript. */
-  transcript?: readonly TranscriptChange[];
 }
 
 export type InboxChange = { add: InboxItem } | { remove: string };
 
-export interface EventQuery {
-  after?: number;
-  before?: number;
-  limit?: number;
-  /** Only this session of the tree. */
-  sessionId?: string;
-  backward?: boolean;
+/**
+ * Small named documents; document.ts gives them types. Those of a session are written by `commit`; what is written here
+ * belongs to no session.
+ */
+export interface Documents {
+  get(kind: string, key: string): Promise<StoredDocument | undefined>;
+  /** Ordered by key. */
+  list(kind: string, keyPrefix: string): Promise<StoredDocument[]>;
+  write(changes: readonly DocumentChange[]): Promise<void>;
 }
+
+export interface StoredDocument {
+  kind: string;
+  key: string;
+  version: number;
+  json: string;
+}
+
+export type DocumentChange = { put: StoredDocument } | { remove: { kind: string; key: string } };

@@ -1,6 +1,6 @@
 /** What every store must do with transcripts. Each implementation runs this suite with a way to open an empty one. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { event, session as sessionRecord } from "./store.contract.ts";
+import { begin, event, session as sessionRecord } from "./store.contract.ts";
 import type { Store } from "./store.ts";
 import {
   MAX_TOOL_TEXT,
@@ -237,20 +237,21 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
 
   describe(`${name}: with the events of our own sessions`, () => {
     test("changes are stored in the same commit", async () => {
-      await store.commit({ rootId: "a", events: [event("1", "a")], transcript: [said(own("a"), "hello")] });
+      const begun = await begin(store, "a");
+      await store.commit({ ...begun, events: [event("1", "a")], transcript: [said(own("a"), "hello")] });
       expect(await texts(own("a"))).toEqual(["hello"]);
     });
 
     test("a transcript goes with its session, and nobody else's does", async () => {
-      await store.createSession(sessionRecord("a"));
-      await store.createSession(sessionRecord("kid", { rootId: "a", parentId: "a" }));
+      const begun = await begin(store, "a");
+      await store.commit({ ...begun, created: [sessionRecord("kid", { rootId: "a", parentId: "a" })] });
       await record(
         said(own("a"), "x"),
         said(own("kid"), "y"),
         said(named("b"), "z"),
         said(named("a", { harness: "codex" }), "w"),
       );
-      await store.deleteSession("a");
+      await store.sessions.delete(begun.lease, { kinds: [] });
       expect(keys(await transcripts.sessions.list(all)).sort()).toEqual(["b", "codex:a"]);
     });
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { smallSession } from "../session/small-session.ts";
 import type { Executor, RunOptions } from "./executor.ts";
 import type { End } from "./moves.ts";
-import { type AgentRecord, newHead, readRecord } from "./record.ts";
+import { type AgentRecord, newHead, TASK } from "./record.ts";
 import { Tasks } from "./registry.ts";
 
 /** Work that ends when the test says so. */
@@ -90,7 +90,7 @@ async function inWorld(
   test: (world: {
     tasks: Tasks;
     work: Work;
-    stored(id: string): AgentRecord["status"];
+    stored(id: string): Promise<string | undefined>;
     notices(): string[];
   }) => Promise<void>,
 ) {
@@ -111,9 +111,9 @@ async function inWorld(
   await test({
     tasks,
     work,
-    stored: (id) => {
-      log.flush();
-      return readRecord(store.get("task", `root/${id}`) ?? "").status;
+    stored: async (id) => {
+      await log.committed();
+      return (await TASK.get(store.documents, `root/${id}`))?.status;
     },
     notices: () => session.inbox.notices.map(({ id }) => id),
   });
@@ -126,10 +126,10 @@ describe("a task", () => {
   test("goes from open to close in this order, and its record says each state", async () => {
     await inWorld(async ({ tasks, work, stored }) => {
       await tasks.start(record("a"));
-      expect(stored("a")).toBe("running");
+      expect(await stored("a")).toBe("running");
       work.end("a", { way: "completed", text: "done" });
       await tasks.wait("a", ended);
-      expect(stored("a")).toBe("completed");
+      expect(await stored("a")).toBe("completed");
       expect(work.steps).toEqual(["open a", "start a", "ending a completed", "ended a completed", "close a"]);
     });
   });
@@ -139,7 +139,7 @@ describe("a task", () => {
       await tasks.start(record("a", { isMultiTurn: true }));
       work.end("a", { way: "completed", text: "one" });
       await tasks.wait("a", { afterTurns: 0, signal });
-      expect(stored("a")).toBe("idle");
+      expect(await stored("a")).toBe("idle");
       await tasks.lose("a", "its machine is gone");
       expect(tasks.records.get("a")).toMatchObject({ status: "failed", reason: "lost", error: "its machine is gone" });
       expect(work.steps.filter((step) => /start|continue/.test(step))).toEqual(["start a"]);
@@ -164,7 +164,7 @@ describe("a task", () => {
   test("that cannot be opened has failed, and the one who starts it is told why", async () => {
     await inWorld(async ({ tasks, stored }) => {
       await expect(tasks.start(record("closed-door"))).rejects.toThrow("it cannot be opened");
-      expect(stored("closed-door")).toBe("failed");
+      expect(await stored("closed-door")).toBe("failed");
     });
   });
 
@@ -198,7 +198,7 @@ describe("a task", () => {
     await inWorld(async ({ tasks, work, stored }) => {
       await tasks.start(record("a"));
       await tasks.park();
-      expect(stored("a")).toBe("running");
+      expect(await stored("a")).toBe("running");
       await tasks.continue("a");
       work.end("a", { way: "completed", text: "done" });
       await tasks.wait("a", ended);

@@ -5,6 +5,7 @@
  */
 import { Budget, EndReason, lazy, ModelSelectionSource, TaskModelSource } from "@retinue/protocol";
 import * as z from "zod";
+import { document } from "../store/document.ts";
 import { TASK_STATES } from "./moves.ts";
 
 const head = lazy(() =>
@@ -118,6 +119,12 @@ export function newHead(now: number) {
   };
 }
 
+/** The records of a tree, under `<root session>/<task>`. Those of version 1 were all of sub-agents, and had no kind. */
+export const TASK = document("task", () => TaskRecord(), {
+  version: 2,
+  migrate: (stored) => (typeof stored === "object" ? { kind: "agent", ...stored } : stored),
+});
+
 export const recordKey = ({ rootId, id }: Pick<TaskRecord, "rootId" | "id">): string => `${rootId}/${id}`;
 
 /** How long it has worked so far. */
@@ -128,14 +135,4 @@ export function activeMs({ activeMs, activeSince }: Pick<TaskRecord, "activeMs" 
 /** Work in the background that holds back `session.idle` of its owner. */
 export function holdsIdle({ mode, status, isDetached }: TaskRecord): boolean {
   return mode === "background" && status === "running" && isDetached !== true;
-}
-
-/** A record of the store. Records of version 1 were all of sub-agents, and had no kind. */
-export function readRecord(json: string): TaskRecord {
-  return TaskRecord().parse(migrated(JSON.parse(json)));
-}
-
-function migrated(stored: unknown): unknown {
-  const isOld = typeof stored === "object" && stored !== null && !("kind" in stored);
-  return isOld ? { kind: "agent", ...stored } : stored;
 }

@@ -6,7 +6,7 @@
 import type { Log } from "../session/log.ts";
 import type { World } from "../world.ts";
 import { checkMove, type TaskStatus } from "./moves.ts";
-import { holdsIdle, recordKey, type TaskKind, type TaskRecord } from "./record.ts";
+import { holdsIdle, recordKey, TASK, type TaskKind, type TaskRecord } from "./record.ts";
 
 export interface TaskRecordsOptions {
   log: Log;
@@ -77,7 +77,7 @@ export class TaskRecords {
   /** Written with the events of this tick, in one transaction. */
   save(record: TaskRecord): void {
     const { log, isKept } = this.#options;
-    if (isKept(record.kind)) log.put("task", recordKey(record), JSON.stringify(record));
+    if (isKept(record.kind)) log.changeDocument(TASK.put(recordKey(record), record));
   }
 
   drop(id: string): boolean {

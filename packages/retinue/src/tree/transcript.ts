@@ -8,6 +8,7 @@ export class Transcript {
   readonly #root: Session;
   readonly #store: Store;
   #writtenUpTo = -1;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(root: Session, store: Store) {
     this.#root = root;
@@ -19,11 +20,18 @@ export class Transcript {
     this.#writtenUpTo = -1;
   }
 
-  write(): string {
+  /** One after the other: two at the same time would write the same events. */
+  write(): Promise<string> {
+    const written = this.#last.then(() => this.#append());
+    this.#last = written.catch(() => undefined); // Told to whoever asked for it.
+    return written;
+  }
+
+  async #append(): Promise<string> {
     const path = join(this.#root.place.folder, "events.jsonl");
-    this.#root.log.flush();
+    await this.#root.log.committed();
+    const events = await this.#store.events.read(this.#root.id, { after: this.#writtenUpTo });
     if (this.#writtenUpTo < 0) rmSync(path, { force: true });
-    const events = this.#store.events(this.#root.id, { after: this.#writtenUpTo });
     const last = events.at(-1);
     if (last) {
       appendFileSync(path, events.map(({ json }) => `${json}\n`).join(""));

@@ -65,7 +65,7 @@ export class WorkingAgent implements Agent {
     const { hooks, name: agentName = "" } = this;
     if (hooks.isEmpty) return undefined;
     const options = { caller: callerOf(this), signal };
-    const details = { stopReason: "end_turn", transcriptPath: this.#parts.transcript.write() } as const;
+    const details = { stopReason: "end_turn", transcriptPath: await this.#parts.transcript.write() } as const;
     const who: Pick<HookInput<"subagentStop">, "agentName" | "agentType"> = { agentName, agentType: agentName };
     const output = this.session.parent
       ? await hooks.run("subagentStop", { ...who, response, ...details }, options)

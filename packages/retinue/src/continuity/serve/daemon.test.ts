@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openSqlite } from "../../store/sqlite.ts";
+import { openSqlite } from "../../store/sqlite/store.ts";
 import { runDaemon } from "./daemon.ts";
 import { askDaemon, daemonAddress, livingDaemon } from "./daemon-client.ts";
 import { startDaemon, stopDaemon } from "./daemon-process.ts";

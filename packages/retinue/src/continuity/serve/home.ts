@@ -1,7 +1,7 @@
 /** Opens continuity in a home folder: the store, the settings, the folders that hooks may name. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openSqlite } from "../../store/sqlite.ts";
+import { openSqlite } from "../../store/sqlite/store.ts";
 import { realWorld, type World } from "../../world.ts";
 import { connectorRoots } from "../connectors/registry.ts";
 import { readConfig } from "../records/config.ts";

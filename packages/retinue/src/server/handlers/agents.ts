@@ -20,13 +20,11 @@ export const agentHandlers: Handlers = {
       agentDisplayName: agent.displayName,
       tools: agent.tools ? [...agent.tools] : null,
     });
-    session.log.flush();
     return { agent: agentInfo(agent) };
   },
   "session.agent.deselect": (params, scope) => {
     const { session } = hosted(params, scope);
     session.append("subagent.deselected", {});
-    session.log.flush();
     return {};
   },
   "session.agent.setPrompt": (params, scope) => {

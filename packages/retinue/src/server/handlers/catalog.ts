@@ -13,48 +13,51 @@ import { listing } from "./sessions.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export const catalogHandlers: Handlers = {
-  "sessions.list": ({ source = "local", filter }, { sessions }) => ({
-    sessions: source === "remote" ? [] : sessions.store.sessions(filter).map(listing),
+  "sessions.list": async ({ source = "local", filter }, { sessions }) => ({
+    sessions: source === "remote" ? [] : (await sessions.store.sessions.list(filter)).map(listing),
   }),
-  "sessions.getMetadata": ({ sessionId }, { sessions }) => {
-    const record = rootSession(sessions, sessionId);
+  "sessions.getMetadata": async ({ sessionId }, { sessions }) => {
+    const record = await rootSession(sessions, sessionId);
     return record ? { session: listing(record) } : {};
   },
-  "sessions.enrichMetadata": (params, { sessions }) => ({
-    sessions: params.sessions.map((given) => {
-      const record = rootSession(sessions, given.sessionId);
-      return record ? { ...given, ...listing(record) } : given;
-    }),
+  "sessions.enrichMetadata": async (params, { sessions }) => ({
+    sessions: await Promise.all(
+      params.sessions.map(async (given) => {
+        const record = await rootSession(sessions, given.sessionId);
+        return record ? { ...given, ...listing(record) } : given;
+      }),
+    ),
   }),
-  "sessions.fork": (params, { sessions }) => forkSession(sessions, params),
-  "sessions.findByPrefix": ({ prefix }, { sessions }) => {
-    const found = prefix === "" ? [] : sessions.store.sessions().filter(({ id }) => id.startsWith(prefix));
+  "sessions.fork": async (params, { sessions }) => await forkSession(sessions, params),
+  "sessions.findByPrefix": async ({ prefix }, { sessions }) => {
+    if (prefix === "") return {};
+    const found = (await sessions.store.sessions.list()).filter(({ id }) => id.startsWith(prefix));
     const [only] = found;
     return found.length === 1 && only ? { sessionId: only.id } : {};
   },
-  "sessions.findByTaskId": ({ taskId }, { sessions }) => {
-    const child = sessions.store.session(taskId);
+  "sessions.findByTaskId": async ({ taskId }, { sessions }) => {
+    const child = await sessions.store.sessions.get(taskId);
     return child?.parentId ? { sessionId: child.rootId } : {};
   },
-  "sessions.getLastForContext": ({ context }, { sessions }) => {
-    const last = lastIn(sessions, context);
+  "sessions.getLastForContext": async ({ context }, { sessions }) => {
+    const last = await lastIn(sessions, context);
     return last ? { sessionId: last.id } : {};
   },
-  "sessions.getSizes": (_, { sessions }) => ({
-    sizes: Object.fromEntries(sessions.store.sessions().map(({ id }) => [id, sizeOf(sessions, id)])),
-  }),
-  "sessions.checkInUse": ({ sessionIds }, { sessions }) => ({
-    inUse: sessionIds.filter((id) => sessions.store.holder(id) !== undefined),
-  }),
+  "sessions.getSizes": async (_, { sessions }) => {
+    const all = await sessions.store.sessions.list();
+    const sizes = all.map(async ({ id }) => [id, await sizeOf(sessions, id)] as const);
+    return { sizes: Object.fromEntries(await Promise.all(sizes)) };
+  },
+  "sessions.checkInUse": async ({ sessionIds }, { sessions }) => {
+    const holders = await Promise.all(sessionIds.map((id) => sessions.store.leases.holder(id)));
+    return { inUse: sessionIds.filter((_, index) => holders[index] !== undefined) };
+  },
 
   "sessions.close": async ({ sessionId }, { sessions }) => {
     await sessions.find(sessionId)?.close();
     return {};
   },
-  "sessions.save": ({ sessionId }, { sessions }) => {
-    sessions.find(sessionId)?.session.log.flush();
-    return {};
-  },
+  "sessions.save": () => ({}), // As with every call that names a session, the answer follows its commit.
   // The right to write ends with the session here; another process's right is not ours to give.
   "sessions.releaseLock": async ({ sessionId }, { sessions }) => {
     await sessions.find(sessionId)?.close();
@@ -67,37 +70,37 @@ export const catalogHandlers: Handlers = {
   "sessions.bulkDelete": async ({ sessionIds }, { sessions }) => {
     const freedBytes: Record<string, number> = {};
     for (const id of sessionIds) {
-      const size = sizeOf(sessions, id);
+      const size = await sizeOf(sessions, id);
       if (await sessions.delete(id)) freedBytes[id] = size;
     }
     return { freedBytes };
   },
   "sessions.pruneOld": async (params, { sessions }) => await prune(sessions, params),
 
-  "sessions.getEventFilePath": ({ sessionId }, { sessions }) => {
+  "sessions.getEventFilePath": async ({ sessionId }, { sessions }) => {
     const open = sessions.find(sessionId);
-    if (open) return { filePath: open.tree.transcript.write() };
-    return rootSession(sessions, sessionId) ? { filePath: writeEvents(sessions, sessionId) } : {};
+    if (open) return { filePath: await open.tree.transcript.write() };
+    return (await rootSession(sessions, sessionId)) ? { filePath: await writeEvents(sessions, sessionId) } : {};
   },
-  "sessions.readPersistedEvents": (params, { sessions }) => {
-    sessions.find(params.sessionId)?.session.log.flush();
-    if (!rootSession(sessions, params.sessionId))
+  "sessions.readPersistedEvents": async (params, { sessions }) => {
+    await sessions.find(params.sessionId)?.session.log.committed();
+    if (!(await rootSession(sessions, params.sessionId)))
       throw new AppError("session_not_found", `Session not found: ${params.sessionId}`);
-    return readPage(sessions.store, params.sessionId, params);
+    return await readPage(sessions.store, params.sessionId, params);
   },
 };
 
-function rootSession({ store }: Sessions, id: string): SessionRecord | undefined {
-  const record = store.session(id);
+async function rootSession({ store }: Sessions, id: string): Promise<SessionRecord | undefined> {
+  const record = await store.sessions.get(id);
   return record?.parentId ? undefined : record;
 }
 
 /** The closest match first: the folder, then the repository with the branch, then the repository. */
-function lastIn(
+async function lastIn(
   { store }: Sessions,
   context: Params<"sessions.getLastForContext">["context"],
-): SessionRecord | undefined {
-  if (!context) return store.sessions()[0];
+): Promise<SessionRecord | undefined> {
+  if (!context) return (await store.sessions.list())[0];
   const { cwd, gitRoot, repository, branch } = context;
   const filters = [
     { cwd },
@@ -106,14 +109,14 @@ function lastIn(
     ...(repository ? [{ repository }] : []),
   ];
   for (const filter of filters) {
-    const [last] = store.sessions(filter);
+    const [last] = await store.sessions.list(filter);
     if (last) return last;
   }
   return undefined;
 }
 
-function sizeOf({ store, runtime }: Sessions, id: string): number {
-  return store.sizeOf(id) + folderSize(sessionFolder(runtime.home, id));
+async function sizeOf({ store, shared: { runtime } }: Sessions, id: string): Promise<number> {
+  return (await store.events.size(id)) + folderSize(sessionFolder(runtime.home, id));
 }
 
 function folderSize(folder: string): number {
@@ -129,22 +132,26 @@ function folderSize(folder: string): number {
 async function prune(sessions: Sessions, params: Params<"sessions.pruneOld">): Promise<Result<"sessions.pruneOld">> {
   const { olderThanDays, dryRun = false, includeNamed = false, excludeSessionIds = [] } = params;
   const limit = sessions.world.now() - olderThanDays * DAY_MS;
-  const old = sessions.store.sessions().filter(({ updatedAt }) => updatedAt <= limit);
-  const isKept = ({ id, userNamed }: SessionRecord) =>
-    (userNamed && !includeNamed) || excludeSessionIds.includes(id) || sessions.store.holder(id) !== undefined;
-  const doomed = old.filter((record) => !isKept(record)).map(({ id }) => id);
-  const freedBytes = doomed.reduce((sum, id) => sum + sizeOf(sessions, id), 0);
+  const old = (await sessions.store.sessions.list()).filter(({ updatedAt }) => updatedAt <= limit);
+  const doomed: string[] = [];
+  const skipped: string[] = [];
+  for (const { id, userNamed } of old) {
+    const isWanted = (userNamed && !includeNamed) || excludeSessionIds.includes(id);
+    const isKept = isWanted || (await sessions.store.leases.holder(id)) !== undefined;
+    (isKept ? skipped : doomed).push(id);
+  }
+  let freedBytes = 0;
+  for (const id of doomed) freedBytes += await sizeOf(sessions, id);
   if (!dryRun) for (const id of doomed) await sessions.delete(id);
-  const skipped = old.filter(isKept).map(({ id }) => id);
   return { deleted: dryRun ? [] : doomed, candidates: dryRun ? doomed : [], skipped, freedBytes, dryRun };
 }
 
 /** The store has the truth; the file is for whoever wants to read it, and is written when asked for. */
-function writeEvents({ store, runtime }: Sessions, id: string): string {
+async function writeEvents({ store, shared: { runtime } }: Sessions, id: string): Promise<string> {
   const folder = sessionFolder(runtime.home, id);
   createFolder(folder);
   const path = join(folder, "events.jsonl");
-  const lines = store.events(id).map(({ json }) => `${json}\n`);
+  const lines = (await store.events.read(id)).map(({ json }) => `${json}\n`);
   writeFileSync(path, lines.join(""));
   return path;
 }

@@ -9,9 +9,9 @@ import type { Handlers } from "../handler.ts";
 const PROTOCOL_VERSION = 3;
 
 export const connectionHandlers: Handlers = {
-  "status.get": (_, { sessions }) => ({ version: sessions.runtime.version, protocolVersion: PROTOCOL_VERSION }),
+  "status.get": (_, { sessions }) => ({ version: sessions.shared.runtime.version, protocolVersion: PROTOCOL_VERSION }),
   "auth.getStatus": (_, { sessions }) => {
-    const provider = configuredProvider(sessions.catalog);
+    const provider = configuredProvider(sessions.shared.catalog);
     if (provider === undefined) return { isAuthenticated: false, statusMessage: "Not authenticated" };
     return {
       isAuthenticated: true,
@@ -20,12 +20,12 @@ export const connectionHandlers: Handlers = {
     };
   },
   "account.getQuota": (_, { sessions }) => {
-    requireProvider(sessions.catalog);
+    requireProvider(sessions.shared.catalog);
     return { quotaSnapshots: {} };
   },
   "models.list": async (_, { sessions, signal }) => {
-    requireProvider(sessions.catalog);
-    return { models: await sessions.catalog.list({ signal }) };
+    requireProvider(sessions.shared.catalog);
+    return { models: await sessions.shared.catalog.list({ signal }) };
   },
   "models.getBuiltInCatalog": () => ({ models: [{ id: "offline" }] }),
   "tools.list": () => {

@@ -1,8 +1,10 @@
 /** Reading the events of an open session in pages, and waiting for new ones. */
-import type { Params, SessionEvent } from "@retinue/protocol";
+import type { Params } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { addInterest, dropInterest } from "../../host/interests.ts";
-import { type Page, readPage, tailCursor } from "../event-page.ts";
+import type { LoggedEvent } from "../../session/log.ts";
+import { wireEvents } from "../../store/stored-event.ts";
+import { type Page, type PageQuery, readPage, tailCursor } from "../event-page.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 const MAX_WAIT_MS = 30_000;
@@ -10,18 +12,16 @@ const MAX_WAIT_MS = 30_000;
 export const eventLogHandlers: Handlers = {
   "session.eventLog.read": async (params, scope) => {
     const target = hosted(params, scope);
-    target.session.log.flush();
-    const matches = matcher(target, params);
-    const page = readPage(target.store, target.session.id, { ...params, matches });
+    await target.session.log.committed();
     const { waitMs = 0, direction = "forward" } = params;
-    if (page.events.length > 0 || waitMs <= 0 || direction === "backward" || page.cursorStatus === "expired")
-      return page;
-    return await nextPage(target, params, { page, signal: scope.signal });
+    const query = { ...params, matches: matcher(target, params) };
+    if (waitMs <= 0 || direction === "backward") return await readPage(target.store, target.session.id, query);
+    return await nextPage(target, query, scope);
   },
-  "session.eventLog.tail": (params, scope) => {
+  "session.eventLog.tail": async (params, scope) => {
     const { session, store } = hosted(params, scope);
-    session.log.flush();
-    return { cursor: tailCursor(store, session.id) };
+    await session.log.committed();
+    return { cursor: await tailCursor(store, session.id) };
   },
   "session.eventLog.registerInterest": (params, scope) => ({
     handle: addInterest(hosted(params, scope), params.eventType),
@@ -42,30 +42,45 @@ function matcher({ session }: HostedSession, { types = "*", agentScope = "all", 
   };
 }
 
-/** The first events that come and match; the page as it was when none come in time. */
+/** What is there, or else the first events that come and match; an empty page when none come in time. */
 async function nextPage(
-  target: HostedSession,
-  params: Read,
-  { page, signal }: { page: Page; signal: AbortSignal },
+  { session, store }: HostedSession,
+  query: Read & Required<Pick<PageQuery, "matches">>,
+  { signal }: { signal: AbortSignal },
 ): Promise<Page> {
-  const matches = matcher(target, params);
-  return await new Promise<Page>((resolve) => {
-    const settle = (result: Page) => {
-      stop();
-      clearTimeout(timer);
-      signal.removeEventListener("abort", giveUp);
-      resolve(result);
-    };
-    const giveUp = () => settle(page);
-    const timer = setTimeout(giveUp, Math.min(params.waitMs ?? 0, MAX_WAIT_MS));
-    signal.addEventListener("abort", giveUp, { once: true });
-    const stop = target.session.log.listen((told) => {
-      const found = told.filter((event) => matches(event) && (!event.ephemeral || params.includeEphemeral !== false));
-      if (found.length === 0) return;
-      const stored = readPage(target.store, target.session.id, { ...params, cursor: page.cursor, matches });
-      // In their order with the passing ones, unless there are more than the caller takes.
-      const events = stored.hasMore ? stored.events : found.map(({ json }) => JSON.parse(json) as SessionEvent);
-      settle({ ...stored, events });
-    });
+  const told: LoggedEvent[] = [];
+  let wake: () => void = () => undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const isWanted = (event: LoggedEvent) =>
+    query.matches(event) && (!event.ephemeral || query.includeEphemeral !== false);
+  // From before the first look on, so that nothing falls between it and the waiting.
+  const stop = session.log.listen((events) => {
+    told.push(...events.filter(isWanted));
+    if (told.length > 0) wake();
   });
+  try {
+    const page = await readPage(store, session.id, query);
+    if (page.events.length > 0 || page.cursorStatus === "expired") return page;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      if (told.length > 0 || signal.aborted) resolve();
+      signal.addEventListener("abort", wake, { once: true });
+      timer = setTimeout(wake, Math.min(query.waitMs ?? 0, MAX_WAIT_MS));
+    });
+    if (told.length === 0) return page;
+    const stored = await readPage(store, session.id, { ...query, cursor: page.cursor });
+    return { ...stored, events: inOrder(stored, told) };
+  } finally {
+    stop();
+    clearTimeout(timer);
+    signal.removeEventListener("abort", wake);
+  }
+}
+
+/** Stored events with the passing ones between them, unless there are more than the caller takes. */
+function inOrder({ events, hasMore }: Page, told: readonly LoggedEvent[]): Page["events"] {
+  const beyond = told.filter((event) => !event.ephemeral).at(events.length);
+  const upTo = beyond === undefined ? told : told.slice(0, told.indexOf(beyond));
+  const isWhole = upTo.filter((event) => !event.ephemeral).length === events.length;
+  return hasMore || !isWhole ? events : wireEvents(upTo);
 }

@@ -8,11 +8,8 @@ export const fleetHandlers: Handlers = {
   "session.fleet.start": async (params, scope) => {
     const target = hosted(params, scope);
     const { prompt = "", attachments, wait = false } = params;
-    enqueue(target, [{ prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments }], {});
-    if (wait) {
-      await target.runner.ended();
-      target.session.log.flush();
-    }
+    await enqueue(target, [{ prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments }], {});
+    if (wait) await target.runner.ended();
     return { started: true };
   },
 };

@@ -115,8 +115,8 @@ test("going back before a sub-agent was started forgets its task and its session
     const { points } = await client.call("session.history.listRewindPoints", { sessionId });
     await client.call("session.history.truncate", { sessionId, eventId: points[1]?.eventId ?? "" });
     expect(await client.call("session.tasks.list", { sessionId })).toEqual({ tasks: [] });
-    expect(runtime.sessions.store.session(tasks[0]?.id ?? "")).toBeUndefined();
-    expect(runtime.sessions.store.list("task", `${sessionId}/`)).toEqual([]);
+    expect(await runtime.sessions.store.sessions.get(tasks[0]?.id ?? "")).toBeUndefined();
+    expect(await runtime.sessions.store.documents.list("task", `${sessionId}/`)).toEqual([]);
   });
 });
 

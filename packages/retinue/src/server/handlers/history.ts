@@ -1,10 +1,11 @@
 /** Shortening, cutting and clearing what the model remembers. */
-import type { EventData, Result } from "@retinue/protocol";
+import type { Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { compactNow, stopCompaction } from "../../host/manual-compaction.ts";
 import { clearContext, cutBack, isBusy } from "../../host/rewind.ts";
 import { askBeside } from "../../modes/side-question.ts";
 import handoffWords from "../../modes/words/handoff.md";
+import { eventOf } from "../../store/stored-event.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const historyHandlers: Handlers = {
@@ -31,32 +32,33 @@ export const historyHandlers: Handlers = {
     if (checkpointCleanupError === undefined) return { outcome: "success", eventsRemoved, ...nothing };
     return { outcome: "checkpoint-cleanup-failed", eventsRemoved, ...nothing, error: checkpointCleanupError };
   },
-  "session.history.listRewindPoints": (params, scope) => {
+  "session.history.listRewindPoints": async (params, scope) => {
     const target = hosted(params, scope);
     return {
       fileChangeTrackingEnabled: false,
       ...(isBusy(target) ? { unavailableReason: "session-busy" as const } : {}),
-      points: rewindPoints(target),
+      points: await rewindPoints(target),
     };
   },
   "session.history.previewRewind": (params, scope) => {
     hosted(params, scope);
     return { available: false, reason: "file-change-tracking-disabled", fileCount: 0, files: [] };
   },
-  "session.history.clearContext": (params, scope) => ({
-    messagesCleared: clearContext(hosted(params, scope), params.prompt),
+  "session.history.clearContext": async (params, scope) => ({
+    messagesCleared: await clearContext(hosted(params, scope), params.prompt),
   }),
 };
 
-function rewindPoints({ session, store }: HostedSession): Result<"session.history.listRewindPoints">["points"] {
-  session.log.flush();
-  const prompts = store.events(session.id, { sessionId: session.id }).filter(({ type }) => type === "user.message");
-  return prompts.flatMap(({ json }) => {
-    const { id, timestamp, data } = JSON.parse(json) as {
-      id: string;
-      timestamp: string;
-      data: EventData<"user.message">;
-    };
+async function rewindPoints({
+  session,
+  store,
+}: HostedSession): Promise<Result<"session.history.listRewindPoints">["points"]> {
+  await session.log.committed();
+  const events = await store.events.read(session.id, { sessionId: session.id });
+  return events.flatMap((event) => {
+    const prompt = eventOf(event, "user.message");
+    if (!prompt) return [];
+    const { id, timestamp, data } = prompt;
     const isAutopilotContinuation = data.isAutopilotContinuation === true;
     if (data.delivery === "steering" || (data.source !== undefined && !isAutopilotContinuation)) return [];
     return [

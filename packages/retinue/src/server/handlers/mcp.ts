@@ -26,9 +26,8 @@ export const mcpHandlers: Handlers = {
     return await onServer(params, scope, (host, name) => host.restart(name));
   },
   "session.mcp.reload": async (params, scope) => {
-    const { tree, session } = hosted(params, scope);
+    const { tree } = hosted(params, scope);
     await (await tree.servers.host()).reload();
-    session.log.flush();
     return {};
   },
 
@@ -65,9 +64,8 @@ async function onServer(
   scope: CallScope,
   work: (host: Host, name: string) => Promise<void>,
 ): Promise<Record<string, never>> {
-  const { tree, session } = hosted(params, scope);
+  const { tree } = hosted(params, scope);
   await work(await tree.servers.host(), params.serverName);
-  session.log.flush();
   return {};
 }
 

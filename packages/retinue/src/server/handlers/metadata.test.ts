@@ -47,7 +47,7 @@ test("notes of clients outlive the session's closing and go with its deletion", 
     expect(await client.call("session.metadata.getClientMetadata", { sessionId })).toEqual({ b: "2", c: "3" });
     expect(await client.call("session.metadata.updateClientMetadata", { sessionId, clear: true })).toEqual({});
     await client.call("session.delete", { sessionId });
-    expect(runtime.sessions.store.get("client-metadata", sessionId)).toBeUndefined();
+    expect(await runtime.sessions.store.documents.get("client-metadata", sessionId)).toBeUndefined();
   });
 });
 

@@ -1,29 +1,23 @@
 /** The state of a session: what it does, where it works, how full its context is. */
 import type { Result } from "@retinue/protocol";
+import { changeClientMetadata, clientMetadata } from "../../host/client-metadata.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
-import { CLIENT_METADATA } from "../../host/sessions.ts";
 import { moveTo, recordContext, workspaceRecord } from "../../host/workspace-record.ts";
 import { type ContextSize, contextSize, messageTokens, tokensOf } from "../../loop/context-size.ts";
 import type { Message } from "../../models/provider.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const metadataHandlers: Handlers = {
-  "session.metadata.snapshot": (params, scope) => snapshot(hosted(params, scope)),
+  "session.metadata.snapshot": async (params, scope) => await snapshot(hosted(params, scope)),
   "session.metadata.isProcessing": (params, scope) => ({ processing: hosted(params, scope).runner.isRunning }),
   "session.metadata.activity": (params, scope) => {
     const { runner } = hosted(params, scope);
     const isActive = runner.isRunning || runner.owesIdle;
     return { abortable: isActive, hasActiveWork: isActive };
   },
-  "session.metadata.getClientMetadata": (params, scope) => clientMetadata(hosted(params, scope)),
-  "session.metadata.updateClientMetadata": (params, scope) => {
-    const target = hosted(params, scope);
-    const { clear = false, remove = [], set = {} } = params;
-    const kept = Object.entries(clear ? {} : clientMetadata(target)).filter(([key]) => !remove.includes(key));
-    const changed = { ...Object.fromEntries(kept), ...set };
-    target.store.put(CLIENT_METADATA, target.session.id, JSON.stringify(changed));
-    return changed;
-  },
+  "session.metadata.getClientMetadata": async (params, scope) => await clientMetadata(hosted(params, scope)),
+  "session.metadata.updateClientMetadata": async (params, scope) =>
+    await changeClientMetadata(hosted(params, scope), params),
   "session.metadata.setWorkingDirectory": async (params, scope) => {
     const target = hosted(params, scope);
     const workingDirectory = await moveTo(target, params.workingDirectory);
@@ -60,11 +54,11 @@ export const metadataHandlers: Handlers = {
   },
 };
 
-function snapshot(target: HostedSession): Result<"session.metadata.snapshot"> {
+async function snapshot(target: HostedSession): Promise<Result<"session.metadata.snapshot">> {
   const { session, store } = target;
   const { id } = session;
-  const workspace = workspaceRecord(target);
-  const record = store.session(id);
+  const workspace = await workspaceRecord(target);
+  const record = await store.sessions.get(id);
   return {
     sessionId: id,
     startTime: session.state.startTime ?? workspace?.created_at ?? "",
@@ -80,11 +74,6 @@ function snapshot(target: HostedSession): Result<"session.metadata.snapshot"> {
     sessionLimits: null,
     workspace,
   };
-}
-
-function clientMetadata({ session, store }: HostedSession): Record<string, string> {
-  const json = store.get(CLIENT_METADATA, session.id);
-  return json === undefined ? {} : (JSON.parse(json) as Record<string, string>);
 }
 
 interface Measured {

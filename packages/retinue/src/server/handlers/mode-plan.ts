@@ -26,7 +26,6 @@ export const modeHandlers: Handlers = {
       switchModel(target, { model: planModel, source: "sdk", cause: "plan_mode" });
     }
     setMode(session, mode);
-    session.log.flush();
     return { status: modelChanged ? "applied" : "unchanged", modelChanged, modeApplied: true };
   },
 
@@ -41,7 +40,6 @@ export const modeHandlers: Handlers = {
     const operation = existsSync(planPath(folder)) ? "update" : "create";
     writeFileSync(planPath(folder), params.content);
     session.append("session.plan_changed", { operation });
-    session.log.flush();
   },
   "session.plan.delete": (params, scope) => {
     const { session } = hosted(params, scope);
@@ -49,7 +47,6 @@ export const modeHandlers: Handlers = {
     if (!existsSync(path)) return;
     rmSync(path);
     session.append("session.plan_changed", { operation: "delete" });
-    session.log.flush();
   },
   "session.plan.readSqlTodos": async (params, scope) => ({
     rows: (await readTodos(hosted(params, scope), scope)).rows,

@@ -24,7 +24,6 @@ export const modelHandlers: Handlers = {
     const before = target.session.state.model ?? "";
     target.configure({ modelCapabilities, reasoningSummary });
     switchModel(target, { model: modelId, reasoningEffort, source });
-    target.session.log.flush();
     const message = `Model changed from ${before} to ${modelId}`;
     return { status: "applied", deferred: false, modelId, message, modelState: modelState(target) };
   },
@@ -33,7 +32,6 @@ export const modelHandlers: Handlers = {
     const target = hosted(params, scope);
     const { reasoningEffort } = params;
     switchModel(target, { model: target.main.model().id, reasoningEffort, source: "sdk" });
-    target.session.log.flush();
     return { reasoningEffort };
   },
   "session.model.setAllowedModels": (params, scope) => allowOnly(hosted(params, scope), params.allowedModels),
@@ -67,20 +65,22 @@ export const modelHandlers: Handlers = {
     return { success: true };
   },
 
-  "session.name.get": (params, scope) => {
+  "session.name.get": async (params, scope) => {
     const { session, store } = hosted(params, scope);
-    session.log.flush();
-    return { name: store.session(session.id)?.name ?? null };
+    await session.log.committed();
+    return { name: (await store.sessions.get(session.id))?.name ?? null };
   },
   "session.name.set": (params, scope) => {
     const name = params.name.trim();
     if (name === "") throw new AppError("invalid_params", "Session name must not be empty");
     rename(hosted(params, scope), name, { byUser: true });
   },
-  "session.name.setAuto": (params, scope) => {
+  "session.name.setAuto": async (params, scope) => {
     const target = hosted(params, scope);
     const summary = params.summary.trim();
-    const applied = summary !== "" && target.store.session(target.session.id)?.userNamed !== true;
+    await target.session.log.committed();
+    const record = await target.store.sessions.get(target.session.id);
+    const applied = summary !== "" && record?.userNamed !== true;
     if (applied) rename(target, summary, { byUser: false });
     return { applied };
   },
@@ -89,7 +89,7 @@ export const modelHandlers: Handlers = {
 async function modelsOf(tree: TreeParts, { sessions, signal }: CallScope): Promise<unknown[]> {
   const { models = [], provider } = tree.configuration.current;
   if (models.length > 0) return models.map((model) => listedModel(tree, model));
-  return provider ? [] : await sessions.catalog.list({ signal });
+  return provider ? [] : await sessions.shared.catalog.list({ signal });
 }
 
 function listedModel(tree: TreeParts, { provider, id, name }: ModelConfig) {
@@ -108,7 +108,6 @@ function allowOnly(target: HostedSession, allowed: string[] | undefined): Result
   if (allowed && fallbackModel && (model === undefined || !allowed.includes(model))) {
     switchModel(target, { model: fallbackModel, source: "sdk", cause: "allowed_models" });
   }
-  session.log.flush();
   const limits = allowed ? { allowedModels: allowed, effectiveAllowedModels: allowed, fallbackModel } : {};
   return { ...limits, modelId: session.state.model };
 }
@@ -157,7 +156,6 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
     });
   }
   tree.asks.redeliver();
-  session.log.flush();
 }
 
 async function disableServers(tree: TreeParts, names: readonly string[]): Promise<void> {

@@ -2,12 +2,15 @@
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { type Approval, defined, type Params, type PermissionRule } from "@retinue/protocol";
+import * as z from "zod";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { document } from "../../store/document.ts";
 import { existingFolder } from "../../workspace/folders.ts";
 import { gitContext } from "../../workspace/git-context.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
-const TRUSTED = "trusted-folder";
+/** By path. */
+const TRUSTED_FOLDER = document("trusted-folder", () => z.object({}));
 const done = { success: true };
 
 export const permissionHandlers: Handlers = {
@@ -22,7 +25,6 @@ export const permissionHandlers: Handlers = {
     const { mode } = params;
     tree.rules.change({ mode });
     if (mode !== previousMode) session.append("session.permissions_changed", { previousMode, mode });
-    session.log.flush();
     return { ...done, mode };
   },
   "session.permissions.setApproveAll": (params, scope) => {
@@ -48,8 +50,8 @@ export const permissionHandlers: Handlers = {
     else tree.rules.modify(params);
     return done;
   },
-  "session.permissions.resetSessionApprovals": (params, scope) => {
-    hosted(params, scope).tree.rules.resetApprovals(params);
+  "session.permissions.resetSessionApprovals": async (params, scope) => {
+    await hosted(params, scope).tree.rules.resetApprovals(params);
     return done;
   },
   "session.permissions.locations.resolve": async (params, scope) => {
@@ -57,9 +59,10 @@ export const permissionHandlers: Handlers = {
     return await locationOf(params.workingDirectory);
   },
   "session.permissions.locations.apply": async (params, scope) => {
-    const { tree } = hosted(params, scope);
+    const { tree, session } = hosted(params, scope);
     const location = await locationOf(params.workingDirectory);
-    const { changed, approvals, rules } = tree.rules.useLocation(location.locationKey);
+    await session.log.committed(); // What was answered for that folder a moment ago counts as well.
+    const { changed, approvals, rules } = await tree.rules.useLocation(location.locationKey);
     const appliedRules = [...approvals.flatMap(asRules), ...rules];
     return { ...location, changed, appliedRuleCount: appliedRules.length, appliedDirectoryCount: 0, appliedRules };
   },
@@ -90,13 +93,15 @@ export const permissionHandlers: Handlers = {
     const target = hosted(params, scope);
     return { allowed: target.tree.rules.isInWorkspace(absolute(target, params.path)) };
   },
-  "session.permissions.folderTrust.isTrusted": (params, scope) => {
+  "session.permissions.folderTrust.isTrusted": async (params, scope) => {
     const target = hosted(params, scope);
-    return { trusted: target.store.get(TRUSTED, absolute(target, params.path)) !== undefined };
+    const found = await TRUSTED_FOLDER.get(target.store.documents, absolute(target, params.path));
+    return { trusted: found !== undefined };
   },
   "session.permissions.folderTrust.addTrusted": (params, scope) => {
     const target = hosted(params, scope);
-    target.store.put(TRUSTED, existingFolder(target.session, params.path), "{}");
+    const folder = existingFolder(target.session, params.path);
+    target.session.log.changeDocument(TRUSTED_FOLDER.put(folder, {}));
     return done;
   },
   "session.permissions.urls.setUnrestrictedMode": (params, scope) => {

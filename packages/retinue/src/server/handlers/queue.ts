@@ -37,17 +37,17 @@ export const queueHandlers: Handlers = {
     const target = hosted(params, scope);
     return { changed: changed(target, target.session.inbox.move(params.id, params.toPosition)) };
   },
-  "session.queue.insertAt": (params, scope) => ({
-    id: insert(hosted(params, scope), params.message, Math.max(0, params.position)),
+  "session.queue.insertAt": async (params, scope) => ({
+    id: await insert(hosted(params, scope), params.message, Math.max(0, params.position)),
   }),
-  "session.queue.duplicateAt": (params, scope) => {
+  "session.queue.duplicateAt": async (params, scope) => {
     const target = hosted(params, scope);
     const { queue } = target.session.inbox;
     const at = queue.findIndex(({ id }) => id === params.id);
     const original = queue[at];
     if (!original) throw new AppError("invalid_params", `Queue item not found: ${params.id}`);
     const { kind: _, id: _id, messageId: _message, ...message } = original;
-    return { id: insert(target, message, at + 1) };
+    return { id: await insert(target, message, at + 1) };
   },
   "session.queue.updateText": (params, scope) => {
     const target = hosted(params, scope);
@@ -69,10 +69,10 @@ export const queueHandlers: Handlers = {
 
 type NewPrompt = Omit<Prompt, "kind" | "id" | "messageId">;
 
-function insert(target: HostedSession, message: NewPrompt, at: number): string {
+async function insert(target: HostedSession, message: NewPrompt, at: number): Promise<string> {
   const { inbox, world } = target.session;
   const prompt: Prompt = { kind: "prompt", id: world.newId(), messageId: world.newId(), ...message };
-  inbox.add(prompt, { at });
+  await inbox.receive([prompt], { at });
   changed(target, true);
   target.runner.wake();
   return prompt.id;
@@ -90,6 +90,5 @@ function itemOf({ session }: HostedSession, { id, messageId, displayPrompt, prom
 
 function changed({ session }: HostedSession, isChanged: boolean): boolean {
   if (isChanged) session.announce("pending_messages.modified", {});
-  session.log.flush();
   return isChanged;
 }

@@ -5,6 +5,7 @@ import type { HostedSession } from "../../host/hosted-session.ts";
 import { type AbortReason, abort, interrupt, suspend } from "../../host/stopping.ts";
 import { notification } from "../../session/wording.ts";
 import type { SessionRecord } from "../../store/store.ts";
+import { wireEvents } from "../../store/stored-event.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const sessionHandlers: Handlers = {
@@ -12,11 +13,11 @@ export const sessionHandlers: Handlers = {
   "session.resume": async (params, { client, sessions }) => opened(await sessions.resume(client, params)),
 
   "session.detach": async ({ sessionId }, { client, sessions }) => {
-    await sessions.leave(client, sessionId);
+    await sessions.leave(client, { id: sessionId });
     return { success: true };
   },
   "session.destroy": async ({ sessionId }, { client, sessions }) => ({
-    success: await sessions.leave(client, sessionId),
+    success: await sessions.leave(client, { id: sessionId }),
   }),
   "session.delete": async ({ sessionId }, { sessions }) =>
     (await sessions.delete(sessionId))
@@ -27,15 +28,16 @@ export const sessionHandlers: Handlers = {
   },
   "session.suspend": async (params, scope) => await suspend(hosted(params, scope)),
 
-  "session.send": (params, scope) => {
+  "session.send": async (params, scope) => {
     const target = hosted(params, scope);
     const { sessionId: _, mode, prepend, traceparent: _t, tracestate: _s, wait: _w, ...message } = params;
-    return { messageId: enqueue(target, [message], { isImmediate: mode === "immediate", prepend })[0] ?? "" };
+    const [messageId = ""] = await enqueue(target, [message], { isImmediate: mode === "immediate", prepend });
+    return { messageId };
   },
-  "session.sendMessages": (params, scope) => {
+  "session.sendMessages": async (params, scope) => {
     const { messages, mode, prepend, agentMode, requestHeaders, responseFormat } = params;
     const all = messages.map((message) => ({ ...message, agentMode, requestHeaders, responseFormat }));
-    return { messageIds: enqueue(hosted(params, scope), all, { isImmediate: mode === "immediate", prepend }) };
+    return { messageIds: await enqueue(hosted(params, scope), all, { isImmediate: mode === "immediate", prepend }) };
   },
   "session.abort": async (params, scope) => {
     await abort(hosted(params, scope), abortReason(params.reason));
@@ -52,15 +54,11 @@ export const sessionHandlers: Handlers = {
     const ended = await Promise.all(running.map(({ id }) => registry.cancel(id)));
     return ended.filter(Boolean).length;
   },
-  "session.sendSystemNotification": (params, scope) => {
+  "session.sendSystemNotification": async (params, scope) => {
     const { session, runner } = hosted(params, scope);
-    session.inbox.add({
-      kind: "notice",
-      id: session.world.newId(),
-      content: notification(params.message),
-      cause: params.kind ?? { type: "unclassified" },
-    });
-    session.log.flush();
+    const cause = params.kind ?? { type: "unclassified" };
+    const content = notification(params.message);
+    await session.inbox.receive([{ kind: "notice", id: session.world.newId(), content, cause }]);
     runner.wake();
     return null;
   },
@@ -74,23 +72,25 @@ export const sessionHandlers: Handlers = {
         : level === "warning"
           ? session.append("session.warning", { warningType: type, ...more }, { ephemeral })
           : session.append("session.info", { infoType: type, ...more, ...(tip ? { tip } : {}) }, { ephemeral });
-    session.log.flush();
     return { eventId: event.id };
   },
 
-  "session.getMessages": ({ sessionId }, { sessions }) => {
-    sessions.find(sessionId)?.session.log.flush();
-    const record = sessions.store.session(sessionId);
+  "session.getMessages": async ({ sessionId }, { sessions }) => {
+    await sessions.find(sessionId)?.session.log.committed();
+    const record = await sessions.store.sessions.get(sessionId);
     if (!record || record.parentId) throw new AppError("session_not_found", `Session not found: ${sessionId}`);
-    return { events: sessions.store.events(sessionId).map(({ json }) => JSON.parse(json)) };
+    const events = await sessions.store.events.read(sessionId);
+    return { events: wireEvents(events) };
   },
-  "session.list": ({ filter }, { sessions }) => ({ sessions: sessions.store.sessions(filter).map(listing) }),
-  "session.getMetadata": ({ sessionId }, { sessions }) => {
-    const record = sessions.store.session(sessionId);
+  "session.list": async ({ filter }, { sessions }) => ({
+    sessions: (await sessions.store.sessions.list(filter)).map(listing),
+  }),
+  "session.getMetadata": async ({ sessionId }, { sessions }) => {
+    const record = await sessions.store.sessions.get(sessionId);
     return record && !record.parentId ? { session: listing(record) } : {};
   },
-  "session.getLastId": (_, { sessions }) => {
-    const [last] = sessions.store.sessions();
+  "session.getLastId": async (_, { sessions }) => {
+    const [last] = await sessions.store.sessions.list();
     return last ? { sessionId: last.id } : {};
   },
   "session.getForeground": () => ({}),

@@ -51,7 +51,7 @@ async function runForUser(
   const { session } = target;
   const toolCallId = session.world.newId();
   session.append("tool.user_requested", { toolCallId, toolName: "bash", arguments: { command } });
-  session.log.flush();
+  await session.log.committed();
   const shell = start(target, command, session.place.workingDirectory);
   const running = requested.get(target) ?? new Map<string, Shell>();
   requested.set(target, running.set(requestId, shell));
@@ -71,7 +71,6 @@ async function runForUser(
     shellExecution: { exitCode },
     toolTelemetry: {},
   });
-  session.log.flush();
   return { toolCallId, success, output, exitCode, ...(success ? {} : { error: problem }) };
 }
 

@@ -1,11 +1,11 @@
 /** The skills of a session. */
-import type { EventData } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { eventOf } from "../../store/stored-event.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const skillHandlers: Handlers = {
   "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.configuration.skills.list() }),
-  "session.skills.getInvoked": (params, scope) => ({ skills: invokedSkills(hosted(params, scope)) }),
+  "session.skills.getInvoked": async (params, scope) => ({ skills: await invokedSkills(hosted(params, scope)) }),
   "session.skills.enable": (params, scope) => {
     const target = hosted(params, scope);
     target.tree.configuration.skills.enable(params.name);
@@ -33,22 +33,16 @@ function changed({ session, tree }: HostedSession): void {
   const disabledSkills = skills.filter(({ enabled }) => !enabled).map(({ name }) => name);
   tree.configuration.change({ disabledSkills });
   session.announce("session.skills_loaded", { skills });
-  session.log.flush();
 }
 
-function invokedSkills({ session, store }: HostedSession) {
-  session.log.flush();
+async function invokedSkills({ session, store }: HostedSession) {
+  await session.log.committed();
   let turns = 0;
-  return store.events(session.id).flatMap(({ type, sessionId, json }) => {
-    if (type === "assistant.turn_start" && sessionId === session.id) turns++;
-    if (type !== "skill.invoked") return [];
-    const {
-      name,
-      path,
-      content,
-      allowedTools = [],
-      disableModelInvocation,
-    } = (JSON.parse(json) as { data: EventData<"skill.invoked"> }).data;
+  return (await store.events.read(session.id)).flatMap((event) => {
+    if (event.type === "assistant.turn_start" && event.sessionId === session.id) turns++;
+    const invoked = eventOf(event, "skill.invoked");
+    if (!invoked) return [];
+    const { name, path, content, allowedTools = [], disableModelInvocation } = invoked.data;
     return [{ name, path, content, allowedTools, disableModelInvocation, invokedAtTurn: turns }];
   });
 }

@@ -5,9 +5,7 @@ import { type Handlers, hosted } from "../handler.ts";
 
 export const uiHandlers: Handlers = {
   "session.ui.ephemeralQuery": async (params, scope) => {
-    const { main, session } = hosted(params, scope);
-    const answer = await askBeside(main, params.question, scope);
-    session.log.flush();
-    return { answer };
+    const { main } = hosted(params, scope);
+    return { answer: await askBeside(main, params.question, scope) };
   },
 };

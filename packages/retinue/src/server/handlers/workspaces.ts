@@ -17,18 +17,18 @@ const Context = z.object({
 });
 
 export const workspaceHandlers: Handlers = {
-  "session.workspaces.getWorkspace": (params, scope) => answer(hosted(params, scope)),
-  "session.workspaces.ensure": (params, scope) => {
+  "session.workspaces.getWorkspace": async (params, scope) => await answer(hosted(params, scope)),
+  "session.workspaces.ensure": async (params, scope) => {
     const target = hosted(params, scope);
     createFolder(target.session.place.folder);
     if (params.context !== undefined) recordContext(target, readContext(params.context));
-    return answer(target);
+    return await answer(target);
   },
-  "session.workspaces.updateMetadata": (params, scope) => {
+  "session.workspaces.updateMetadata": async (params, scope) => {
     const target = hosted(params, scope);
     if (params.context !== undefined) recordContext(target, readContext(params.context));
     if (params.name) rename(target, params.name, { byUser: true });
-    return answer(target);
+    return await answer(target);
   },
   "session.workspaces.listCheckpoints": (params, scope) => ({ checkpoints: listCheckpoints(folderOf(params, scope)) }),
   "session.workspaces.readCheckpoint": (params, scope) => ({
@@ -68,8 +68,8 @@ export const workspaceHandlers: Handlers = {
   },
 };
 
-function answer(target: HostedSession): Result<"session.workspaces.getWorkspace"> {
-  return { workspace: workspaceRecord(target), path: target.session.place.folder };
+async function answer(target: HostedSession): Promise<Result<"session.workspaces.getWorkspace">> {
+  return { workspace: await workspaceRecord(target), path: target.session.place.folder };
 }
 
 function folderOf(params: { sessionId: string }, scope: CallScope): string {
@@ -88,7 +88,6 @@ function writeFile(session: HostedSession["session"], path: string, content: str
     writeFileSync(full, content);
   });
   session.append("session.workspace_file_changed", { operation, path });
-  session.log.flush();
   return full;
 }
 

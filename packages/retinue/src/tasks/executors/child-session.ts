@@ -50,7 +50,7 @@ export class ChildSessions implements Executor<AgentRecord> {
 
   async open(record: AgentRecord): Promise<void> {
     if (this.#open.has(record.id)) return;
-    const isKnown = this.#options.store.session(record.id) !== undefined;
+    const isKnown = (await this.#options.store.sessions.get(record.id)) !== undefined;
     try {
       const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
       this.#open.set(record.id, await openChild(record, parent, this.#options));
@@ -96,7 +96,7 @@ export class ChildSessions implements Executor<AgentRecord> {
   /** An agent that answered has asked its stop hooks already; the others are told that it stops. */
   async ending(record: AgentRecord, end: End): Promise<void> {
     const child = this.#open.get(record.id);
-    if (!child) return this.#settleLeft(record);
+    if (!child) return await this.#settleLeft(record);
     if (!child.hasBegun || child.hasAnswered) return;
     await this.#tellStop(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
   }
@@ -145,10 +145,10 @@ export class ChildSessions implements Executor<AgentRecord> {
   }
 
   /** Gives an end to the calls and asks of a child session that nobody continues. */
-  #settleLeft(record: AgentRecord): void {
+  async #settleLeft(record: AgentRecord): Promise<void> {
     const { parts, store } = this.#options;
     parts.asks.forget(record.id);
-    if (store.session(record.id)) settleInterrupted(loadSession(record, parts.root, { store }));
+    if (await store.sessions.get(record.id)) settleInterrupted(await loadSession(record, parts.root, { store }));
   }
 
   async #tellStop({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
@@ -156,7 +156,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";
     const response = session.state.lastAssistantText;
-    const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: transcript.write() };
+    const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: await transcript.write() };
     const { signal } = new AbortController(); // The agent's own has been used up; a hook that hangs is cut short instead.
     await hooks.run("subagentStop", details, { caller: callerOf(agent), signal, limitMs: LAST_WORD_MS });
   }

@@ -33,7 +33,7 @@ async function startHooks(
   { parts: { hooks, transcript }, signal }: { parts: TreeParts; signal: AbortSignal },
 ): Promise<string | undefined> {
   if (hooks.isEmpty) return undefined;
-  const details = { agentName: agentType, transcriptPath: transcript.write() };
+  const details = { agentName: agentType, transcriptPath: await transcript.write() };
   const output = await hooks.run("subagentStart", details, { caller: callerOf(agent), signal });
   return output?.additionalContext;
 }

@@ -4,6 +4,7 @@
  * Owns everything that a sub-agent has in this process, and its closing.
  */
 import { Runner } from "../../loop/runner.ts";
+import { replay } from "../../recovery/replay.ts";
 import { Inbox, type InboxEntry, readInbox } from "../../session/inbox.ts";
 import { Session } from "../../session/session.ts";
 import { SessionState } from "../../session/state.ts";
@@ -38,8 +39,8 @@ export interface ChildDeps {
 export async function openChild(record: AgentRecord, parent: WorkingAgent, deps: ChildDeps): Promise<Child> {
   const { parts, tasks } = deps;
   const definition = parts.configuration.agents.get(record.agentType);
-  const isKnown = deps.store.session(record.id) !== undefined;
-  const session = isKnown ? loadSession(record, parent.session, deps) : createSession(record, parent.session, deps);
+  const isKnown = (await deps.store.sessions.get(record.id)) !== undefined;
+  const session = isKnown ? await loadSession(record, parent.session, deps) : createSession(record, parent.session);
   const isNew = session.state.model === undefined; // The model is part of the announcement, and all of that is one commit.
   const shells = deps.shells.ofAgent(session.id);
   const mcp = await parts.servers.use(definition.mcpServers);
@@ -56,7 +57,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   });
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
-  if (isNew) announce(session, record, agent);
+  if (isNew) await announce(session, record, agent);
   else agent.budget.add(usedBefore(session)); // What it used before a restart is used.
   return {
     session,
@@ -71,9 +72,9 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   };
 }
 
-function createSession(record: AgentRecord, parent: Session, { store }: ChildDeps): Session {
+function createSession(record: AgentRecord, parent: Session): Session {
   const now = parent.world.now();
-  store.createSession({
+  parent.log.create({
     id: record.id,
     rootId: record.rootId,
     parentId: parent.id,
@@ -83,16 +84,28 @@ function createSession(record: AgentRecord, parent: Session, { store }: ChildDep
     createdAt: now,
     updatedAt: now,
   });
-  return sessionOf(record, parent, []);
+  return sessionOf(record, parent, { stored: [], state: new SessionState() });
 }
 
-export function loadSession(record: AgentRecord, parent: Session, { store }: Pick<ChildDeps, "store">): Session {
-  const session = sessionOf(record, parent, readInbox(store.inbox(record.id)).entries);
-  for (const { json } of store.events(record.rootId, { sessionId: record.id })) session.state.apply(JSON.parse(json));
-  return session;
+export async function loadSession(
+  record: AgentRecord,
+  parent: Session,
+  { store }: Pick<ChildDeps, "store">,
+): Promise<Session> {
+  await parent.log.committed(); // What this process knows of the child is in the store.
+  const { entries, problems } = readInbox(await store.inbox(record.id));
+  const events = await store.events.read(record.rootId, { sessionId: record.id });
+  const { state, problems: damaged } = replay(events, record.id);
+  for (const message of [...problems.map((problem) => problem.message), ...damaged])
+    parent.root.announce("session.warning", { warningType: "storage", message });
+  return sessionOf(record, parent, { stored: entries, state });
 }
 
-function sessionOf({ id, callId }: AgentRecord, parent: Session, stored: readonly InboxEntry[]): Session {
+function sessionOf(
+  { id, callId }: AgentRecord,
+  parent: Session,
+  { stored, state }: { stored: readonly InboxEntry[]; state: SessionState },
+): Session {
   const { log, world, place } = parent.root;
   return new Session({
     id,
@@ -102,11 +115,15 @@ function sessionOf({ id, callId }: AgentRecord, parent: Session, stored: readonl
     parent,
     parentCallId: callId,
     inbox: new Inbox({ sessionId: id, log, stored }),
-    state: new SessionState(),
+    state,
   });
 }
 
-function announce(session: Session, record: AgentRecord, { kit: { definition }, pathNames }: WorkingAgent): void {
+async function announce(
+  session: Session,
+  record: AgentRecord,
+  { kit: { definition }, pathNames }: WorkingAgent,
+): Promise<void> {
   const isNested = session.parent?.parent !== undefined;
   const { model, reasoningEffort, taskModelSource, modelSelectionSource } = record;
   session.append("subagent.started", {
@@ -139,7 +156,7 @@ function announce(session: Session, record: AgentRecord, { kit: { definition }, 
     reasoningEffort: reasoningEffort ?? null,
     contextTier: null,
   });
-  session.log.flush();
+  await session.log.committed();
 }
 
 function usedBefore({ state: { usage } }: Session): { turns: number; tokens: number; toolCalls: number } {

@@ -4,9 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { isProcessAlive, openSqlite, startTick } from "../../store/sqlite.ts";
+import { isProcessAlive, startTick } from "../../store/holder.ts";
+import { openSqlite, type SqliteStore } from "../../store/sqlite/store.ts";
 import { createShells } from "../../tools/shell/shells.ts";
 import { ShellLedger } from "./shell-ledger.ts";
+
+async function putShell({ documents }: SqliteStore, key: string, value: object): Promise<void> {
+  await documents.write([{ put: { kind: "shell", key, version: 1, json: JSON.stringify(value) } }]);
+}
 
 const DEAD = { pid: 2 ** 22 - 1, startedAt: 1 };
 
@@ -15,11 +20,12 @@ test("a shell is in the ledger while it runs and no longer", async () => {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const shells = new ShellLedger(store).watch(createShells({ sessionId: "s", logFolder: folder }));
   const shell = shells.start({ command: "read line", description: "waits", cwd: folder, background: true });
-  expect(store.list("shell", "")).toHaveLength(1);
+  expect(await store.documents.list("shell", "")).toHaveLength(1);
   await shell.kill();
   await shell.ended;
-  expect(store.list("shell", "")).toEqual([]);
-  store.close();
+  await shells.closeAll();
+  expect(await store.documents.list("shell", "")).toEqual([]);
+  await store.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -27,13 +33,13 @@ test("what a dead process left running is ended, with its whole group", async ()
   const store = openSqlite({ path: ":memory:" });
   const left = spawn("sh", ["-c", "sleep 1000 & wait"], { detached: true, stdio: "ignore" });
   const pid = left.pid ?? 0;
-  store.put("shell", `dead/${pid}`, JSON.stringify({ pid, tick: startTick(pid), owner: DEAD }));
+  await putShell(store, `dead/${pid}`, { pid, tick: startTick(pid), owner: DEAD });
   const ended = once(left, "exit");
-  expect(new ShellLedger(store).reap()).toBe(1);
+  expect(await new ShellLedger(store).reap()).toEqual({ ended: 1, problems: [] });
   await ended;
   expect(isProcessAlive({ pid, startedAt: startTick(pid) })).toBe(false);
-  expect(store.list("shell", "")).toEqual([]);
-  store.close();
+  expect(await store.documents.list("shell", "")).toEqual([]);
+  await store.close();
 });
 
 test("what an ended shell of a dead process left in its group is ended too", async () => {
@@ -46,10 +52,10 @@ test("what an ended shell of a dead process left in its group is ended too", asy
   const sleeper = Number(String(line));
   const alive = { pid: sleeper, startedAt: startTick(sleeper) };
   expect(isProcessAlive(alive)).toBe(true);
-  store.put("shell", `dead/${pid}`, JSON.stringify({ pid, tick, owner: DEAD }));
-  expect(new ShellLedger(store).reap()).toBe(1);
+  await putShell(store, `dead/${pid}`, { pid, tick, owner: DEAD });
+  expect(await new ShellLedger(store).reap()).toEqual({ ended: 1, problems: [] });
   await vi.waitUntil(() => !isRunning(sleeper));
-  store.close();
+  await store.close();
 });
 
 /** A killed process stays in the table, as a zombie, until its parent has looked. */
@@ -61,19 +67,29 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test("a later process that got the pid of a lost shell is left alone", () => {
+test("a later process that got the pid of a lost shell is left alone", async () => {
   const store = openSqlite({ path: ":memory:" });
-  store.put("shell", "dead/1", JSON.stringify({ pid: process.pid, tick: startTick(process.pid) + 1, owner: DEAD }));
-  expect(new ShellLedger(store).reap()).toBe(0);
-  expect(store.list("shell", "")).toEqual([]);
-  store.close();
+  await putShell(store, "dead/1", { pid: process.pid, tick: startTick(process.pid) + 1, owner: DEAD });
+  expect(await new ShellLedger(store).reap()).toEqual({ ended: 0, problems: [] });
+  expect(await store.documents.list("shell", "")).toEqual([]);
+  await store.close();
 });
 
-test("shells of a living process are not touched", () => {
+test("shells of a living process are not touched", async () => {
   const store = openSqlite({ path: ":memory:" });
   const owner = { pid: process.pid, startedAt: startTick(process.pid) };
-  store.put("shell", "alive/1", JSON.stringify({ pid: 1, tick: startTick(1), owner }));
-  expect(new ShellLedger(store).reap()).toBe(0);
-  expect(store.list("shell", "")).toHaveLength(1);
-  store.close();
+  await putShell(store, "alive/1", { pid: 1, tick: startTick(1), owner });
+  expect(await new ShellLedger(store).reap()).toEqual({ ended: 0, problems: [] });
+  expect(await store.documents.list("shell", "")).toHaveLength(1);
+  await store.close();
+});
+
+test("an entry that cannot be read is named, and the others are seen to", async () => {
+  const store = openSqlite({ path: ":memory:" });
+  await putShell(store, "dead/1", { pid: "none" });
+  await putShell(store, "dead/2", { pid: process.pid, tick: startTick(process.pid) + 1, owner: DEAD });
+  const { ended, problems } = await new ShellLedger(store).reap();
+  expect([ended, problems]).toEqual([0, [expect.stringContaining("shell dead/1 cannot be read: pid")]]);
+  expect((await store.documents.list("shell", "")).map(({ key }) => key)).toEqual(["dead/1"]);
+  await store.close();
 });

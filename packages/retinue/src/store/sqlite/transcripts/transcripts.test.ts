@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openSqlite } from "../../sqlite.ts";
 import { openDatabase } from "../../sqlite-door.ts";
-import { event } from "../../store.contract.ts";
+import { begin, event } from "../../store.contract.ts";
 import type { TranscriptChange } from "../../transcript-records.ts";
 import { transcriptContract } from "../../transcripts.contract.ts";
+import { openSqlite } from "../store.ts";
 
 const NOON = Date.UTC(2026, 10, 15, 12);
 const session = { sessionKey: "a", harness: "claude-code", agentId: "default" };
@@ -62,13 +62,14 @@ test("a batch is written whole or not at all when the disk is full, and the stor
 
 test("events are taken back when their transcript cannot be written", async () => {
   const store = openSqlite({ path: ":memory:" });
-  const commit = async () => await store.commit({ rootId: "a", events: [event("1", "a")], transcript: [said("x")] });
+  const begun = await begin(store, "a");
+  const commit = () => store.commit({ ...begun, events: [event("1", "a")], transcript: [said("x")] });
   store.db.exec("ALTER TABLE transcript_turns RENAME TO turns_elsewhere");
   await expect(commit()).rejects.toThrow("The store could not be written: no such table");
-  expect(await store.countEvents("a")).toBe(0);
+  expect(await store.events.count("a")).toBe(0);
   store.db.exec("ALTER TABLE turns_elsewhere RENAME TO transcript_turns");
   await commit();
-  expect(await store.countEvents("a")).toBe(1);
+  expect(await store.events.count("a")).toBe(1);
   store.close();
 });
 

@@ -1,0 +1,155 @@
+/**
+ * A root session put together in this process: from nothing, or from its log.
+ *
+ * Owns the way from the store to a `HostedSession`. Which sessions are open is in sessions.ts; what becomes of work that an earlier
+ * process left is in resume.ts.
+ */
+import type { SessionConfig, SessionContext } from "@retinue/protocol";
+import type { Limiter } from "../loop/slot.ts";
+import type { Catalog } from "../models/catalog.ts";
+import { Rules } from "../permissions/rules.ts";
+import { openAsks } from "../recovery/open-asks.ts";
+import { replay } from "../recovery/replay.ts";
+import { createFolder, sessionFolder } from "../session/folder.ts";
+import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
+import { Log, type TranscriptFold } from "../session/log.ts";
+import { Session } from "../session/session.ts";
+import { SessionState } from "../session/state.ts";
+import type { Lease, SessionRecord, Store } from "../store/store.ts";
+import { TASK } from "../tasks/record.ts";
+import { gitContext } from "../workspace/git-context.ts";
+import { readInstructions } from "../workspace/instructions.ts";
+import type { World } from "../world.ts";
+import type { TreeOptions } from "./composition.ts";
+import type { RuntimeConfig } from "./config.ts";
+import { HostedSession } from "./hosted-session.ts";
+import type { LeftBehind } from "./resume.ts";
+import { onStoreFailure } from "./store-failure.ts";
+
+export interface OpenOptions {
+  store: Store;
+  runtime: RuntimeConfig;
+  catalog: Catalog;
+  world: World;
+  limiter: Limiter;
+  /** For whoever looks after this process: something that is stored beyond sessions cannot be read. */
+  warn(message: string): void;
+  /** What other parts add to every session tree. */
+  extend?: Pick<TreeOptions, "extraTools" | "inherit">;
+  /** How the transcript of a session tree is kept in step with its log. */
+  transcribe?: (rootId: string) => TranscriptFold;
+  onClosed(sessionId: string): void;
+}
+
+/** A stored session, opened. */
+export interface Loaded {
+  hosted: HostedSession;
+  record: SessionRecord;
+  left: LeftBehind;
+  /** What could not be read, in words. */
+  problems: readonly string[];
+}
+
+/** What a session is put together from, new or stored. */
+interface Opening {
+  lease: Lease;
+  record: SessionRecord;
+  context: SessionContext;
+  state: SessionState;
+  inbox: readonly InboxEntry[];
+  lastId: string | null;
+  count: number;
+}
+
+export async function openNew(
+  lease: Lease,
+  config: SessionConfig,
+  options: OpenOptions,
+): Promise<{ hosted: HostedSession; record: SessionRecord }> {
+  const { rootId: id } = lease;
+  const now = options.world.now();
+  const context = await gitContext(config.workingDirectory ?? process.cwd());
+  const { clientName } = config;
+  const record = { id, rootId: id, userNamed: false, createdAt: now, updatedAt: now, clientName, ...context };
+  createFolder(sessionFolder(options.runtime.home, id));
+  const opening = { lease, record, context, state: new SessionState(), inbox: [], lastId: null, count: 0 };
+  const hosted = await host(opening, config, options);
+  hosted.session.log.create(record);
+  return { hosted, record };
+}
+
+export async function openStored(
+  lease: Lease,
+  { record: stored, config }: { record: SessionRecord; config: SessionConfig },
+  options: OpenOptions,
+): Promise<Loaded> {
+  const { rootId: id } = lease;
+  const { store, runtime } = options;
+  const record = { ...stored, cwd: config.workingDirectory ?? stored.cwd };
+  const context = await gitContext(record.cwd);
+  createFolder(sessionFolder(runtime.home, id));
+  const events = await store.events.read(id);
+  const { state, usage, lastId, count, problems: damaged } = replay(events, id);
+  state.title = record.summary ?? state.title; // A name that somebody gave is not an event.
+  const { entries: inbox, answers, problems: unread } = readInbox(await store.inbox(id));
+  const tasks = await TASK.list(store.documents, `${id}/`);
+  const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
+  hosted.tree.usage.restart(usage);
+  const inOrder = tasks.found.map(({ value }) => value).sort((a, b) => a.startedAt - b.startedAt);
+  for (const task of inOrder) hosted.tasks.registry.records.add(task);
+  const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));
+  return {
+    hosted,
+    record,
+    left: { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept },
+    problems: [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message)],
+  };
+}
+
+async function host(opening: Opening, config: SessionConfig, options: OpenOptions): Promise<HostedSession> {
+  const { lease, record, context, state, inbox, lastId, count } = opening;
+  const { store, world, runtime } = options;
+  const { id, cwd } = record;
+  const fold = options.transcribe?.(id);
+  const log = new Log({
+    lease,
+    store,
+    world,
+    lastId,
+    count,
+    fold,
+    onFailure: (error) => onStoreFailure(hosted, error),
+  });
+  const root = new Session({
+    id,
+    log,
+    world,
+    state,
+    inbox: new Inbox({ sessionId: id, log, stored: inbox }),
+    place: { workingDirectory: cwd, folder: sessionFolder(runtime.home, id) },
+  });
+  const hosted: HostedSession = new HostedSession({
+    ...options,
+    ...options.extend,
+    root,
+    rules: await rulesOf(root, { context, config }, options),
+    config,
+    context,
+    customInstructions: readInstructions(config, cwd, context.gitRoot),
+    onClosed: async () => {
+      options.onClosed(id);
+      await store.leases.release(lease);
+    },
+  });
+  return hosted;
+}
+
+function rulesOf(
+  { log, place: { workingDirectory } }: Session,
+  { context, config }: { context: SessionContext; config: SessionConfig },
+  { store, warn }: OpenOptions,
+): Promise<Rules> {
+  const { additionalDirectories } = config;
+  const place = { workingDirectory, additionalDirectories, locationKey: context.gitRoot };
+  return Rules.load(place, { documents: store.documents, keep: (change) => log.changeDocument(change), warn });
+}

@@ -1,0 +1,57 @@
+/** A session that is opened again: what its log left is gone on with, or given an end, as recovery/plan.ts decides. */
+import { messageOf } from "@retinue/protocol";
+import type { Ask } from "../asks/kinds.ts";
+import { settleInterrupted } from "../loop/calls.ts";
+import { type Resume, recoveryPlan } from "../recovery/plan.ts";
+import type { HostedSession } from "./hosted-session.ts";
+
+/** What an earlier process left unanswered. */
+export interface LeftBehind {
+  asks: readonly Ask[];
+  /** Answers that were taken, by ask. */
+  answers: ReadonlyMap<string, { value: unknown }>;
+}
+
+const LOST = "The process that ran this agent ended, and the call that waited for it was given up.";
+
+export async function recover(hosted: HostedSession, left: LeftBehind, resume: Resume): Promise<void> {
+  const { session, tree, runner } = hosted;
+  const { registry } = hosted.tasks;
+  const plan = recoveryPlan(
+    {
+      rootId: session.id,
+      calls: session.state.openCalls,
+      tasks: registry.records.list(),
+      asks: left.asks,
+      hasNotices: session.inbox.notices.length > 0,
+    },
+    resume,
+  );
+  if (plan.calls === "interrupt") settleInterrupted(session);
+  for (const id of plan.lost) await registry.lose(id, LOST);
+  for (const ask of plan.expected) tree.asks.expect(ask, left.answers.get(ask.requestId));
+  for (const { requestId } of plan.dropped) tree.asks.settled(requestId);
+  // The main agent first: an agent that has only its end to tell must not make the session look idle.
+  if (plan.main === "continue") runner.continuePending();
+  else if (plan.main === "wake") runner.wake();
+  for (const id of plan.continued)
+    await registry.continue(id).catch((error: unknown) => registry.lose(id, messageOf(error)));
+}
+
+export function recordResume(
+  { session, tree, runner }: HostedSession,
+  { isJoining, continuePendingWork }: Resume & { isJoining: boolean },
+): void {
+  session.append("session.resume", {
+    resumeTime: new Date(session.world.now()).toISOString(),
+    selectedModel: session.state.model,
+    contextTier: null,
+    sessionLimits: null,
+    context: tree.configuration.context,
+    remoteSteerable: false,
+    continuePendingWork,
+    eventCount: session.log.count,
+    alreadyInUse: isJoining,
+    sessionWasActive: isJoining && runner.isRunning,
+  });
+}

@@ -1,0 +1,27 @@
+/** Which process this is, and whether another one still lives: pid and start tick, since pids are given out again. */
+import { readFileSync } from "node:fs";
+import type { Holder } from "./store.ts";
+
+export function thisProcess(): Holder {
+  return { pid: process.pid, startedAt: startTick(process.pid) };
+}
+
+export function isProcessAlive({ pid, startedAt }: Holder): boolean {
+  try {
+    process.kill(pid, 0); // Signal 0 asks only whether the process is there.
+  } catch (error) {
+    const isForeign = error instanceof Error && "code" in error && error.code === "EPERM";
+    if (!isForeign) return false;
+  }
+  return startTick(pid) === startedAt;
+}
+
+/** When the kernel started the process, in ticks since boot; 0 where there is no /proc. */
+export function startTick(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+  } catch {
+    return 0; // No /proc on this system, or the process has just ended: the pid alone decides.
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * The one way in which a session is written: a batch, in one transaction, by whoever has the lease.
+ *
+ * The lease is checked by the statement that marks the session as used, so the check costs no statement of its own.
+ */
+import type { Database } from "../sqlite-door.ts";
+import type { Batch } from "../store.ts";
+import { writeDocuments } from "./documents.ts";
+import { leaseLost } from "./leases.ts";
+import { columnOf, rowOf } from "./session-row.ts";
+import { inTransaction } from "./transaction.ts";
+import type { SqliteTranscripts } from "./transcripts/transcripts.ts";
+
+/** What is derived from events is written in the same transaction, so that it is never behind them. */
+export function committer(db: Database, transcripts: SqliteTranscripts): (batch: Batch) => void {
+  const create = db.prepare(
+    "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const touch = db.prepare(
+    "UPDATE sessions SET updated_at = ? WHERE id = ? AND EXISTS (SELECT 1 FROM leases WHERE number = ? AND root_id = ?)",
+  );
+  const append = db.prepare("INSERT INTO events (root_id, session_id, type, id, json) VALUES (?, ?, ?, ?, ?)");
+  const addToInbox = db.prepare("INSERT INTO inbox (id, session_id, version, json) VALUES (?, ?, ?, ?)");
+  const removeFromInbox = db.prepare("DELETE FROM inbox WHERE id = ?");
+  const write = writeDocuments(db);
+
+  return (batch) =>
+    inTransaction(db, () => {
+      const { lease, at, created = [], changed, cutFrom, deleted = [], events = [], inbox = [] } = batch;
+      const { rootId, number } = lease;
+      for (const session of created) create.run(...rowOf(session));
+      if (touch.run(at, rootId, number, rootId).changes === 0) throw leaseLost(lease);
+      if (changed) change(db, rootId, changed);
+      if (cutFrom !== undefined) cut(db, rootId, cutFrom);
+      for (const id of deleted) {
+        deleteChild(db, rootId, id);
+        transcripts.forget(id);
+      }
+      for (const event of events) append.run(rootId, event.sessionId, event.type, event.id, event.json);
+      for (const item of inbox) {
+        if ("add" in item) addToInbox.run(item.add.id, item.add.sessionId, item.add.version, item.add.json);
+        else removeFromInbox.run(item.remove);
+      }
+      write(batch.documents ?? []);
+      if (batch.transcript) transcripts.apply(batch.transcript);
+    });
+}
+
+function change(db: Database, id: string, changed: NonNullable<Batch["changed"]>): void {
+  const columns = Object.entries(changed).filter(([, value]) => value !== undefined);
+  if (columns.length === 0) return;
+  const assignments = columns.map(([name]) => `${columnOf(name)} = ?`);
+  const values = columns.map(([, value]) => (typeof value === "boolean" ? Number(value) : value));
+  db.prepare(`UPDATE sessions SET ${assignments.join(", ")} WHERE id = ?`).run(...values, id);
+}
+
+function cut(db: Database, rootId: string, eventId: string): void {
+  const found = db.prepare("SELECT pos FROM events WHERE root_id = ? AND id = ?").get(rootId, eventId);
+  if (found) db.prepare("DELETE FROM events WHERE root_id = ? AND pos >= ?").run(rootId, Number(found.pos));
+}
+
+function deleteChild(db: Database, rootId: string, id: string): void {
+  db.prepare("DELETE FROM inbox WHERE session_id = ?").run(id);
+  db.prepare("DELETE FROM sessions WHERE id = ? AND root_id = ? AND parent_id IS NOT NULL").run(id, rootId);
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isProcessAlive, thisProcess } from "../holder.ts";
+import { begin, event, storeContract } from "../store.contract.ts";
+import { openSqlite } from "./store.ts";
+
+const ALL_ALIVE = () => true;
+
+storeContract("sqlite in memory", (isAlive = ALL_ALIVE) => openSqlite({ path: ":memory:", isAlive }));
+
+storeContract("sqlite on disk", (isAlive = ALL_ALIVE) => {
+  const folder = mkdtempSync(join(tmpdir(), "retinue-sqlite-"));
+  const store = openSqlite({ path: join(folder, "retinue.db"), isAlive });
+  const close = async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { ...store, close };
+});
+
+test("events are not kept when what is derived from them cannot be written", async () => {
+  const store = openSqlite({ path: ":memory:" });
+  const session = { agentId: "default", harness: "retinue", sessionKey: "a" };
+  const transcript = [{ type: "titled", session, at: 1, title: "a title" }] as const;
+  const batch = { ...(await begin(store, "a")), events: [event("1", "a")], transcript };
+  store.db.exec("ALTER TABLE transcript_sessions RENAME TO away");
+  await expect(store.commit(batch)).rejects.toThrow("The store could not be written: no such table");
+  expect(await store.events.count("a")).toBe(0);
+  store.db.exec("ALTER TABLE away RENAME TO transcript_sessions");
+  await store.commit(batch);
+  expect(await store.events.count("a")).toBe(1);
+  await store.close();
+});
+
+describe("a store file", () => {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "retinue-sqlite-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test("keeps what was committed for the next process, and two may have it open", async () => {
+    const path = join(folder, "retinue.db");
+    const one = openSqlite({ path });
+    const two = openSqlite({ path });
+    const [a, b] = [await begin(one, "a"), await begin(two, "b")];
+    await one.commit({ ...a, events: [event("1", "a")] });
+    expect(await two.events.count("a")).toBe(1);
+    await two.commit({ ...b, events: [event("2", "b")] });
+    await Promise.all([one.close(), two.close()]);
+    const later = openSqlite({ path });
+    expect([await later.events.count("a"), await later.events.count("b")]).toEqual([1, 1]);
+    await later.close();
+  });
+
+  test("of a newer version is left alone, and the message says so", async () => {
+    const path = join(folder, "retinue.db");
+    const store = openSqlite({ path });
+    store.db.exec("PRAGMA user_version = 999");
+    await store.close();
+    expect(() => openSqlite({ path })).toThrow(/newer version of Retinue \(schema 999\)/);
+  });
+});
+
+test("a process is not taken for a later one with the same number", () => {
+  const { pid, startedAt } = thisProcess();
+  expect(isProcessAlive({ pid, startedAt })).toBe(true);
+  if (startedAt !== 0) expect(isProcessAlive({ pid, startedAt: startedAt - 1 })).toBe(false);
+  expect(isProcessAlive({ pid: 2 ** 22 - 1, startedAt: 5 })).toBe(false);
+});

@@ -1,0 +1,54 @@
+/**
+ * The store on SQLite (WAL): one file under the home folder, shared by every process that uses that home.
+ *
+ * SQLite is synchronous: each promise here is settled when it is returned. Hot paths are prepared once.
+ */
+import { isProcessAlive } from "../holder.ts";
+import type { Database } from "../sqlite-door.ts";
+import type { Holder, Store } from "../store.ts";
+import { committer } from "./commit.ts";
+import { documentTable } from "./documents.ts";
+import { eventTable } from "./events.ts";
+import { leaseTable } from "./leases.ts";
+import { openStoreFile } from "./schema.ts";
+import { sessionTable } from "./sessions.ts";
+
+export interface SqliteStoreOptions {
+  /** ":memory:" for a store that ends with the process. */
+  path: string;
+  /** Whether a process that holds a session still lives. */
+  isAlive?: (holder: Holder) => boolean;
+}
+
+export interface SqliteStore extends Store {
+  /** For tests, which break it. */
+  readonly db: Database;
+}
+
+export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOptions): SqliteStore {
+  const { db, transcripts } = openStoreFile(path);
+  const commit = committer(db, transcripts);
+  const inbox = db.prepare("SELECT id, session_id, version, json FROM inbox WHERE session_id = ? ORDER BY n");
+  return {
+    db,
+    events: eventTable(db),
+    sessions: sessionTable(db, transcripts),
+    documents: documentTable(db),
+    leases: leaseTable(db, isAlive),
+    transcripts: transcripts.transcripts,
+    async commit(batch) {
+      commit(batch);
+    },
+    async inbox(sessionId) {
+      return inbox.all(sessionId).map(({ id, session_id, version, json }) => ({
+        id: String(id),
+        sessionId: String(session_id),
+        version: Number(version),
+        json: String(json),
+      }));
+    },
+    async close() {
+      db.close();
+    },
+  };
+}
