@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "mcp",
     "loop",
   ],
-  tasks: ["protocol", "world", "store", "session", "tools", "agents", "skills", "loop", "tree"],
+  tasks: ["protocol", "world", "store", "session", "recovery", "tools", "agents", "skills", "loop", "tree"],
   workspace: ["protocol", "session"],
   "continuity/records": ["protocol", "world", "store"],
   "continuity/recall": ["store", "continuity/records"],

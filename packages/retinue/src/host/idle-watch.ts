@@ -2,23 +2,24 @@
 import type { HostedSession } from "./hosted-session.ts";
 
 export class IdleWatch {
-  readonly #seconds: number;
+  readonly #seconds: () => number;
   readonly #timers = new Map<HostedSession, NodeJS.Timeout>();
 
   /** 0: no session closes by itself. */
-  constructor(seconds: number) {
+  constructor(seconds: () => number) {
     this.#seconds = seconds;
   }
 
   /** Something has happened in the session: its time begins again. */
   touch(hosted: HostedSession): void {
-    if (this.#seconds <= 0 || hosted.isClosing) return;
+    const seconds = this.#seconds();
+    if (seconds <= 0 || hosted.isClosing) return;
     clearTimeout(this.#timers.get(hosted));
     const timer = setTimeout(() => {
       this.#timers.delete(hosted);
       if (hosted.runner.isRunning || hosted.runner.owesIdle) this.touch(hosted);
       else void hosted.close();
-    }, this.#seconds * 1000);
+    }, seconds * 1000);
     timer.unref();
     this.#timers.set(hosted, timer);
   }

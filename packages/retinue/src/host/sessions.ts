@@ -55,7 +55,7 @@ export class Sessions {
     this.world = world;
     this.shared = { runtime, catalog };
     this.#options = options;
-    this.#idle = new IdleWatch(runtime.idleTimeoutSeconds);
+    this.#idle = new IdleWatch(() => runtime.idleTimeoutSeconds);
     this.#toOpen = {
       ...options,
       limiter: new Limiter(runtime.maxConcurrent),
