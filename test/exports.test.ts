@@ -76,6 +76,7 @@ describe("exports", () => {
       "PermissionMode",
       "PermissionRequest",
       "PermissionResult",
+      "PermissionRule",
       "PlanDecision",
       "PromptRequest",
       "ProviderConfig",

@@ -44,7 +44,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
     store,
     record,
     limits,
-    denied: rules.denied,
+    denied: rules.policy.denied,
     home: own.runtime.config.home,
   });
   const decision = decideTool(tool, node);
@@ -72,7 +72,7 @@ async function rulesOf(
     denied: [...(policy?.denied ?? []), ...flags.denyTool.map(parseRule)],
     ...(flags.allowAllTools ? { approveAll: true } : {}),
   });
-  for (const folder of flags.addDir) rules.addDirectory(folder);
+  for (const folder of flags.addDir) rules.places.add(folder);
   return rules;
 }
 
@@ -102,7 +102,7 @@ function words({ title, question: { tool, input }, decision, request, verdict, r
   return `${may}${told}\n${more}`;
 }
 
-function general({ configured }: Rules): string {
+function general({ policy: configured }: Rules): string {
   const list = (rules: typeof configured.approved) =>
     rules.map(({ kind, argument }) => (argument === null ? kind : `${kind}(${argument})`)).join(", ");
   const lines = [

@@ -83,7 +83,7 @@ export class HostedSession {
   configure(config: SessionConfig): void {
     const { configuration, rules, servers } = this.tree;
     configuration.change(config);
-    for (const directory of config.additionalDirectories ?? []) rules.addDirectory(directory);
+    for (const directory of config.additionalDirectories ?? []) rules.places.add(directory);
     if (config.mcpServers) servers.configured();
   }
 

@@ -66,7 +66,7 @@ export interface LimitedSession {
 export function keepLimits({ tree, session }: LimitedSession): void {
   const { rules, participants } = tree;
   const config = tree.configuration.current;
-  const { denied, approved, directories, allowedDomains, ...policy } = rules.configured;
+  const { denied, approved, directories, allowedDomains, ...policy } = rules.policy;
   const limits: SessionLimits = {
     ...Object.fromEntries(FIELDS.map((field) => [field, config[field]])),
     customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer }) => ({

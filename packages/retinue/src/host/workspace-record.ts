@@ -39,7 +39,7 @@ export async function moveTo(target: HostedSession, path: string): Promise<strin
   const folder = existingFolder(session, path);
   const context = await gitContext(folder);
   session.place.workingDirectory = folder;
-  tree.rules.setPrimary(folder);
+  tree.rules.places.primary = folder;
   recordContext(target, context);
   return folder;
 }

@@ -62,11 +62,11 @@ export async function permit(
 function applyStanding({ permissions: { rules } }: Agent, answer: PermissionAnswer): void {
   switch (answer.kind) {
     case "approve-for-session":
-      if (answer.approval) rules.approveForSession(answer.approval);
+      if (answer.approval) rules.answers.forSession(answer.approval);
       if (answer.domain) rules.allowDomain(answer.domain);
       return;
     case "approve-for-location":
-      rules.approveForLocation(answer.approval, answer.locationKey);
+      rules.answers.forLocation(answer.approval, answer.locationKey);
       return;
     case "approve-permanently":
       rules.allowDomain(answer.domain, { isPermanent: true });

@@ -113,7 +113,7 @@ const COMMANDS: readonly SlashCommand[] = [
     { hint: "a folder", required: true, duringWork: true },
     ({ target, input }) => {
       const folder = existingFolder(target.session, input);
-      target.tree.rules.addDirectory(folder);
+      target.tree.rules.places.add(folder);
       return completed(`Added ${folder}`);
     },
   ),
@@ -183,7 +183,7 @@ const COMMANDS: readonly SlashCommand[] = [
     "Forget approvals of this session",
     { hint: "nothing", duringWork: true },
     async ({ target }) => {
-      await target.tree.rules.resetApprovals();
+      await target.tree.rules.answers.reset();
       return completed("Approvals of this session are forgotten");
     },
   ),
@@ -220,7 +220,7 @@ function helpText(): string {
 function allowAll({ target, input }: CommandCall): CommandOutcome {
   const { rules } = target.tree;
   if (input !== "show") rules.change({ approveAll: input !== "off" });
-  return told(rules.isApproveAll ? "Every request is approved." : "Requests need an answer.");
+  return told(rules.policy.approveAll ? "Every request is approved." : "Requests need an answer.");
 }
 
 function autopilot({ target, input }: CommandCall): CommandOutcome {

@@ -57,7 +57,7 @@ export function skillsReport({ tree }: HostedSession): string {
 }
 
 export function directoriesReport({ tree }: HostedSession): string {
-  return lines("Directories", [...tree.rules.directories]);
+  return lines("Directories", [...tree.rules.policy.directories]);
 }
 
 export async function serversReport({ tree }: HostedSession): Promise<string> {

@@ -46,7 +46,7 @@ describe("the order of rules", () => {
       denied: [parseRule("deploy")],
       approved: [parseRule("deploy")],
     });
-    rules.approveForSession({ kind: "custom-tool", toolName: "deploy" });
+    rules.answers.forSession({ kind: "custom-tool", toolName: "deploy" });
     expect(rules.decide(tool("deploy"))).toMatchObject({ type: "deny", rule: "deny rule deploy" });
     expect(rules.decide(tool("other"))).toMatchObject({ type: "allow" });
   });
@@ -63,33 +63,33 @@ describe("answers", () => {
   test("for the session hold in it, for that sort of request only, until they are reset", async () => {
     using small = world();
     const rules = await small.rules();
-    rules.approveForSession({ kind: "commands", commandIdentifiers: ["git status"] });
+    rules.answers.forSession({ kind: "commands", commandIdentifiers: ["git status"] });
     expect(rules.decide(shell("git status"))).toEqual({ type: "allow", rule: "approved for the session: commands" });
     expect(rules.decide(shell("git push"))).toMatchObject({ type: "ask" });
     expect((await small.rules()).decide(shell("git status"))).toMatchObject({ type: "ask" });
-    await rules.resetApprovals();
+    await rules.answers.reset();
     expect(rules.decide(shell("git status"))).toMatchObject({ type: "ask" });
   });
 
   test("for a folder hold in later sessions there, and in no other folder", async () => {
     using small = world();
-    (await small.rules("/repo")).approveForLocation({ kind: "custom-tool", toolName: "deploy" });
+    (await small.rules("/repo")).answers.forLocation({ kind: "custom-tool", toolName: "deploy" });
     expect((await small.rules("/repo")).decide(tool("deploy"))).toEqual({
       type: "allow",
       rule: "approved for the location: custom-tool",
     });
     expect((await small.rules("/other")).decide(tool("deploy"))).toMatchObject({ type: "ask" });
-    await (await small.rules("/repo")).resetApprovals({ includeLocation: true });
+    await (await small.rules("/repo")).answers.reset({ includeLocation: true });
     expect((await small.rules("/repo")).decide(tool("deploy"))).toMatchObject({ type: "ask" });
   });
 
   test("for reads hold inside the allowed folders", async () => {
     using small = world();
     const rules = await small.rules();
-    rules.approveForSession({ kind: "read" });
+    rules.answers.forSession({ kind: "read" });
     expect(rules.decide(read("/projects/a.txt"))).toMatchObject({ type: "allow" });
     expect(rules.decide(read("/projects/../etc/passwd"))).toMatchObject({ type: "ask" });
-    rules.addDirectory("/etc");
+    rules.places.add("/etc");
     expect(rules.decide(read("/etc/passwd"))).toMatchObject({ type: "allow" });
   });
 });
@@ -106,20 +106,23 @@ test("a rule is read from its text, and a bracket in its argument is part of it"
 
 test("a session that moves to another folder takes up the answers that were given there, and leaves them with it", async () => {
   using small = world();
-  (await small.rules("/other")).approveForLocation({ kind: "custom-tool", toolName: "lookup" });
+  (await small.rules("/other")).answers.forLocation({ kind: "custom-tool", toolName: "lookup" });
   const rules = await small.rules("/projects");
-  expect((await rules.useLocation("/projects")).changed).toBe(false);
-  expect(await rules.useLocation("/other")).toMatchObject({ changed: true, approvals: [{ toolName: "lookup" }] });
+  expect((await rules.answers.useLocation("/projects")).changed).toBe(false);
+  expect(await rules.answers.useLocation("/other")).toMatchObject({
+    changed: true,
+    approvals: [{ toolName: "lookup" }],
+  });
   expect(rules.decide(tool("lookup")).type).toBe("allow");
-  await rules.useLocation("/projects");
+  await rules.answers.useLocation("/projects");
   expect(rules.decide(tool("lookup")).type).toBe("ask");
 });
 
 test("an answer that is kept for another folder is one for this session too, unless it is only kept", async () => {
   using small = world();
   const rules = await small.rules("/projects");
-  rules.approveForLocation({ kind: "custom-tool", toolName: "lookup" }, "/other");
-  rules.keepForLocation({ kind: "custom-tool", toolName: "kept" }, "/other");
+  rules.answers.forLocation({ kind: "custom-tool", toolName: "lookup" }, "/other");
+  rules.answers.keep({ kind: "custom-tool", toolName: "kept" }, "/other");
   expect(["lookup", "kept"].map((name) => rules.decide(tool(name)).type)).toEqual(["allow", "ask"]);
   const other = await small.rules("/other");
   expect(["lookup", "kept"].map((name) => other.decide(tool(name)).type)).toEqual(["allow", "allow"]);
@@ -133,9 +136,9 @@ test("rules come and go by their text, and those of a folder stay for later sess
   expect([rules.decide(tool("lookup")).rule, rules.decide(shell("ls")).type]).toEqual(["allow rule lookup", "ask"]);
   rules.modify({ removeAll: true });
   expect(rules.decide(tool("lookup")).type).toBe("ask");
-  rules.modifyLocation({ add: [parseRule("lookup")] });
+  rules.answers.modifyRules({ add: [parseRule("lookup")] });
   expect((await small.rules("/projects")).decide(tool("lookup")).type).toBe("allow");
-  await rules.resetApprovals({ includeLocation: true });
+  await rules.answers.reset({ includeLocation: true });
   expect((await small.rules("/projects")).decide(tool("lookup")).type).toBe("ask");
 });
 
@@ -152,25 +155,25 @@ test("an address that is allowed for good is allowed in every folder, with all u
 test("the working folder can be changed and others added, each once", async () => {
   using small = world();
   const rules = await small.rules();
-  const before = rules.directories.length;
-  rules.addDirectory("/more");
-  rules.addDirectory("/more");
-  rules.setPrimary("/new");
-  expect(rules.directories).toHaveLength(before + 1);
-  expect(["/new/a", "/more/a", "/projects/a", "/newer"].map((path) => rules.isPathAllowed(path))).toEqual([
+  const before = rules.policy.directories.length;
+  rules.places.add("/more");
+  rules.places.add("/more");
+  rules.places.primary = "/new";
+  expect(rules.policy.directories).toHaveLength(before + 1);
+  expect(["/new/a", "/more/a", "/projects/a", "/newer"].map((path) => rules.places.isAllowed(path))).toEqual([
     true,
     true,
     false,
     false,
   ]);
-  expect([rules.isInWorkspace("/new/a"), rules.isInWorkspace("/more/a")]).toEqual([true, false]);
+  expect([rules.places.isInWorkspace("/new/a"), rules.places.isInWorkspace("/more/a")]).toEqual([true, false]);
 });
 
 test("two sessions that answer for one folder at the same time keep both answers", async () => {
   using small = world();
   const [one, two] = [await small.rules("/projects"), await small.rules("/projects")];
-  one.approveForLocation({ kind: "custom-tool", toolName: "lookup" });
-  two.approveForLocation({ kind: "custom-tool", toolName: "deploy" });
+  one.answers.forLocation({ kind: "custom-tool", toolName: "lookup" });
+  two.answers.forLocation({ kind: "custom-tool", toolName: "deploy" });
   const later = await small.rules("/projects");
   expect(["lookup", "deploy"].map((name) => later.decide(tool(name)).type)).toEqual(["allow", "allow"]);
 });

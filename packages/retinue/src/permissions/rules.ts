@@ -1,30 +1,15 @@
 /**
- * The rules of one session tree as they stand: what was configured, and what people answered "for this session" or "for this folder".
+ * The rules of one session tree as they stand: what was configured, and what people answered.
  *
- * Owns their changes. What holds beyond the session is loaded before the first decision and kept as documents (kept-rules.ts); deciding
- * itself needs no store, and is policy.ts.
+ * Owns the decision over both, and the changes of what was configured. Answers of people are in standing-answers.ts; deciding itself
+ * needs no store, and is policy.ts.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
-import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
-import {
-  ALLOWED_DOMAIN,
-  FOLDER_APPROVAL,
-  FOLDER_RULE,
-  folderKey,
-  type Keeping,
-  type Kept,
-  type KeptEntry,
-  loadFolder,
-  loadKept,
-} from "./kept-rules.ts";
-import { askForAll, decide, isInside, isWithin, type Policy, ruleText, type Verdict } from "./policy.ts";
-
-export interface RuleChange {
-  add?: readonly PermissionRule[];
-  remove?: readonly PermissionRule[];
-  removeAll?: boolean;
-}
+import type { PermissionRequest } from "@retinue/protocol";
+import { ALLOWED_DOMAIN, type Keeping, type Kept, loadKept } from "./kept-rules.ts";
+import { askForAll, decide, isInside, isWithin, type Policy, type Verdict } from "./policy.ts";
+import { type RuleChange, StandingAnswers, withChange } from "./standing-answers.ts";
 
 export interface RulesOptions {
   workingDirectory: string;
@@ -33,29 +18,28 @@ export interface RulesOptions {
   locationKey?: string;
 }
 
+/** What was set, without the answers of people. */
+export type Configured = Omit<Policy, "approvals">;
+
 export class Rules {
+  readonly places: Places;
+  readonly answers: StandingAnswers;
   readonly #keeping: Keeping;
-  #policy: Policy;
-  #primary: string;
-  #locationKey: string;
-  #session: Approval[] = [];
-  #location: KeptEntry<Approval>[];
-  #locationRules: KeptEntry<PermissionRule>[];
+  #policy: Configured;
 
   private constructor(
     { workingDirectory, additionalDirectories = [], locationKey = workingDirectory }: RulesOptions,
     { keeping, kept }: { keeping: Keeping; kept: Kept },
   ) {
+    const { approvals: _, ...nothingAllowed } = askForAll;
     this.#keeping = keeping;
-    this.#primary = workingDirectory;
-    this.#locationKey = locationKey;
-    this.#location = kept.approvals;
-    this.#locationRules = kept.rules;
     this.#policy = {
-      ...askForAll,
+      ...nothingAllowed,
       directories: [workingDirectory, ...additionalDirectories, tmpdir()],
       allowedDomains: kept.domains,
     };
+    this.places = new Places(this, workingDirectory);
+    this.answers = new StandingAnswers(locationKey, { keeping, kept });
   }
 
   static async load(options: RulesOptions, keeping: Keeping): Promise<Rules> {
@@ -64,124 +48,62 @@ export class Rules {
   }
 
   decide(request: PermissionRequest): Verdict {
+    const { directories, approved } = this.#policy;
+    const isOfPath = request.kind === "read" || request.kind === "write";
     return decide(request, {
       ...this.#policy,
-      ...(request.kind === "read" || request.kind === "write"
-        ? { directories: withTargets(this.#policy.directories) }
-        : {}),
-      approved: [...this.#policy.approved, ...this.#locationRules.map(({ value }) => value)],
-      approvals: [
-        ...this.#session.map((approval) => ({ approval, scope: "session" as const })),
-        ...this.#location.map(({ value: approval }) => ({ approval, scope: "location" as const })),
-      ],
+      directories: isOfPath ? withTargets(directories) : directories,
+      approved: [...approved, ...this.answers.rules],
+      approvals: this.answers.approvals,
     });
   }
 
-  get mode(): PermissionMode {
-    return this.#policy.mode;
-  }
-  get isApproveAll(): boolean {
-    return this.#policy.approveAll;
-  }
-  get directories(): readonly string[] {
-    return this.#policy.directories;
-  }
-  get primary(): string {
-    return this.#primary;
-  }
-  get locationKey(): string {
-    return this.#locationKey;
-  }
-  get denied(): readonly PermissionRule[] {
-    return this.#policy.denied;
+  /** Replaced by every change, and never altered. */
+  get policy(): Configured {
+    return this.#policy;
   }
 
-  /** What was set, without the answers of people. */
-  get configured(): Omit<Policy, "approvals"> {
-    const { approvals: _, ...configured } = this.#policy;
-    return configured;
-  }
-
-  change(change: Partial<Omit<Policy, "approvals">>): void {
+  change(change: Partial<Configured>): void {
     this.#policy = { ...this.#policy, ...change };
   }
 
-  setPrimary(path: string): void {
-    const others = this.#policy.directories.filter((directory) => directory !== this.#primary);
-    this.#primary = path;
-    this.change({ directories: [path, ...others] });
-  }
-
-  addDirectory(path: string): void {
-    if (!this.#policy.directories.includes(path)) this.change({ directories: [...this.#policy.directories, path] });
-  }
-
   modify(change: RuleChange): void {
-    this.change({ approved: changed(this.#policy.approved, change) });
-  }
-
-  /** The same for rules that are kept for the folder. */
-  modifyLocation(change: RuleChange): void {
-    const before = this.#locationRules;
-    const after = changed(
-      before.map(({ value }) => value),
-      change,
-    );
-    this.#locationRules = after.map((value) => ({ key: folderKey(this.#locationKey, value), value }));
-    const left = new Set(this.#locationRules.map(({ key }) => key));
-    for (const { key } of before) if (!left.has(key)) this.#keeping.keep(FOLDER_RULE.remove(key));
-    for (const { key, value } of this.#locationRules) this.#keeping.keep(FOLDER_RULE.put(key, value));
-  }
-
-  /** From now on the answers of another folder count, in place of those of the present one. */
-  async useLocation(locationKey: string): Promise<{
-    changed: boolean;
-    approvals: readonly Approval[];
-    rules: readonly PermissionRule[];
-  }> {
-    const { approvals, rules } = await loadFolder(this.#keeping, locationKey);
-    const changed = locationKey !== this.#locationKey;
-    this.#locationKey = locationKey;
-    this.#location = approvals;
-    this.#locationRules = rules;
-    return { changed, approvals: approvals.map(({ value }) => value), rules: rules.map(({ value }) => value) };
-  }
-
-  approveForSession(approval: Approval): void {
-    this.#session.push(approval);
-  }
-
-  approveForLocation(approval: Approval, locationKey = this.#locationKey): void {
-    this.keepForLocation(approval, locationKey);
-    if (locationKey !== this.#locationKey) this.#session.push(approval); // Kept for another folder, and it was an answer here as well.
-  }
-
-  /** Kept for a folder without being an answer in this session. */
-  keepForLocation(approval: Approval, locationKey: string): void {
-    const key = folderKey(locationKey, approval);
-    this.#keeping.keep(FOLDER_APPROVAL.put(key, approval));
-    if (locationKey === this.#locationKey) this.#location.push({ key, value: approval });
+    this.change({ approved: withChange(this.#policy.approved, change) });
   }
 
   allowDomain(domain: string, { isPermanent = false }: { isPermanent?: boolean } = {}): void {
     this.change({ allowedDomains: [...this.#policy.allowedDomains, domain] });
     if (isPermanent) this.#keeping.keep(ALLOWED_DOMAIN.put(domain, { domain }));
   }
+}
 
-  /** Answers for the session are forgotten at once; those for the folder include what other sessions have added. */
-  async resetApprovals({ includeLocation = false }: { includeLocation?: boolean } = {}): Promise<void> {
-    this.#session = [];
-    if (!includeLocation) return;
-    const own = { approvals: this.#location, rules: this.#locationRules };
-    this.#location = [];
-    this.#locationRules = [];
-    const all = await loadFolder(this.#keeping, this.#locationKey);
-    for (const { key } of [...own.approvals, ...all.approvals]) this.#keeping.keep(FOLDER_APPROVAL.remove(key));
-    for (const { key } of [...own.rules, ...all.rules]) this.#keeping.keep(FOLDER_RULE.remove(key));
+/** The folders in which reads and writes may be allowed: the one where the session works, and others beside it. */
+class Places {
+  readonly #rules: Rules;
+  #primary: string;
+
+  constructor(rules: Rules, primary: string) {
+    this.#rules = rules;
+    this.#primary = primary;
   }
 
-  isPathAllowed(path: string): boolean {
-    return isInside(path, this.#policy);
+  get primary(): string {
+    return this.#primary;
+  }
+
+  set primary(path: string) {
+    const others = this.#rules.policy.directories.filter((directory) => directory !== this.#primary);
+    this.#primary = path;
+    this.#rules.change({ directories: [path, ...others] });
+  }
+
+  add(path: string): void {
+    const { directories } = this.#rules.policy;
+    if (!directories.includes(path)) this.#rules.change({ directories: [...directories, path] });
+  }
+
+  isAllowed(path: string): boolean {
+    return isInside(path, this.#rules.policy);
   }
 
   isInWorkspace(path: string): boolean {
@@ -195,12 +117,4 @@ function withTargets(directories: readonly string[]): string[] {
     const target = existsSync(directory) ? realpathSync(directory) : directory;
     return target === directory ? [directory] : [directory, target];
   });
-}
-
-function changed(
-  rules: readonly PermissionRule[],
-  { add = [], remove = [], removeAll = false }: RuleChange,
-): PermissionRule[] {
-  const removed = new Set(remove.map(ruleText));
-  return [...(removeAll ? [] : rules.filter((rule) => !removed.has(ruleText(rule)))), ...add];
 }

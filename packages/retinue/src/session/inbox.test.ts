@@ -47,13 +47,13 @@ test("what was taken stays stored until it was delivered", async () => {
 
 test("a paused queue gives no prompt, and counts as empty", async () => {
   using world = inboxOf([prompt("a")]);
-  world.inbox.setPaused(true);
+  world.inbox.edits.setPaused(true);
   expect(world.inbox.isEmpty).toBe(true);
   expect(world.inbox.takeForRun()).toEqual([]);
   world.inbox.add(notice("n"));
   expect(world.inbox.isEmpty).toBe(false);
   expect(idsOf(world.inbox.takeForRun())).toEqual(["n"]);
-  world.inbox.setPaused(false);
+  world.inbox.edits.setPaused(false);
   expect(idsOf(world.inbox.takeForRun())).toEqual(["a"]);
 });
 
@@ -61,9 +61,9 @@ test("an order that was changed is the order that is found again", async () => {
   using world = inboxOf([prompt("a"), prompt("b"), prompt("c")]);
   const { inbox, stored } = world;
   inbox.add(prompt("first"), { at: 0 });
-  expect(inbox.move("a", 99)).toBe(true);
-  expect(inbox.move("a", 3)).toBe(false);
-  expect(inbox.move("nobody", 0)).toBe(false);
+  expect(inbox.edits.move("a", 99)).toBe(true);
+  expect(inbox.edits.move("a", 3)).toBe(false);
+  expect(inbox.edits.move("nobody", 0)).toBe(false);
   expect(idsOf(inbox.queue)).toEqual(["first", "b", "c", "a"]);
   expect(idsOf((await stored()).queue)).toEqual(["first", "b", "c", "a"]);
 });
@@ -71,9 +71,9 @@ test("an order that was changed is the order that is found again", async () => {
 test("a prompt can be changed where it stands, or made steering", async () => {
   using world = inboxOf([prompt("a"), prompt("b")]);
   const { inbox, stored } = world;
-  expect(inbox.update("a", { prompt: "new" })).toBe(true);
-  expect(inbox.update("b", { isSteering: true })).toBe(true);
-  expect(inbox.update("b", { prompt: "too late" })).toBe(false);
+  expect(inbox.edits.update("a", { prompt: "new" })).toBe(true);
+  expect(inbox.edits.update("b", { isSteering: true })).toBe(true);
+  expect(inbox.edits.update("b", { prompt: "too late" })).toBe(false);
   expect((await stored()).queue).toMatchObject([{ id: "a", prompt: "new" }]);
   expect(idsOf((await stored()).steering)).toEqual(["b"]);
 });
@@ -89,7 +89,7 @@ test("clearing drops prompts and steering, and keeps notices of what has happene
 
 test("one prompt can be taken back, once", async () => {
   using world = inboxOf([prompt("a"), prompt("s", { isSteering: true })]);
-  expect(["s", "a", "a"].map((id) => world.inbox.remove(id))).toEqual([true, true, false]);
+  expect(["s", "a", "a"].map((id) => world.inbox.edits.remove(id))).toEqual([true, true, false]);
   expect((await world.stored()).isEmpty).toBe(true);
 });
 

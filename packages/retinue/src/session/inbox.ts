@@ -4,48 +4,14 @@
  * Owns their order. Each item is in the store before it is acknowledged, and leaves the store in the same transaction
  * in which its event enters the log: it is neither lost nor delivered twice.
  */
-import { type AppError, Attachments, lazy, NotificationKind } from "@retinue/protocol";
-import * as z from "zod";
-import { codec, readAll } from "../store/document.ts";
+import type { AppError } from "@retinue/protocol";
+import { readAll } from "../store/document.ts";
 import type { InboxItem } from "../store/store.ts";
+import { type InboxEntry, type KeptAnswer, type Notice, type Prompt, stored } from "./inbox-entry.ts";
 import type { Log } from "./log.ts";
+import { QueueEdits, type Waiting } from "./queue-edits.ts";
 
-const Prompt = lazy(() =>
-  z.object({
-    kind: z.literal("prompt"),
-    id: z.string(),
-    messageId: z.string(),
-    prompt: z.string(),
-    displayPrompt: z.string().optional(),
-    attachments: Attachments().optional(),
-    agentMode: z.enum(["interactive", "plan", "autopilot", "shell"]).optional(),
-    requestHeaders: z.record(z.string(), z.string()).optional(),
-    /** Who wrote it, when it was not the user: `system`, `agent-<id>`. */
-    source: z.string().optional(),
-    requiredTool: z.string().optional(),
-    responseFormat: z.unknown().optional(),
-    isAutopilotContinuation: z.boolean().optional(),
-    /** Already the whole text for the model: no date, no hooks. */
-    transformed: z.string().optional(),
-    /** Put into the running turn before its next model call. */
-    isSteering: z.boolean().optional(),
-  }),
-);
-export type Prompt = z.output<ReturnType<typeof Prompt>>;
-export type AgentMode = NonNullable<Prompt["agentMode"]>;
-
-const Notice = lazy(() =>
-  z.object({ kind: z.literal("notice"), id: z.string(), content: z.string(), cause: NotificationKind() }),
-);
-export type Notice = z.output<ReturnType<typeof Notice>>;
-
-export type InboxEntry = Prompt | Notice;
-
-/** An answer to an ask that nothing in the log tells of yet. It is stored beside the inbox, and leaves the store in the same way. */
-const KeptAnswer = lazy(() => z.object({ kind: z.literal("answer"), requestId: z.string(), answer: z.unknown() }));
-export type KeptAnswer = z.output<ReturnType<typeof KeptAnswer>>;
-
-const stored = codec(() => z.discriminatedUnion("kind", [Prompt(), Notice(), KeptAnswer()]));
+export type { AgentMode, InboxEntry, Notice, Prompt } from "./inbox-entry.ts";
 
 export function answerKeeper(log: Log): {
   keep(requestId: string, answer: unknown): void;
@@ -83,10 +49,9 @@ export function readInbox(items: readonly InboxItem[]): StoredInbox {
 export class Inbox {
   readonly #sessionId: string;
   readonly #log: Log;
-  #queue: Prompt[] = [];
-  #steering: Prompt[] = [];
-  #notices: Notice[] = [];
-  #isPaused = false;
+  readonly #waiting: Waiting = { queue: [], steering: [], notices: [], isPaused: false };
+  /** What a person may do to the prompts that wait. */
+  readonly edits: QueueEdits;
 
   constructor({
     sessionId,
@@ -95,20 +60,28 @@ export class Inbox {
   }: { sessionId: string; log: Log; stored?: readonly InboxEntry[] }) {
     this.#sessionId = sessionId;
     this.#log = log;
+    this.edits = new QueueEdits(this.#waiting, {
+      onRemoved: ({ id }) => log.changeInbox({ remove: id }),
+      onReordered: () => this.#rewrite(),
+    });
     for (const entry of entries) this.#place(entry);
   }
 
   get queue(): readonly Prompt[] {
-    return this.#queue;
+    return this.#waiting.queue;
   }
   get steering(): readonly Prompt[] {
-    return this.#steering;
+    return this.#waiting.steering;
   }
   get notices(): readonly Notice[] {
-    return this.#notices;
+    return this.#waiting.notices;
   }
   get isEmpty(): boolean {
-    return this.#steering.length === 0 && this.#notices.length === 0 && (this.#isPaused || this.#queue.length === 0);
+    return (
+      this.#waiting.steering.length === 0 &&
+      this.#waiting.notices.length === 0 &&
+      (this.#waiting.isPaused || this.#waiting.queue.length === 0)
+    );
   }
 
   add(entry: InboxEntry, { at }: { at?: number } = {}): void {
@@ -130,20 +103,20 @@ export class Inbox {
 
   /** Everything that may enter a running turn: steering first, then notices. */
   takeForTurn(): InboxEntry[] {
-    const taken = [...this.#steering, ...this.#notices];
-    this.#steering = [];
-    this.#notices = [];
+    const taken = [...this.#waiting.steering, ...this.#waiting.notices];
+    this.#waiting.steering = [];
+    this.#waiting.notices = [];
     return taken;
   }
 
   /** What the next run starts with: one prompt, or all notices at once. Steering without a turn is an ordinary prompt. */
   takeForRun(): InboxEntry[] {
-    const steering = this.#steering.shift();
+    const steering = this.#waiting.steering.shift();
     if (steering) return [steering];
-    const prompt = this.#isPaused ? undefined : this.#queue.shift();
+    const prompt = this.#waiting.isPaused ? undefined : this.#waiting.queue.shift();
     if (prompt) return [prompt];
-    const notices = this.#notices;
-    this.#notices = [];
+    const notices = this.#waiting.notices;
+    this.#waiting.notices = [];
     return notices;
   }
 
@@ -152,66 +125,32 @@ export class Inbox {
     this.#log.changeInbox({ remove: entry.id });
   }
 
-  remove(id: string): boolean {
-    const entry = [...this.#queue, ...this.#steering].find((each) => each.id === id);
-    if (!entry) return false;
-    this.#queue = this.#queue.filter((each) => each !== entry);
-    this.#steering = this.#steering.filter((each) => each !== entry);
-    this.#log.changeInbox({ remove: id });
-    return true;
-  }
-
   /** Drops prompts and steering; notices stay, because what they tell has happened. */
   clear(): void {
-    for (const entry of [...this.#queue, ...this.#steering]) this.#log.changeInbox({ remove: entry.id });
-    this.#queue = [];
-    this.#steering = [];
+    for (const entry of [...this.#waiting.queue, ...this.#waiting.steering])
+      this.#log.changeInbox({ remove: entry.id });
+    this.#waiting.queue = [];
+    this.#waiting.steering = [];
   }
 
   removeNotices(matches: (notice: Notice) => boolean): void {
-    for (const notice of this.#notices.filter(matches)) this.#log.changeInbox({ remove: notice.id });
-    this.#notices = this.#notices.filter((notice) => !matches(notice));
-  }
-
-  move(id: string, toPosition: number): boolean {
-    const from = this.#queue.findIndex((each) => each.id === id);
-    const [entry] = from < 0 ? [] : this.#queue.splice(from, 1);
-    if (!entry) return false;
-    const to = Math.min(Math.max(0, toPosition), this.#queue.length);
-    this.#queue.splice(to, 0, entry);
-    this.#rewrite();
-    return to !== from;
-  }
-
-  update(id: string, change: Partial<Pick<Prompt, "prompt" | "displayPrompt" | "isSteering">>): boolean {
-    const index = this.#queue.findIndex((each) => each.id === id);
-    const entry = this.#queue[index];
-    if (!entry) return false;
-    const changed = { ...entry, ...change };
-    this.#queue.splice(index, 1);
-    if (changed.isSteering) this.#steering.push(changed);
-    else this.#queue.splice(index, 0, changed);
-    this.#rewrite();
-    return true;
-  }
-
-  setPaused(isPaused: boolean): void {
-    this.#isPaused = isPaused;
+    for (const notice of this.#waiting.notices.filter(matches)) this.#log.changeInbox({ remove: notice.id });
+    this.#waiting.notices = this.#waiting.notices.filter((notice) => !matches(notice));
   }
 
   #place(entry: InboxEntry, at?: number): void {
-    if (entry.kind === "notice") this.#notices.push(entry);
-    else if (entry.isSteering) this.#steering.push(entry);
-    else if (at === undefined) this.#queue.push(entry);
+    if (entry.kind === "notice") this.#waiting.notices.push(entry);
+    else if (entry.isSteering) this.#waiting.steering.push(entry);
+    else if (at === undefined) this.#waiting.queue.push(entry);
     else {
-      this.#queue.splice(at, 0, entry);
+      this.#waiting.queue.splice(at, 0, entry);
       this.#rewrite();
     }
   }
 
   /** Stored order is insertion order, so a changed order is stored anew. */
   #rewrite(): void {
-    for (const entry of [...this.#steering, ...this.#queue]) {
+    for (const entry of [...this.#waiting.steering, ...this.#waiting.queue]) {
       this.#log.changeInbox({ remove: entry.id });
       this.#store(entry);
     }

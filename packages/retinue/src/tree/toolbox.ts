@@ -55,7 +55,7 @@ export class Toolbox {
       configuration.agents.list(),
       configuration.agents.offered(),
       configuration.skills.offered(),
-      rules.denied,
+      rules.policy.denied,
       state.mode,
       agent.session.state.selectedAgent,
       this.#askUser(),

@@ -53,7 +53,7 @@ export class Toolkit implements Kit {
       isMainAgent: above === undefined,
       ancestors: above ? ancestorsOfChild(above.limits) : [],
       definition: this.definition,
-      denyRules: parts.rules.denied
+      denyRules: parts.rules.policy.denied
         .filter(({ argument }) => argument === null)
         .map(({ kind }) => ({ name: kind, pattern: kind })),
       planMode: this.#agent.session.root.state.mode === "plan",

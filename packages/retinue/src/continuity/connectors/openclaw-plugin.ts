@@ -41,7 +41,11 @@ function entry(options: { home: string; program: readonly string[] }): string {
 import { createHash } from "node:crypto";
 
 const DESCRIPTION = ${JSON.stringify(words.trim())};
-const blocks = new Map();
+${PLUGIN}`;
+}
+
+/** Plain JavaScript, which OpenClaw loads as it is. */
+const PLUGIN = `const blocks = new Map();
 const timers = new Map();
 const projects = new Map();
 const about = (sessionKey) => ({ sessionKey, project: projects.get(sessionKey) });
@@ -122,4 +126,3 @@ export default {
   },
 };
 `;
-}

@@ -7,8 +7,11 @@
 import { pluginClient } from "./plugin-client.ts";
 
 export function opencodePlugin({ home, program }: { home: string; program: readonly string[] }): string {
-  return `${pluginClient({ home, program, harness: "opencode" })}
-const SERVER = "retinue";
+  return `${pluginClient({ home, program, harness: "opencode" })}\n${PLUGIN}`;
+}
+
+/** Plain JavaScript, which OpenCode loads as it is. */
+const PLUGIN = `const SERVER = "retinue";
 
 export const Retinue = async ({ client, directory }) => {
   const roles = new Map();
@@ -110,4 +113,3 @@ export const Retinue = async ({ client, directory }) => {
   };
 };
 `;
-}

@@ -22,7 +22,10 @@ import { join } from "node:path";
 const HOME = ${JSON.stringify(home)};
 const PROGRAM = ${JSON.stringify(program)};
 const HARNESS = ${JSON.stringify(harness)};
-const REQUEST_MS = 1500;
+${CLIENT}`;
+}
+
+const CLIENT = `const REQUEST_MS = 1500;
 const RESTART_MS = 30000;
 const MAX_WAITING = 2000;
 
@@ -86,4 +89,3 @@ async function searchText(query, sessionKey, currentSessionKey) {
 
 startDaemon();
 `;
-}

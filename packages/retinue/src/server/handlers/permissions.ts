@@ -18,10 +18,10 @@ export const permissionHandlers: Handlers = {
     hosted(params, scope);
     return done;
   },
-  "session.permissions.getMode": (params, scope) => ({ mode: hosted(params, scope).tree.rules.mode }),
+  "session.permissions.getMode": (params, scope) => ({ mode: hosted(params, scope).tree.rules.policy.mode }),
   "session.permissions.setMode": (params, scope) => {
     const { session, tree } = hosted(params, scope);
-    const previousMode = tree.rules.mode;
+    const previousMode = tree.rules.policy.mode;
     const { mode } = params;
     tree.rules.change({ mode });
     if (mode !== previousMode) session.append("session.permissions_changed", { previousMode, mode });
@@ -46,12 +46,12 @@ export const permissionHandlers: Handlers = {
 
   "session.permissions.modifyRules": (params, scope) => {
     const { tree } = hosted(params, scope);
-    if (params.scope === "location") tree.rules.modifyLocation(params);
+    if (params.scope === "location") tree.rules.answers.modifyRules(params);
     else tree.rules.modify(params);
     return done;
   },
   "session.permissions.resetSessionApprovals": async (params, scope) => {
-    await hosted(params, scope).tree.rules.resetApprovals(params);
+    await hosted(params, scope).tree.rules.answers.reset(params);
     return done;
   },
   "session.permissions.locations.resolve": async (params, scope) => {
@@ -62,36 +62,36 @@ export const permissionHandlers: Handlers = {
     const { tree, session } = hosted(params, scope);
     const location = await locationOf(params.workingDirectory);
     await session.log.committed(); // What was answered for that folder a moment ago counts as well.
-    const { changed, approvals, rules } = await tree.rules.useLocation(location.locationKey);
+    const { changed, approvals, rules } = await tree.rules.answers.useLocation(location.locationKey);
     const appliedRules = [...approvals.flatMap(asRules), ...rules];
     return { ...location, changed, appliedRuleCount: appliedRules.length, appliedDirectoryCount: 0, appliedRules };
   },
   "session.permissions.locations.addToolApproval": (params, scope) => {
-    hosted(params, scope).tree.rules.keepForLocation(params.approval, params.locationKey);
+    hosted(params, scope).tree.rules.answers.keep(params.approval, params.locationKey);
     return done;
   },
 
   "session.permissions.paths.list": (params, scope) => {
-    const { directories, primary } = hosted(params, scope).tree.rules;
-    return { directories: [...directories], primary };
+    const { policy, places } = hosted(params, scope).tree.rules;
+    return { directories: [...policy.directories], primary: places.primary };
   },
   "session.permissions.paths.add": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.rules.addDirectory(existingFolder(target.session, params.path));
+    target.tree.rules.places.add(existingFolder(target.session, params.path));
     return done;
   },
   "session.permissions.paths.updatePrimary": (params, scope) => {
     const target = hosted(params, scope);
-    target.tree.rules.setPrimary(existingFolder(target.session, params.path));
+    target.tree.rules.places.primary = existingFolder(target.session, params.path);
     return done;
   },
   "session.permissions.paths.isPathWithinAllowedDirectories": (params, scope) => {
     const target = hosted(params, scope);
-    return { allowed: target.tree.rules.isPathAllowed(absolute(target, params.path)) };
+    return { allowed: target.tree.rules.places.isAllowed(absolute(target, params.path)) };
   },
   "session.permissions.paths.isPathWithinWorkspace": (params, scope) => {
     const target = hosted(params, scope);
-    return { allowed: target.tree.rules.isInWorkspace(absolute(target, params.path)) };
+    return { allowed: target.tree.rules.places.isInWorkspace(absolute(target, params.path)) };
   },
   "session.permissions.folderTrust.isTrusted": async (params, scope) => {
     const target = hosted(params, scope);
@@ -120,7 +120,7 @@ function configure(target: HostedSession, params: Params<"session.permissions.co
     urls,
   } = params;
   const { approved, denied } = params.rules ?? {};
-  if (paths?.workspacePath) rules.setPrimary(existingFolder(target.session, paths.workspacePath));
+  if (paths?.workspacePath) rules.places.primary = existingFolder(target.session, paths.workspacePath);
   const isPathUnrestricted = paths?.unrestricted;
   const isUrlUnrestricted = urls?.unrestricted;
   const allowedDomains = urls?.initialAllowed;
@@ -143,10 +143,12 @@ function directoriesOf(
   { additionalDirectories, includeTempDirectory }: NonNullable<Params<"session.permissions.configure">["paths"]>,
 ): string[] {
   const { rules } = target.tree;
-  const others = rules.directories.filter((directory) => directory !== rules.primary && directory !== tmpdir());
+  const others = rules.policy.directories.filter(
+    (directory) => directory !== rules.places.primary && directory !== tmpdir(),
+  );
   const additional = additionalDirectories?.map((path) => absolute(target, path)) ?? others;
-  const hasTemp = includeTempDirectory ?? rules.directories.includes(tmpdir());
-  return [...new Set([rules.primary, ...additional, ...(hasTemp ? [tmpdir()] : [])])];
+  const hasTemp = includeTempDirectory ?? rules.policy.directories.includes(tmpdir());
+  return [...new Set([rules.places.primary, ...additional, ...(hasTemp ? [tmpdir()] : [])])];
 }
 
 async function locationOf(workingDirectory: string): Promise<{ locationKey: string; locationType: "repo" | "dir" }> {

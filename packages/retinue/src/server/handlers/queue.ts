@@ -19,7 +19,7 @@ export const queueHandlers: Handlers = {
     const target = hosted(params, scope);
     const { inbox } = target.session;
     const last = inbox.steering.at(-1) ?? inbox.queue.at(-1);
-    const removed = commandQueue(target).removeLast() || (last !== undefined && inbox.remove(last.id));
+    const removed = commandQueue(target).removeLast() || (last !== undefined && inbox.edits.remove(last.id));
     return { removed: changed(target, removed) };
   },
   "session.queue.clear": (params, scope) => {
@@ -30,12 +30,12 @@ export const queueHandlers: Handlers = {
   },
   "session.queue.removeAt": (params, scope) => {
     const target = hosted(params, scope);
-    const removed = target.session.inbox.remove(params.id) || commandQueue(target).remove(params.id);
+    const removed = target.session.inbox.edits.remove(params.id) || commandQueue(target).remove(params.id);
     return { removed: changed(target, removed) };
   },
   "session.queue.moveItem": (params, scope) => {
     const target = hosted(params, scope);
-    return { changed: changed(target, target.session.inbox.move(params.id, params.toPosition)) };
+    return { changed: changed(target, target.session.inbox.edits.move(params.id, params.toPosition)) };
   },
   "session.queue.insertAt": async (params, scope) => ({
     id: await insert(hosted(params, scope), params.message, Math.max(0, params.position)),
@@ -52,17 +52,17 @@ export const queueHandlers: Handlers = {
   "session.queue.updateText": (params, scope) => {
     const target = hosted(params, scope);
     const { id, prompt, displayPrompt } = params;
-    return { updated: changed(target, target.session.inbox.update(id, { prompt, displayPrompt })) };
+    return { updated: changed(target, target.session.inbox.edits.update(id, { prompt, displayPrompt })) };
   },
   "session.queue.sendNow": (params, scope) => {
     const target = hosted(params, scope);
-    const steered = changed(target, target.session.inbox.update(params.id, { isSteering: true }));
+    const steered = changed(target, target.session.inbox.edits.update(params.id, { isSteering: true }));
     target.runner.wake();
     return { steered };
   },
   "session.queue.setDrainPaused": (params, scope) => {
     const { session, runner } = hosted(params, scope);
-    session.inbox.setPaused(params.paused);
+    session.inbox.edits.setPaused(params.paused);
     runner.wake();
   },
 };
