@@ -33,7 +33,7 @@ import type { Client } from "./client.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { checkTools, HostedSession } from "./hosted-session.ts";
-import { acquireLease, withLease } from "./session-lease.ts";
+import { withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import type { TreeOptions } from "./tree.ts";
 import { warnUnreadable } from "./unreadable.ts";
@@ -169,7 +169,7 @@ export class Sessions {
     const record = await this.store.sessions.get(id);
     if (!record || record.parentId) return false;
     await this.#open.get(id)?.close();
-    await this.store.sessions.delete(await acquireLease(this.store, id), { kinds: OWN_DOCUMENTS });
+    await withLease(this.store, id, (lease) => this.store.sessions.delete(lease, { kinds: OWN_DOCUMENTS }));
     removeFolder(sessionFolder(this.runtime.home, id));
     this.#options.onLifecycle({ type: "session.deleted", sessionId: id });
     return true;
@@ -216,7 +216,12 @@ export class Sessions {
       config,
     );
     hosted.session.log.create(record);
-    await this.#begin(hosted, { record, client, config });
+    try {
+      await this.#begin(hosted, { record, client, config });
+    } catch (error) {
+      await hosted.close().catch(() => undefined); // The client is told what went wrong first.
+      throw error;
+    }
     return hosted;
   }
 
@@ -323,14 +328,7 @@ export class Sessions {
       remoteSteerable: false,
       alreadyInUse: false,
     });
-    if (config.agent) {
-      try {
-        this.#selectAgent(hosted, config.agent);
-      } catch (error) {
-        void hosted.close();
-        throw error;
-      }
-    }
+    if (config.agent) this.#selectAgent(hosted, config.agent);
     await session.log.committed();
   }
 

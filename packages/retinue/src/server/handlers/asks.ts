@@ -34,14 +34,12 @@ export const askHandlers: Handlers = {
   },
 };
 
-async function answered(
+function answered(
   params: { sessionId: string; requestId: string },
   answer: unknown,
   kind: AskKind,
   scope: CallScope,
-): Promise<{ success: boolean }> {
-  const { tree, session } = hosted(params, scope);
-  const success = tree.asks.answer(params.requestId, answer, kind);
-  if (success) await session.log.committed();
-  return { success };
+): { success: boolean } {
+  const { tree } = hosted(params, scope);
+  return { success: tree.asks.answer(params.requestId, answer, kind) };
 }
