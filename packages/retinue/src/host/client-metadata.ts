@@ -31,7 +31,12 @@ export async function changeClientMetadata(
 async function held(target: HostedSession): Promise<{ notes: Notes }> {
   const loading = loaded.get(target) ?? load(target);
   loaded.set(target, loading);
-  return await loading;
+  try {
+    return await loading;
+  } catch (error) {
+    loaded.delete(target); // The next call tries again.
+    throw error;
+  }
 }
 
 async function load({ session, store }: HostedSession): Promise<{ notes: Notes }> {

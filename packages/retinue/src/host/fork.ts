@@ -12,7 +12,7 @@ import { lastCheckpoint } from "../recovery/replay.ts";
 import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.ts";
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
 import { envelopeOf, eventOf } from "../store/stored-event.ts";
-import { acquireLease } from "./session-lease.ts";
+import { withLease } from "./session-lease.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface ForkRequest {
@@ -49,9 +49,10 @@ export async function forkSession(
     updatedAt: now,
   };
   const copies = events.map((event) => copyOf(event, { from: sessionId, to: id }));
-  const lease = await acquireLease(store, id);
-  await store.commit({ lease, at: now, created: [record], events: copies });
-  await store.leases.release(lease);
+  await withLease(store, id, async (lease) => {
+    await store.commit({ lease, at: now, created: [record], events: copies });
+    await store.leases.release(lease);
+  });
   copyFolder(sessionFolder(runtime.home, sessionId), sessionFolder(runtime.home, id), events);
   const time = new Date(now).toISOString();
   sessions.announce({

@@ -3,15 +3,6 @@ import { AppError } from "@retinue/protocol";
 import { thisProcess } from "../store/holder.ts";
 import type { Lease, Store } from "../store/store.ts";
 
-export async function acquireLease({ leases }: Store, sessionId: string): Promise<Lease> {
-  const answer = await leases.acquire(sessionId, thisProcess());
-  if ("lease" in answer) return answer.lease;
-  throw new AppError(
-    "session_locked",
-    `Session ${sessionId} is open in another process (pid ${answer.heldBy.pid}). Close it there first, or use another session.`,
-  );
-}
-
 /** The lease is given back when the work fails; else it is the work's to release. */
 export async function withLease<T>(store: Store, sessionId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
   const lease = await acquireLease(store, sessionId);
@@ -21,4 +12,13 @@ export async function withLease<T>(store: Store, sessionId: string, work: (lease
     await store.leases.release(lease);
     throw error;
   }
+}
+
+async function acquireLease({ leases }: Store, sessionId: string): Promise<Lease> {
+  const answer = await leases.acquire(sessionId, thisProcess());
+  if ("lease" in answer) return answer.lease;
+  throw new AppError(
+    "session_locked",
+    `Session ${sessionId} is open in another process (pid ${answer.heldBy.pid}). Close it there first, or use another session.`,
+  );
 }

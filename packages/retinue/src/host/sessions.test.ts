@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { call, say } from "../models/scripted.ts";
 import { serveConnection } from "../server/connection.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
+import { thisProcess } from "../store/holder.ts";
+import type { SqliteStore } from "../store/sqlite/store.ts";
 
 describe("a session that closes by itself", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
@@ -100,5 +102,59 @@ test("an ask stays open when the client that was asked is lost, and the next cli
     await client.heard("session.idle");
     expect(client.of("permission.completed")).toMatchObject([{ requestId, result: { kind: "approved" } }]);
     expect(client.of("assistant.message").at(-1)?.content).toBe("done");
+  });
+});
+
+test("a session whose right to write was taken stops, tells its clients, and can be resumed", async () => {
+  let reached: () => void = () => undefined;
+  const atModel = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  const hangs = () => {
+    reached();
+    return [new Promise<void>(() => undefined)];
+  };
+  await inSmallWorld([hangs, [say("again")]], async ({ client, create, send, runtime }) => {
+    const sessionId = await create();
+    await client.call("session.send", { sessionId, prompt: "work" });
+    await atModel;
+    await client.heard("assistant.turn_start");
+    const { store } = runtime.sessions;
+    const taken = await store.leases.acquire(sessionId, thisProcess());
+    const events = await store.events.count(sessionId);
+    await expect(client.call("session.log", { sessionId, message: "late" })).rejects.toThrow(
+      `Session ${sessionId} is no longer written from here`,
+    );
+    const error = await client.heard("session.error");
+    expect(error).toMatchObject({ errorType: "storage", message: expect.stringContaining("Resume it to go on") });
+    await expect(client.call("session.send", { sessionId, prompt: "more" })).rejects.toThrow("Session not found");
+    expect(await store.events.count(sessionId)).toBe(events);
+    if ("lease" in taken) await store.leases.release(taken.lease);
+    await client.call("session.resume", { sessionId });
+    await send(sessionId, "go on");
+    expect(client.of("assistant.message").at(-1)?.content).toBe("again");
+  });
+});
+
+test("what is stored for a session and cannot be read is told to whoever resumes it, and the rest is there", async () => {
+  await inSmallWorld([[say("one")], [say("two")]], async ({ client, create, send, runtime }) => {
+    const sessionId = await create();
+    await send(sessionId, "first");
+    await client.call("session.queue.setDrainPaused", { sessionId, paused: true });
+    await client.call("session.send", { sessionId, prompt: "waits" });
+    await client.call("session.detach", { sessionId });
+    const { db } = runtime.sessions.store as SqliteStore;
+    db.prepare("INSERT INTO inbox (id, session_id, json) VALUES ('torn', ?, '{')").run(sessionId);
+    db.prepare("INSERT INTO documents (kind, key, json) VALUES ('task', ?, '{}')").run(`${sessionId}/t`);
+    db.prepare("UPDATE events SET json = 'null' WHERE root_id = ? AND type = 'assistant.turn_end'").run(sessionId);
+    await client.call("session.resume", { sessionId });
+    const warnings = client.of("session.warning").map(({ message }) => message);
+    expect(warnings).toEqual([
+      expect.stringContaining("A stored event (assistant.turn_end) cannot be read"),
+      expect.stringContaining("inbox item torn cannot be read"),
+      expect.stringContaining(`task ${sessionId}/t cannot be read`),
+    ]);
+    const { items } = await client.call("session.queue.pendingItems", { sessionId });
+    expect(items.map(({ displayText }) => displayText)).toEqual(["waits"]);
   });
 });

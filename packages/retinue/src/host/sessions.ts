@@ -17,7 +17,7 @@ import { checkTools, type HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
 import { recordResume, recover } from "./resume.ts";
-import { acquireLease, withLease } from "./session-lease.ts";
+import { withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import { warnUnreadable } from "./unreadable.ts";
 
@@ -126,7 +126,7 @@ export class Sessions {
     const record = await this.store.sessions.get(id);
     if (!record || record.parentId) return false;
     await this.#open.get(id)?.close();
-    await this.store.sessions.delete(await acquireLease(this.store, id), { kinds: OWN_DOCUMENTS });
+    await withLease(this.store, id, (lease) => this.store.sessions.delete(lease, { kinds: OWN_DOCUMENTS }));
     removeFolder(sessionFolder(this.shared.runtime.home, id));
     this.announce({ type: "session.deleted", sessionId: id });
     return true;
@@ -154,7 +154,12 @@ export class Sessions {
     return withLease(this.store, id, async (lease) => {
       const { hosted, record } = await openNew(lease, config, this.#toOpen);
       this.#keep(hosted, record);
-      await this.#begin(hosted, { record, client, config });
+      try {
+        await this.#begin(hosted, { record, client, config });
+      } catch (error) {
+        await hosted.close().catch(() => undefined); // The client is told what went wrong first.
+        throw error;
+      }
       return hosted;
     });
   }
@@ -208,14 +213,7 @@ export class Sessions {
       remoteSteerable: false,
       alreadyInUse: false,
     });
-    if (config.agent) {
-      try {
-        selectAgent(hosted, config.agent);
-      } catch (error) {
-        void hosted.close();
-        throw error;
-      }
-    }
+    if (config.agent) selectAgent(hosted, config.agent);
     await session.log.committed();
   }
 }

@@ -96,7 +96,6 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
     let endsHere = false;
     try {
       await agent.slot.enter(input.signal);
-      await session.log.committed(); // What the model is asked about is on record.
       answer = await runTurn(agent, {
         turnId,
         interactionId: input.interactionId,

@@ -1,5 +1,6 @@
 import { AppError } from "@retinue/protocol";
 import { expect, test } from "vitest";
+import { thisProcess } from "../store/holder.ts";
 import type { Batch } from "../store/store.ts";
 import { Log, type LoggedEvent } from "./log.ts";
 import { countingWorld, smallSession, smallStore } from "./small-session.ts";
@@ -300,10 +301,7 @@ test("a writer whose lease was taken commits nothing more, and is told so each t
   using small = smallSession();
   const told: string[] = [];
   small.log.listen((events) => told.push(...events.map(({ type }) => type)));
-  await small.store.leases.acquire("root", { pid: process.pid, startedAt: -1 }).then(async (answer) => {
-    expect(answer).toMatchObject({ heldBy: { pid: process.pid } });
-  });
-  small.store.db.exec("DELETE FROM leases");
+  await small.store.leases.acquire("root", thisProcess());
   small.session.append("assistant.turn_start", { turnId: "0" });
   await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
   await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });

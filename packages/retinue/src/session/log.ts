@@ -162,7 +162,9 @@ export class Log {
   /** Takes the tail off, after everything that was appended before is committed. When the store refuses, the log stands as it stood. */
   async cut({ from, lastId, count, ...gone }: Cut): Promise<void> {
     while (this.#committing || !isEmpty(this.#draft)) await this.committed();
-    await this.#alone(this.#store.commit({ lease: this.#lease, at: this.#world.now(), cutFrom: from, ...gone }));
+    const cutting = this.#store.commit({ lease: this.#lease, at: this.#world.now(), cutFrom: from, ...gone });
+    void this.#alone(cutting.catch(() => undefined)); // Whoever waits for other things only waits.
+    await cutting;
     this.#lastId = lastId;
     this.#count = count;
   }

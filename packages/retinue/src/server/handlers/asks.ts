@@ -4,9 +4,9 @@ import { elicit } from "../../tree/asking.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const askHandlers: Handlers = {
-  "session.tools.handlePendingToolCall": async (params, scope) => {
+  "session.tools.handlePendingToolCall": (params, scope) => {
     const { error, result } = params;
-    return await answered("tool", { params, answer: error === undefined ? { result } : { error } }, scope);
+    return answered("tool", { params, answer: error === undefined ? { result } : { error } }, scope);
   },
   "session.permissions.handlePendingPermissionRequest": (params, scope) =>
     answered("permission", { params, answer: params.result }, scope),
@@ -16,11 +16,11 @@ export const askHandlers: Handlers = {
     answered("question", { params, answer: params.response }, scope),
   "session.ui.handlePendingExitPlanMode": (params, scope) =>
     answered("exit_plan", { params, answer: params.response }, scope),
-  "session.commands.handlePendingCommand": async (params, scope) => {
+  "session.commands.handlePendingCommand": (params, scope) => {
     const { error } = params;
-    const own = await answered("command", { params, answer: { error } }, scope);
+    const own = answered("command", { params, answer: { error } }, scope);
     // A client that took a queued command for its own has handled it.
-    return own.success ? own : await answered("queued_command", { params, answer: { handled: true, error } }, scope);
+    return own.success ? own : answered("queued_command", { params, answer: { handled: true, error } }, scope);
   },
   "session.commands.respondToQueuedCommand": (params, scope) =>
     answered("queued_command", { params, answer: params.result }, scope),
@@ -41,13 +41,10 @@ export const askHandlers: Handlers = {
   },
 };
 
-async function answered<K extends AskKind>(
+function answered<K extends AskKind>(
   kind: K,
   { params, answer }: { params: { sessionId: string; requestId: string }; answer: Answer<K> },
   scope: CallScope,
-): Promise<{ success: boolean }> {
-  const { tree, session } = hosted(params, scope);
-  const success = tree.asks.answer(kind, params.requestId, answer);
-  if (success) await session.log.committed();
-  return { success };
+): { success: boolean } {
+  return { success: hosted(params, scope).tree.asks.answer(kind, params.requestId, answer) };
 }
