@@ -253,6 +253,7 @@ export class Tasks {
       await this.#finish(live, end);
     } catch (error) {
       if (!isEnded(record.status)) this.#record(live, { way: "failed", error: messageOf(error) });
+      await executor.close?.(record);
       live.waiting.wake();
     }
   }

@@ -16,6 +16,17 @@ async function allowed({ client, create }: SmallWorld): Promise<string> {
 }
 
 describe("a shell", () => {
+  test("that cannot be started is no task, and the model reads why", async () => {
+    const turns = [main(bash("echo a\0b")), main(say("understood"))];
+    await inSmallWorld(turns, async (world) => {
+      const { client, provider } = world;
+      const sessionId = await allowed(world);
+      await world.send(sessionId, "go");
+      expect(resultsIn(provider.requests.at(-1))[0]).toContain("without null bytes");
+      expect(await shellsOf(client, sessionId)).toEqual([]);
+    });
+  });
+
   test("in the background is a task that tells its output, holds back the idle and ends with a notice", async () => {
     const turns = [
       main(bash("until [ -e done ]; do sleep 0.02; done; echo got it", { mode: "async", shellId: "sh" })),

@@ -31,6 +31,8 @@ export class ShellTasks implements Executor<ShellRecord> {
   readonly #options: ShellTasksOptions;
   readonly #ofAgent = new Map<string, Shells>();
   readonly #running = new Map<string, Shell>();
+  /** The last start, for whoever asked for it in the same step. */
+  #started: { shell?: Shell; error?: unknown } = {};
   /** Their end is in the result of a call. */
   readonly #reported = new WeakSet<Shell>();
 
@@ -81,8 +83,9 @@ export class ShellTasks implements Executor<ShellRecord> {
     const { command, description, cwd, env } = record;
     const background = mode === "background";
     const shells = this.#ofAgent.get(ownerId) ?? this.unlisted(ownerId);
-    const shell = shells.start({ command, description, cwd, shellId, detached, background, interactive, env });
-    this.#running.set(record.id, shell);
+    const shell = this.#spawn(record, () =>
+      shells.start({ command, description, cwd, shellId, detached, background, interactive, env }),
+    );
     const onAbort = () => void shell.kill();
     signal.addEventListener("abort", onAbort, { once: true });
     await shell.ended;
@@ -123,9 +126,22 @@ export class ShellTasks implements Executor<ShellRecord> {
       env: options.env && { ...options.env },
     };
     void tasks().start(record); // A shell need not be opened: it runs when this returns.
-    const shell = this.#running.get(record.id);
-    if (!shell) throw new Error(`The shell ${alias} could not be started`);
+    const { shell, error } = this.#started;
+    if (!shell) throw error;
     return shell;
+  }
+
+  #spawn({ id }: ShellRecord, start: () => Shell): Shell {
+    this.#started = { error: new Error(`The shell ${id} was not started`) };
+    try {
+      const shell = start();
+      this.#started = { shell };
+      this.#running.set(id, shell);
+      return shell;
+    } catch (error) {
+      this.#started = { error };
+      throw error;
+    }
   }
 
   #shellOf({ id, ownerId, alias = "" }: ShellRecord): Shell | undefined {
