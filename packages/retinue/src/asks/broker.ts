@@ -62,14 +62,14 @@ export class AskBroker {
       signal.removeEventListener("abort", onAbort);
     };
     const open = new OpenAsk(ask, { answerers: this.#options.answerers, onEnd });
+    const known = expected.get(ask.requestId)?.answer;
+    expected.delete(ask.requestId); // Its agent has come back to it, also when it was stopped on the way.
     if (signal.aborted) {
       open.withdraw();
       return open;
     }
     waiting.set(ask.requestId, open);
     signal.addEventListener("abort", onAbort, { once: true });
-    const known = expected.get(ask.requestId)?.answer;
-    expected.delete(ask.requestId);
     if (known) open.answered(known.value);
     return open;
   }

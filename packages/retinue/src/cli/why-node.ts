@@ -14,13 +14,15 @@ export interface NodeContext {
   limits: SessionLimits;
   denied: readonly PermissionRule[];
   home: string;
+  /** Something of the session cannot be read, and the answer is given without it. */
+  warn(message: string): void;
 }
 
 /** `main`, the id (or its beginning) of a sub-agent of the session, or the name of an agent as if the main agent started it. */
 export async function nodeOf(agent: string, context: NodeContext): Promise<{ node: NodeLimits; title: string }> {
   const { store, record, limits } = context;
   const catalog = catalogOf(context);
-  const { state } = replay(await store.events.read(record.id), record.id);
+  const { state, problems } = replay(await store.events.read(record.id), record.id);
   const selected = state.selectedAgent === undefined ? undefined : definitionNamed(catalog, state.selectedAgent);
   const main: NodeLimits = {
     sessionFilters: limits,
@@ -35,7 +37,8 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<{ nod
   };
   if (agent === "main")
     return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
-  const { found } = await TASK.list(store.documents, `${record.id}/`);
+  const { found, problems: unread } = await TASK.list(store.documents, `${record.id}/`);
+  for (const problem of [...problems, ...unread.map(({ message }) => message)]) context.warn(problem);
   const tasks = found.map(({ value }) => value).filter((each) => each.kind === "agent");
   const task = tasks.find(({ id }) => id === agent) ?? tasks.find(({ id }) => id.startsWith(agent));
   if (task)

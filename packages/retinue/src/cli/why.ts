@@ -37,8 +37,9 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
   const { sessionId } = sessionByPrefix(await own.client.listSessions(), question.session);
   const record = await store.sessions.get(sessionId);
   if (!record) throw new Error(`The session ${sessionId} was deleted just now.`);
+  const warn = (message: string) => terminal.note(message);
   const limits = await readLimits(store, sessionId);
-  const rules = await rulesOf(store, record, { limits, flags, warn: (message) => terminal.note(message) });
+  const rules = await rulesOf(store, record, { limits, flags, warn });
   const tool = toolNamed(question.tool, limits, await store.events.read(sessionId));
   const { node, title } = await nodeOf(question.agent, {
     store,
@@ -46,6 +47,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
     limits,
     denied: rules.policy.denied,
     home: own.runtime.config.home,
+    warn,
   });
   const decision = decideTool(tool, node);
   const request = requestFor(tool, question.input, record.cwd);

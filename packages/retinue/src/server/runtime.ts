@@ -80,7 +80,10 @@ export class Runtime {
     try {
       answer = await handler(parsed, { client, signal, sessions: this.sessions });
     } catch (error) {
-      await this.#commit(parsed).catch(() => undefined); // The client is told what went wrong first.
+      const isRefused =
+        error instanceof AppError && (error.code === "store_unavailable" || error.code === "lease_lost");
+      // What happened before the error is told before it. A store that has just refused is not asked again for that.
+      if (!isRefused) await this.#commit(parsed).catch(() => undefined);
       throw error;
     }
     await this.#commit(parsed);

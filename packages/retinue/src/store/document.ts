@@ -29,8 +29,9 @@ export function codec<Schema extends z.ZodType>(
     encode: (value) => ({ version, json: JSON.stringify(value) }),
     decode(stored, name) {
       if (stored.version > version) throw unreadable(name, `it is from a newer version of Retinue (${stored.version})`);
-      const value = parseJson(stored.json, name);
-      const parsed = schema().safeParse(stored.version < version ? migrate(value, stored.version) : value);
+      const value = attempt(() => JSON.parse(stored.json), name);
+      const current = stored.version < version ? attempt(() => migrate(value, stored.version), name) : value;
+      const parsed = schema().safeParse(current);
       if (parsed.success) return parsed.data;
       const [issue] = parsed.error.issues;
       throw unreadable(name, `${issue?.path.join(".") || "value"}: ${issue?.message ?? "not as expected"}`);
@@ -89,9 +90,9 @@ export function readAll<Stored, T>(
   return { found, problems };
 }
 
-function parseJson(json: string, name: string): unknown {
+function attempt(work: () => unknown, name: string): unknown {
   try {
-    return JSON.parse(json);
+    return work();
   } catch (error) {
     throw unreadable(name, messageOf(error));
   }
