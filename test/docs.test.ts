@@ -1,10 +1,15 @@
-/** The pages say what is true: links lead somewhere, names of variables, scripts and commands exist, no path of a machine is left. */
+/**
+ * The pages say what is true: links lead somewhere, names of variables, scripts and commands exist, no path of a machine is left. The
+ * README stays short and has its parts; the page of the laws shows the matrix that is tested.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { CELLS } from "./laws/cell.ts";
+import { Matrix, withMatrix } from "./laws/matrix.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
@@ -24,6 +29,38 @@ describe("links", () => {
     const dead = linksOf(read(page)).filter((link) => !leads(page, link));
     expect(dead).toEqual([]);
   });
+});
+
+describe("the README", () => {
+  const readme = read("README.md");
+
+  test("has at most 900 words", () => {
+    expect(readme.trim().split(/\s+/).length).toBeLessThanOrEqual(900);
+  });
+
+  test("has the two commands, one picture, a first program, the official SDK and where to read on, in this order", () => {
+    expect([...readme.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual([
+      "Two commands",
+      "A first program",
+      "The official Copilot SDK",
+      "Where to read on",
+      "Status and limits",
+    ]);
+    expect(readme.match(/!\[[^\]]*\]\(/g)).toHaveLength(1);
+    expect(readme).toMatch(/^npm run demo .*\nnpm test /m);
+  });
+
+  test("leads to every page", () => {
+    const linked = new Set(linksOf(readme));
+    expect(pages.filter((page) => /^docs\/[\w-]+\.md$/.test(page) && !linked.has(page))).toEqual([]);
+  });
+});
+
+test("docs/laws.md shows every cell that test/laws checks", () => {
+  const matrix = new Matrix();
+  for (const cell of CELLS) matrix.record(cell, []);
+  const page = read("docs/laws.md");
+  expect(page).toBe(withMatrix(page, matrix));
 });
 
 test("the layout in CONTRIBUTING.md names every folder of the runtime", () => {

@@ -21,6 +21,11 @@ export interface Cell {
   fault: (typeof FAULTS)[number];
 }
 
+/** The whole matrix. */
+export const CELLS: readonly Cell[] = PATHS.flatMap((path) =>
+  ATTACHED.flatMap((attached) => FAULTS.flatMap((fault) => DEPTHS.map((depth) => ({ path, depth, attached, fault })))),
+);
+
 export const MAX_DEPTH = 4;
 
 export const cellName = ({ path, depth, attached, fault }: Cell): string =>
