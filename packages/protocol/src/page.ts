@@ -100,7 +100,7 @@ function fields(schema: z.ZodType, leaveOut: readonly string[] = []): string {
   return names.length > MAX_FIELDS ? `${shown} and ${names.length - MAX_FIELDS} more` : shown || "–";
 }
 
-/** Results that are no object with fields. */
+/** Results that are not objects with fields. */
 function nameOf(schema: z.ZodType): string {
   if (schema.safeParse(null).success) return code("null");
   if (schema instanceof z.ZodEnum) return schema.options.map((word) => code(JSON.stringify(word))).join(", ");

@@ -40,9 +40,9 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
     case "assistant.intent":
       return event.data.intent ? change(tree, id, { latest: event.data.intent }) : tree;
     case "assistant.message":
-      return said(tree, id, event.data);
+      return addMessage(tree, id, event.data);
     case "assistant.usage":
-      return told(count(tree, id, usageOf(event.data)), id);
+      return markUsage(count(tree, id, usageOf(event.data)), id);
     case "assistant.turn_end":
       return settleFollowUp(tree, id, at);
     case "tool.execution_start":
@@ -185,7 +185,7 @@ function begin(tree: AgentTree, id: string, at: number): AgentTree {
 }
 
 /** A stored message has what its turn used; on a live stream `assistant.usage` has said the same just before. */
-function said(tree: AgentTree, id: string, { content, toolRequests = [], usage }: MessageData): AgentTree {
+function addMessage(tree: AgentTree, id: string, { content, toolRequests = [], usage }: MessageData): AgentTree {
   const node = tree.nodes.get(id) ?? newNode(id);
   const counted = usage && !node.isUsageTold ? addUsage(node.usage, usageOf(usage)) : node.usage;
   return known(tree, {
@@ -197,7 +197,7 @@ function said(tree: AgentTree, id: string, { content, toolRequests = [], usage }
   });
 }
 
-function told(tree: AgentTree, id: string): AgentTree {
+function markUsage(tree: AgentTree, id: string): AgentTree {
   const node = tree.nodes.get(id);
   return node ? put(tree, { ...node, isUsageTold: true }) : tree;
 }

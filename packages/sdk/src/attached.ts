@@ -8,7 +8,7 @@ import type { ParentSession } from "./children.ts";
 import type { EventHub } from "./event-hub.ts";
 import { type TokenProviders, tokenProvidersOf } from "./providers.ts";
 import type { CommandDefinition } from "./questions.ts";
-import { Heard } from "./reconnect.ts";
+import { Received } from "./reconnect.ts";
 import { allowlistOf, type SessionConfigBase } from "./session-config.ts";
 import { type SectionTransforms, transformsOf } from "./system-message.ts";
 import type { AnyTool } from "./tools.ts";
@@ -40,7 +40,7 @@ export interface Attached extends ParentSession {
   readonly tokens: TokenProviders;
   readonly activity: Activity;
   /** Which stored events were heard; live ones wait here while missed ones are read. */
-  readonly heard: Heard;
+  readonly received: Received;
   /** A client that joins late has missed the start of sub-agents that still run. */
   readonly isResumed: boolean;
   /** Host tools that run now, by request. */
@@ -62,7 +62,7 @@ export function attach(
     sessionId,
     isResumed,
     activity: new Activity(),
-    heard: new Heard(),
+    received: new Received(),
     config,
     hub,
     allowlists: new Map(config.customAgents?.map((agent) => [agent.name, allowlistOf(agent)])),

@@ -36,7 +36,7 @@ function receive(host: InboundHost, sessionId: unknown, value: unknown): void {
   if (!found) return; // A session that another client has, or that was left a moment ago.
   const { session, isChild } = found;
   const event = isChild && value.agentId === undefined ? { ...value, agentId: sessionId } : value;
-  for (const next of session.heard.admit(event)) deliver(host, session, next);
+  for (const next of session.received.admit(event)) deliver(host, session, next);
 }
 
 export function deliver(host: InboundHost, session: Attached, event: SessionEvent): void {

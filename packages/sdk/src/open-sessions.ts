@@ -9,7 +9,7 @@ import { Children } from "./children.ts";
 import { EventHub } from "./event-hub.ts";
 import { isUnknownMethod, type ProtocolVersion } from "./handshake.ts";
 import type { GitHubTokenProvider } from "./providers.ts";
-import { hearTail } from "./reconnect.ts";
+import { markTail } from "./reconnect.ts";
 import { type Call, type Send, typedCall } from "./rpc.ts";
 import type { Runtime } from "./runtime.ts";
 import { Session } from "./session.ts";
@@ -59,7 +59,7 @@ export class OpenSessions {
       const opened = await this.#call(method, params);
       const attached = opened.sessionId === sessionId ? wanted : this.#rename(wanted, opened.sessionId);
       if (replaced) release(replaced, new AppError("cancelled", "the session was opened again by this client"));
-      if (attached.isResumed && this.#options.catchesUp) await hearTail(this.#call, sessionId, attached.heard);
+      if (attached.isResumed && this.#options.catchesUp) await markTail(this.#call, sessionId, attached.received);
       const send: Send = (...given) => this.#sendIn(attached, ...given);
       return new Session({ attached, opened, send, leave: (how) => this.#leave(attached, how) });
     } catch (error) {

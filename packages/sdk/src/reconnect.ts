@@ -19,7 +19,7 @@ const PAGE = 100;
 const KEPT = 10 * PAGE;
 
 /** The stored events of a session that were heard already, and the live ones that wait for those that were missed. */
-export class Heard {
+export class Received {
   readonly #ids = new Set<string>();
   #held: SessionEvent[] | undefined;
 
@@ -60,25 +60,25 @@ export class Heard {
 }
 
 /**
- * Stored events that were not heard, oldest first. Reads back from the end, page by page, until a page holds nothing
+ * Stored events that were not received, oldest first. Reads back from the end, page by page, until a page holds nothing
  * new: the cost is that of what was missed, however long the log is.
  */
-export async function missedEvents(call: Call, sessionId: string, heard: Heard): Promise<SessionEvent[]> {
+export async function missedEvents(call: Call, sessionId: string, received: Received): Promise<SessionEvent[]> {
   const missed: SessionEvent[] = [];
   let cursor: string | undefined;
   for (;;) {
     const page = await readBack(call, sessionId, cursor);
-    const fresh = page.events.filter((event) => !event.ephemeral && !heard.has(event));
+    const fresh = page.events.filter((event) => !event.ephemeral && !received.has(event));
     missed.unshift(...fresh);
     if (!page.hasMore || fresh.length === 0) return missed;
     cursor = page.cursor;
   }
 }
 
-/** Marks what a session's log ends with as heard: a client that joins late does not want it as news. */
-export async function hearTail(call: Call, sessionId: string, heard: Heard): Promise<void> {
+/** Marks what a session's log ends with as received: a client that joins late does not want it as news. */
+export async function markTail(call: Call, sessionId: string, received: Received): Promise<void> {
   const { events } = await readBack(call, sessionId, undefined);
-  for (const event of events) heard.note(event);
+  for (const event of events) received.note(event);
 }
 
 interface Page {

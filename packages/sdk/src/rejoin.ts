@@ -19,7 +19,7 @@ export async function rejoin(runtime: Runtime, sessions: Attached[], { options, 
   const call = typedCall((method, params, given) => runtime.call(method, params, given));
   const isBack = await retrying(
     async () => {
-      for (const { heard } of sessions) heard.hold();
+      for (const { received } of sessions) received.hold();
       await runtime.reopen();
       for (const session of sessions) await joinAgain(call, session);
       for (const session of sessions) await catchUp(call, session, deliver);
@@ -38,11 +38,11 @@ async function joinAgain(call: Call, { sessionId, config }: Attached): Promise<v
 }
 
 async function catchUp(call: Call, session: Attached, deliver: Rejoining["deliver"]): Promise<void> {
-  const { sessionId, heard } = session;
+  const { sessionId, received } = session;
   const wasBusy = session.activity.isBusy;
-  const missed = await missedEvents(call, sessionId, heard);
+  const missed = await missedEvents(call, sessionId, received);
   for (const requestId of settledRequests(missed)) session.taken.add(requestId);
-  for (const event of heard.release(missed)) deliver(session, event);
+  for (const event of received.release(missed)) deliver(session, event);
   if (wasBusy && session.activity.isBusy && !(await isActive(call, sessionId))) deliver(session, idle());
 }
 

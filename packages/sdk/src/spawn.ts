@@ -1,7 +1,7 @@
 /**
  * What of the SDK needs Node: runtime processes, and sockets to them. Loaded only when a connection asks for it.
  *
- * Owns processes, sockets and the framing on both. What is said over them is the client's business.
+ * Owns processes, sockets and the framing on both. What is sent over them is the client's business.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -42,8 +42,8 @@ function afterExit(transport: Transport, { exited }: RuntimeProcess): Transport 
         text: (text) => receiver.text(text),
         bad: (reason) => receiver.bad(reason),
         closed: () => {
-          const told = within(EXITS_WITHIN_MS, exited, "the runtime did not exit");
-          told.catch(() => undefined).then(() => receiver.closed()); // Closed is closed, exit or not.
+          const ended = within(EXITS_WITHIN_MS, exited, "the runtime did not exit");
+          ended.catch(() => undefined).then(() => receiver.closed()); // Closed is closed, exit or not.
         },
       }),
   };
@@ -148,7 +148,7 @@ function watch(child: ChildProcess): RuntimeProcess {
 
 async function listeningPort(child: ChildProcess, running: RuntimeProcess): Promise<number> {
   let printed = "";
-  const said = new Promise<number>((resolve) => {
+  const listening = new Promise<number>((resolve) => {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       if (printed.length < STDERR_KEPT) printed += text;
       const port = LISTENING.exec(printed)?.[1];
@@ -158,7 +158,7 @@ async function listeningPort(child: ChildProcess, running: RuntimeProcess): Prom
   const died = running.exited.then(() => {
     throw new AppError("runtime_failed", `the runtime ${running.describeExit()} before it listened`);
   });
-  return within(STARTS_WITHIN_MS, Promise.race([said, died]), "the runtime did not say its port");
+  return within(STARTS_WITHIN_MS, Promise.race([listening, died]), "the runtime did not say its port");
 }
 
 async function openSocket(host: string, port: number): Promise<Transport> {

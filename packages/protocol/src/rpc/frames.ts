@@ -7,7 +7,7 @@
 const HEADER_END = "\r\n\r\n";
 const MAX_HEADER_BYTES = 8 * 1024;
 const LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*$/im;
-/** The same behind junk: after a broken frame, the next header need not start a line. */
+/** The same after junk: behind a broken frame, the next header may begin in the middle of a line. */
 const LENGTH_AFTER_JUNK = /content-length:[ \t]*(\d{1,15})[ \t]*$/im;
 
 const decoder = new TextDecoder();
@@ -29,14 +29,14 @@ export function byteLength(text: string): number {
 
 export interface FrameSink {
   text(text: string): void;
-  /** Bytes that are no frame: a length over the limit, or no length at all. Told once until the next good header. */
+  /** Bytes that are not a frame: a length over the limit, or no length at all. Reported once until the next good header. */
   bad(reason: string): void;
 }
 
 export class FrameDecoder {
   readonly #sink: FrameSink;
   readonly #maxBytes: number;
-  /** The start of a header that has not come to its end. */
+  /** The start of a header whose end has not arrived. */
   #header = NO_BYTES;
   /** The frame that is being filled, and how far it is. */
   #body: Uint8Array | undefined;

@@ -98,7 +98,7 @@ function table(sessions: readonly SessionMetadata[], now: number): string[] {
   );
 }
 
-/** Long enough to tell these apart, so that what is shown can be typed. */
+/** Long enough to distinguish these ids, so that what is shown can be typed. */
 function idLength(ids: readonly string[]): number {
   const most = Math.max(8, ...ids.map((id) => id.length));
   for (let length = 8; length < most; length++) {

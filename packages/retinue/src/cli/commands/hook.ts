@@ -15,7 +15,7 @@ export const hook = command({
     home,
   },
   examples: ["retinue hook claude-code < payload.json"],
-  usageCode: 1, // Claude Code takes 2 as an order to block what was about to happen.
+  usageCode: 1, // Claude Code treats 2 as an order to block what was about to happen.
   async run({ harness, home: given }, { env, program }: ProcessContext) {
     const { runHook } = await import("../../continuity/serve/hook-command.ts");
     const onProblem = (problem: string) => process.stderr.write(`retinue: ${problem}\n`);

@@ -1,4 +1,4 @@
-/** `retinue doctor`, `why` and `demo`: to see whether it works, and how. */
+/** `retinue doctor`, `why` and `demo`: commands that show whether it works, and how. */
 import { noteOldNode } from "../old-node.ts";
 import { command } from "./command.ts";
 import { home, json, provider, rules } from "./shared-fields.ts";

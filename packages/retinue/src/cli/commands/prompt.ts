@@ -1,4 +1,4 @@
-/** `retinue -p "…"`: prompt mode, which has no word of its own. */
+/** `retinue -p "…"`: prompt mode, the command without a name. */
 
 import { choice } from "./checked-values.ts";
 import { command } from "./command.ts";

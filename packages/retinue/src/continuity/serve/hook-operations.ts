@@ -1,4 +1,4 @@
-/** The hook API: what connectors, and anybody else's harness, post. */
+/** The hook API: what connectors and other harnesses post. */
 import { CallInput, HookInput } from "../ingest/hook-input.ts";
 import { onSessionEnd, onSessionStart, onSubagentStart, onSubagentStop, onToolCall, onTurns } from "../ingest/hooks.ts";
 import { operation } from "./operation.ts";
