@@ -136,7 +136,7 @@ function leads(page: string, link: string): boolean {
   return statSync(full).isFile() && anchorsOf(read(file)).has(anchor);
 }
 
-/** As the forge makes them: lower case, no punctuation, dashes for spaces, a number for a repeated heading. */
+/** Anchors as code hosts make them: lower case, no punctuation, dashes for spaces, a number for a repeated heading. */
 function anchorsOf(text: string): Set<string> {
   const seen = new Map<string, number>();
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, "");
@@ -164,7 +164,7 @@ function commands(): Set<string> {
   return new Set([...list.matchAll(/^ *([a-z][a-z-]+)(?=[|\s])/gm)].map(([, name = ""]) => name));
 }
 
-/** `retinue word` in code, inline or in a block; `retinue -p` and paths such as `bin/retinue.js` are no commands. */
+/** `retinue word` in code, inline or in a block; `retinue -p` and paths such as `bin/retinue.js` are not commands. */
 function commandsIn(text: string): string[] {
   return [...text.matchAll(/(?:^|`|\$ |npx )(?:node bin\/)?retinue(?:\.js)? ([a-z][a-z-]*)/gm)].flatMap(
     ([whole, name = ""]) => (whole.startsWith("`") || isInBlock(text, whole) ? [name] : []),

@@ -1,8 +1,8 @@
 /**
- * How files, functions and classes are cut: the rules of CONTRIBUTING.md that can be counted.
+ * The size and shape of files, functions and classes: the rules of CONTRIBUTING.md that can be counted.
  *
- * A file that breaks a rule today stands in the rule's `notYet` with its present figure. It may only get better, and leaves the list
- * when it keeps the rule.
+ * A file that breaks a rule today is listed in the rule's `notYet` with its present figure. It may only get better, and is removed from
+ * the list when it keeps the rule.
  */
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -125,7 +125,7 @@ test("no test replaces one of our modules", () => {
   expect(tests().filter(({ text }) => /\bvi\.(mock|doMock|spyOn)\(/.test(text))).toEqual([]);
 });
 
-/** A process that has to be looked at from outside, and a clock that must stand still. */
+/** One watches a process from outside, the other checks that a time limit is paused. */
 const NEED_TIME = ["packages/retinue/src/cli/prompt.test.ts", "packages/retinue/src/mcp/mcp.test.ts"];
 
 test("no test sleeps", () => {

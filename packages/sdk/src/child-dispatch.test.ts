@@ -310,7 +310,7 @@ describe.each([2, 3] as const)("protocol %i", (protocol) => {
       await app.client.createSession({ sessionId: "second", tools: [defineTool("save", { handler: () => "second" })] });
       const from = app.runtime.startSubagent("root", { agentName: "saver", childSessionId: "child" });
       const answer = await refusal(app.runtime.callTool("second", { toolName: "save", from }));
-      // Protocol 2 names only the child, and that leads to its own parent; protocol 3 names both, and they do not fit.
+      // Protocol 2 names only the child, which leads to its own parent; protocol 3 names both, and they do not match.
       expect(answer).toBe(protocol === 2 ? "save for saver in child" : "unknown session child");
     });
 

@@ -284,7 +284,7 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
   });
 });
 
-/** A door in front of a port that can be shut while somebody is in it. */
+/** A proxy in front of a port that can cut its connections. */
 async function startProxy(target: number) {
   const sockets = new Set<Socket>();
   let isShut = false;

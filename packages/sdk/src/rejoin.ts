@@ -50,12 +50,12 @@ async function isActive(call: Call, sessionId: string): Promise<boolean> {
   try {
     return (await call("session.metadata.activity", { sessionId })).hasActiveWork;
   } catch (error) {
-    if (isUnknownMethod(error)) return true; // Then nobody can say; the session's own idle will.
+    if (isUnknownMethod(error)) return true; // The runtime cannot say; `session.idle` will come by itself.
     throw error;
   }
 }
 
-/** `session.idle` is not stored, so one that was missed is told again. */
+/** `session.idle` is not stored, so one that was missed is delivered again. */
 function idle(): EventOf<"session.idle"> {
   const timestamp = new Date().toISOString();
   return { type: "session.idle", data: {}, id: crypto.randomUUID(), timestamp, parentId: null, ephemeral: true };

@@ -61,7 +61,7 @@ export class SessionTasks {
     return (await this.#rpc.tasks.getProgress({ id })).progress ?? undefined;
   }
 
-  /** Lets the main turn go on while the task that it waits for runs; by id, or whichever it is. */
+  /** Moves the task that the main turn waits for to the background; by id, or whichever it is. */
   async promote(id?: string): Promise<boolean> {
     if (id !== undefined) return (await this.#rpc.tasks.promoteToBackground({ id })).promoted;
     return (await this.#rpc.tasks.promoteCurrentToBackground()).task !== undefined;

@@ -1,5 +1,5 @@
 /**
- * What of the SDK needs Node: runtime processes, and sockets to them. Loaded only when a connection asks for it.
+ * The part of the SDK that needs Node: runtime processes, and sockets to them. Loaded only when a connection needs it.
  *
  * Owns processes, sockets and the framing on both. What is sent over them is the client's business.
  */
@@ -32,7 +32,7 @@ export async function launchStdio(connection: StdioRuntimeConnection, options: L
   return { transport: afterExit(streamTransport(stdout, stdin), running), process: running };
 }
 
-/** The streams of a dying process end before it does; how it ended is worth a moment. */
+/** The streams of a dying process end before it does: waits a moment for how it ended. */
 function afterExit(transport: Transport, { exited }: RuntimeProcess): Transport {
   return {
     send: (text) => transport.send(text),
@@ -43,7 +43,7 @@ function afterExit(transport: Transport, { exited }: RuntimeProcess): Transport 
         bad: (reason) => receiver.bad(reason),
         closed: () => {
           const ended = within(EXITS_WITHIN_MS, exited, "the runtime did not exit");
-          ended.catch(() => undefined).then(() => receiver.closed()); // Closed is closed, exit or not.
+          ended.catch(() => undefined).then(() => receiver.closed()); // The connection is closed even when the process does not exit.
         },
       }),
   };
@@ -113,7 +113,7 @@ function executable(given: string | undefined): string {
   return path;
 }
 
-/** The `retinue` command: of the project that we run in, else of the machine. */
+/** The `retinue` command: the one installed in this project, otherwise the one installed on the machine. */
 function installed(): string | undefined {
   const folders: string[] = [];
   for (let folder = process.cwd(); folder !== folders.at(-1); folder = dirname(folder)) folders.push(folder);

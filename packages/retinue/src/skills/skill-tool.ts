@@ -38,7 +38,7 @@ function load(skills: SkillCatalog, name: string): LoadedSkill {
   try {
     return skills.load(name);
   } catch (error) {
-    // The file went or was broken since the catalog was read.
+    // The file was removed or damaged since the catalog was read.
     throw new CallRefused(failure(`Skill "${name}" cannot be read: ${messageOf(error)}`));
   }
 }

@@ -85,7 +85,7 @@ function userContent(content: UserMessage["content"]): unknown {
   );
 }
 
-/** Reasoning with blocks was written by another wire format, and its own endpoint wants it back, not this one. */
+/** Reasoning with blocks was written by another wire format and is sent back only there. */
 function assistantMessage({ text, calls, reasoning }: AssistantMessage): unknown {
   return {
     role: "assistant",

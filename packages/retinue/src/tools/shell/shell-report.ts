@@ -6,7 +6,7 @@ import { type CallContext, type Outcome, type Shell, type ShellService, success 
 
 const PREVIEW_CHARS = 500;
 
-/** The output since the last read, and the end if it has come; a shell whose end is told here is forgotten. */
+/** The output since the last read, and the end if it has come. A shell whose end is reported here is forgotten. */
 export function reportShell(shell: Shell, { context, limit }: { context: CallContext; limit: OutputLimit }): Outcome {
   const output = shell.read();
   const { text, file } = boundOutput(output, {
