@@ -6,21 +6,13 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { CELLS } from "./laws/cell.ts";
 import { Matrix, withMatrix } from "./laws/matrix.ts";
+import { files, root } from "./support/sources.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
-/** What is in the repository, or will be with the next commit. */
-const files = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .stdout.split("\n")
-  .filter((file) => file !== "" && existsSync(path.join(root, file)));
 const pages = files.filter((file) => file.endsWith(".md") && !file.startsWith("packages/"));
 const sources = files.filter((file) => /\.(ts|tsx|js|mjs|md)$/.test(file) && !pages.includes(file));
 
@@ -86,6 +78,17 @@ describe("names", () => {
   test("no page names a RETINUE_ variable that nothing reads", () => {
     const known = variablesIn(sources.filter((file) => file !== "test/docs.test.ts"));
     expect([...variablesIn(pages)].filter((name) => !known.has(name)).sort()).toEqual([]);
+  });
+
+  test("every source file that a page names exists", () => {
+    const now = pages.filter((page) => !page.startsWith("docs/decisions/") && page !== "docs/architecture.md");
+    const stale = now.flatMap((page) =>
+      [...read(page).matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|mjs|cjs))`/g)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !name.startsWith("src/") && !files.some((file) => `/${file}`.endsWith(`/${name}`)))
+        .map((name) => `${page}: ${name}`),
+    );
+    expect(stale).toEqual([]);
   });
 
   test("every npm script that a page names exists", () => {

@@ -4,9 +4,10 @@
  * A file that breaks a rule today is listed in the rule's `notYet` with its present figure. It may only get better, and is removed from
  * the list when it keeps the rule.
  */
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { linesOf, type Source, shipped, sources, visit } from "./support/sources.ts";
+import { commentsOf, files, linesOf, root, type Source, shipped, sources, visit } from "./support/sources.ts";
 
 interface Rule {
   title: string;
@@ -114,6 +115,17 @@ test("a folder of tools or models with more than twenty sources has subfolders",
   for (const { file } of shipped) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1);
   const full = [...counts].filter(([folder, count]) => /\/src\/(tools|models)(\/|$)/.test(folder) && count > 20);
   expect(full).toEqual([]);
+});
+
+test("a comment names only files that exist", () => {
+  const code = files.filter((file) => /\.(ts|mjs|cjs|js)$/.test(file) && !file.includes("/fixtures/"));
+  const stale = code.flatMap((file) =>
+    commentsOf({ file, text: readFileSync(path.join(root, file), "utf8") })
+      .flatMap((comment) => comment.match(/[\w./-]*\w\.(?:ts|mjs|cjs)\b/g) ?? [])
+      .filter((name) => !files.some((known) => `/${known}`.endsWith(`/${name.replace(/^[./]+/, "")}`)))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(stale).toEqual([]);
 });
 
 test("no test title begins with 'should'", () => {

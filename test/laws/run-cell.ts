@@ -110,7 +110,7 @@ class CellRun {
     }
   }
 
-  /** Alternates between cancelling the whole session and only the top of the chain. */
+  /** By depth: cancels the whole session, or only the top of the chain. */
   async #cancel(): Promise<void> {
     const sessionId = this.#sessionId;
     const [top] = await this.#client.tasks(sessionId);

@@ -107,7 +107,7 @@ function nameOf(schema: z.ZodType): string {
   if (schema instanceof z.ZodNumber) return "a number";
   if (schema instanceof z.ZodRecord) return "an object with free keys";
   if (schema instanceof z.ZodDiscriminatedUnion)
-    return `one of several shapes, told apart by ${code(schema.def.discriminator)}`;
+    return `one of several shapes, distinguished by ${code(schema.def.discriminator)}`;
   return "a text, or an object";
 }
 

@@ -52,7 +52,7 @@ export class SessionTasks {
     return (await this.#rpc.tasks.cancel({ id })).cancelled;
   }
 
-  /** Takes an ended task off the list. */
+  /** Removes an ended task from the list. */
   async remove(id: string): Promise<boolean> {
     return (await this.#rpc.tasks.remove({ id })).removed;
   }

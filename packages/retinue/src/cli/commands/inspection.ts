@@ -18,7 +18,7 @@ export const doctor = command({
 
 export const why = command({
   name: "why",
-  summary: "say which rule lets an agent of a session call a tool, or forbids it",
+  summary: "show which rule lets an agent of a session call a tool, or forbids it",
   more: "The exit code is 1 when the agent may not.",
   fields: {
     session: { term: "<session>", about: "the beginning of a session's id", is: text },

@@ -16,13 +16,13 @@ export async function askCodexAboutHooks({ env, home }: ConnectorContext): Promi
     return {
       what: "trust",
       ok: false,
-      detail: `Codex skips ${untrusted.length} of ${hooks.length} hooks without a word until you trust them: run codex, type /hooks`,
+      detail: `Codex skips ${untrusted.length} of ${hooks.length} hooks silently until you trust them: run codex, type /hooks`,
     };
   } catch (error) {
     return {
       what: "trust",
       ok: false,
-      detail: `Codex could not be asked (${messageOf(error)}); until you trust the hooks in its /hooks it skips them without a word`,
+      detail: `Codex could not be asked (${messageOf(error)}); until you trust the hooks with /hooks in Codex, it skips them silently`,
     };
   }
 }
