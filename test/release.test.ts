@@ -1,4 +1,4 @@
-/** What we publish: packed, installed into an empty folder, and used with plain Node, as whoever installs it will. */
+/** What we publish: packed, installed into an empty folder, and used with plain Node, as a user would. */
 import { execFile } from "node:child_process";
 import {
   existsSync,

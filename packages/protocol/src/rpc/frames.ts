@@ -2,7 +2,7 @@
  * Content-Length framing: bytes in, JSON texts out, and back.
  *
  * Owns splitting and joining of frames. What a text means is the peer's business. Work is proportional to the bytes that
- * come: a frame that lies whole in a chunk is read where it lies, a larger one is copied once into a buffer of its size.
+ * come: a frame that is complete in one chunk is read in place, a larger one is copied once into a buffer of its size.
  */
 const HEADER_END = "\r\n\r\n";
 const MAX_HEADER_BYTES = 8 * 1024;

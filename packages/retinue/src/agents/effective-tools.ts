@@ -16,7 +16,7 @@ export interface Ancestor {
   tools: AgentDefinition["tools"];
 }
 
-/** Where a node stands. `ancestors` runs from the root to the parent. */
+/** The place of a node in the tree, with its limits. `ancestors` runs from the root to the parent. */
 export interface NodeLimits {
   sessionFilters: ToolFilters;
   /** Hidden from the default agent; no limit for anybody else. */

@@ -40,7 +40,7 @@ export function openTerminal({ stdin, stdout, stderr, env }: TerminalStreams): T
   const isOutScreen = stdout.isTTY === true;
   const gone = new AbortController();
   stdout.on("error", () => gone.abort());
-  stderr.on("error", () => undefined); // Progress that nobody reads is no loss.
+  stderr.on("error", () => undefined); // Nobody reads the progress, so it may be lost.
   let shown: readonly string[] = [];
   let isMidLine = false;
   /** Output that came while a question is on the screen; it is printed after the answer. */

@@ -181,7 +181,7 @@ export class McpHost {
   }
 }
 
-/** The tools of a use. The array is made anew only when a server's list changed; the loop relies on that. */
+/** The tools of a use. There is a new array only when a server's list changed; the loop relies on that. */
 class ToolCache {
   readonly #servers: () => { connection: Connection; config: McpServerConfig }[];
   readonly #callbacks: ToolCallbacks;

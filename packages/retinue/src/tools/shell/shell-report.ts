@@ -1,5 +1,5 @@
 /**
- * What the model reads about a shell: its output and how it stands. Shared by the tools that start, read and list shells.
+ * What the model reads about a shell: its output and its state. Shared by the tools that start, read and list shells.
  */
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, type Outcome, type Shell, type ShellService, success } from "../tool.ts";

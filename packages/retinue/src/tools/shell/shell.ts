@@ -153,7 +153,7 @@ export class ShellProcess implements Shell {
       detached: true,
       stdio: [options.interactive ? "pipe" : "ignore", "pipe", "ignore"],
     });
-    // A command may end without reading what was written to it; its exit code tells enough.
+    // A command may end without reading what was written to it; its exit code is enough.
     child.stdin?.on("error", () => child.stdin?.destroy());
     child.stdout?.setEncoding("utf8");
     child.stdout?.on("data", (text: string) => {

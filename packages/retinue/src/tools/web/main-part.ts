@@ -19,7 +19,7 @@ export const mayHave = (landmark: Landmark, html: string) => MARKS[landmark].tes
 const CHROME = new Set(["nav", "footer", "dialog"]);
 const CHROME_ROLES = new Set(["navigation", "contentinfo", "complementary", "dialog", "alertdialog", "search", "menu"]);
 
-/** What is never content, whoever looks for it. */
+/** What is never content. */
 export const isChrome = (name: string, { role = "" }: Attributes) => CHROME.has(name) || CHROME_ROLES.has(role);
 
 export class MainPart implements HtmlHandler {
