@@ -1,4 +1,4 @@
-/** One runtime in the benchmark: how it is started, asked and weighed. Everything here goes through the official SDK. */
+/** One runtime in the benchmark: how it is started, driven and measured. Everything here goes through the official SDK. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -41,7 +41,7 @@ const benchTool = (handler: () => string) =>
     handler,
   });
 
-/** Starts the runtime on this home; the time of that is the caller's to take. */
+/** Starts the runtime on this home. The caller measures how long that takes. */
 export async function start(contender: Contender, { home, port }: { home: Home; port: number }): Promise<Running> {
   const before = new Set(childrenOf(process.pid));
   const client = new CopilotClient({

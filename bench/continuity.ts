@@ -26,7 +26,7 @@ const WORDS = Array.from(
   (_, n) => `${["lo", "ra", "mi", "ke", "su", "ta"][n % 6]}${n.toString(36)}`,
 );
 
-/** Deterministic words, common ones far oftener than rare ones. */
+/** Words from a fixed seed, common ones far more often than rare ones. */
 function speech(seed: number): () => string {
   let state = seed;
   const random = () => {

@@ -2,7 +2,7 @@
  * The benchmark: `npm run bench -- --peer name=path [--only turn,tool] [--quick] [--json]`.
  *
  * Our runtime and each peer are driven by the same official client over the same loopback model. The runtimes take
- * turns within each measure, so that a slow minute of the machine hits them alike.
+ * turns within each measure, so that a slow minute of the machine affects them all.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -152,7 +152,7 @@ const subAgent: Measure = async (contender, { port, quick }) => {
   return { "agent.sync": one, "agent.sixteen": sixteen, "agent.runs": runs };
 };
 
-/** 200 background agents in one session: are all results delivered once, what do they weigh, and is a spawn still quick? */
+/** 200 background agents in one session: is each result delivered once, how much memory do they take, and is a spawn still quick? */
 const backgroundAgents: Measure = async (contender, { port, quick }) => {
   await using home = await freshHome();
   await using running = await start(contender, { home, port });

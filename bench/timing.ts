@@ -1,4 +1,4 @@
-/** Taking times. */
+/** Measures how long work takes. */
 
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const begun = performance.now();

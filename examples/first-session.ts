@@ -1,4 +1,4 @@
-/** The first ten lines: start a runtime, open a session, ask, hear the answer as it comes, leave. */
+/** The shortest session: start a runtime, open a session, ask, print the answer as it comes, leave. */
 import assert from "node:assert/strict";
 import { approveAll, RetinueClient } from "@retinue/sdk";
 import { say } from "@retinue/sdk/testing";

@@ -1,5 +1,5 @@
 /**
- * A test of an agent of yours: the runtime and the client are real and in this process, the model says what the test wrote down.
+ * A test of an agent of yours. The runtime and the client are real and run in this process; the model follows the test's script.
  * In this repository: node --import tsx --import ./examples/support/markdown.mjs examples/test-your-agent.ts
  */
 import assert from "node:assert/strict";

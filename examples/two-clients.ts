@@ -20,15 +20,15 @@ const joined = await guest.resumeSession(session.sessionId, {
   suppressResumeEvent: true,
   tools: [defineTool("office_hours", { description: "When the office is open", handler: () => "9–17" })],
 });
-const heard: string[] = [];
+const seen: string[] = [];
 joined.on("assistant.message", ({ data }) => {
-  if (data.content) heard.push(data.content);
+  if (data.content) seen.push(data.content);
 });
 
 await session.sendAndWait("When does the office open?");
 const answer = await joined.sendAndWait("And when does it close?");
 
-console.log(heard.join("\n"));
+console.log(seen.join("\n"));
 assert.deepEqual(world.model.requests[1]?.results, ["9–17"]);
 assert.equal(answer?.data.content, "It closes at five.");
-assert.deepEqual(heard, ["The office opens at nine.", "It closes at five."]);
+assert.deepEqual(seen, ["The office opens at nine.", "It closes at five."]);

@@ -1,5 +1,5 @@
 /**
- * Bundles the executable into one file, and compiles it ahead: bin/retinue.js loads both, and starts in about half the time.
+ * Bundles the executable into one file, and compiles it ahead of time: bin/retinue.js loads both, and starts in about half the time.
  * The compiled code is only a cache: another version of Node ignores it.
  */
 import { spawnSync } from "node:child_process";
@@ -49,7 +49,7 @@ function finish(outputFiles) {
 
   mkdirSync(out, { recursive: true });
   writeWhole("main.cjs.map", map.contents);
-  // The id ties the compiled code to this very text: V8 itself compares only the length.
+  // The id ties the compiled code to this exact text: V8 itself compares only the length.
   writeWhole("main.cjs", `/*${id}*/${bundle.text}`);
   const compiled = spawnSync(process.execPath, [path.join(root, "scripts/compile-ahead.cjs"), out], {
     stdio: ["ignore", "inherit", "inherit"],
@@ -57,7 +57,7 @@ function finish(outputFiles) {
   if (compiled.status !== 0) console.error("retinue: the bundle works, but could not be compiled ahead");
 }
 
-/** A runtime that starts at this moment sees the old file or the new one, never half of it. */
+/** Replaces a file in one step: a runtime that starts at this moment reads the old file or the new one, never half of it. */
 function writeWhole(name, contents) {
   const temporary = path.join(out, `.${name}.${process.pid}`);
   writeFileSync(temporary, contents);

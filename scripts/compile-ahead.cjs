@@ -1,5 +1,5 @@
 /**
- * Runs one session of the bundle on the offline model, then writes down what V8 has compiled by then, and the values that are the
+ * Runs one session of the bundle on the offline model, then saves what V8 has compiled by then, and the values that are the
  * same in every process (packages/retinue/src/prepared.ts).
  * Called by scripts/build.mjs with the folder of the bundle.
  */
@@ -34,7 +34,7 @@ process.stdout.write = (text) => {
   return true;
 };
 process.exit = () => undefined;
-setTimeout(() => exit(1), 30_000); // Also keeps the process up: this input does not.
+setTimeout(() => exit(1), 30_000); // Also keeps the process alive, which this input does not.
 
 run();
 send(1, "connect", {});

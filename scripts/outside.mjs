@@ -1,4 +1,4 @@
-/** Packages that stay outside the bundle: binaries cannot be in it, and what most runs never need would only make it slower to load. */
+/** Packages that stay outside the bundle: binaries cannot be bundled, and what most runs never need would make it slower to load. */
 export const OUTSIDE = [
   "@photostructure/sqlite",
   "@vscode/ripgrep",

@@ -131,7 +131,7 @@ function writeNotices(target, inputs) {
   writeFileSync(path.join(target, "THIRD-PARTY-NOTICES.md"), [head, ...notices.sort()].join("\n"));
 }
 
-/** Of the declared ones those that code or types name, or the bundle leaves outside. */
+/** The declared dependencies that code or types import, or that stay outside the bundle. */
 function dependencies(manifest, { code, executable = "" }) {
   const isIn = (text, name) => text.includes(`"${name}"`) || text.includes(`"${name}/`);
   const isNeeded = (name) => isIn(code, name) || (OUTSIDE.includes(name) && isIn(executable, name));

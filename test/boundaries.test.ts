@@ -1,10 +1,10 @@
-/** The arrows of docs/architecture.md, checked: every import of the source follows one, and none leads back. */
+/** The arrows of docs/architecture.md, checked: every import of the source follows one, and there are no cycles. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { importsOf, packages, root, type Source, shipped } from "./support/sources.ts";
 
-/** In the order of the story: a module imports only from lines above its own. */
+/** In reading order: a module imports only from lines above its own. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   sdk: ["protocol"],

@@ -1,21 +1,18 @@
-/** The pages say what is true: links lead somewhere, names of variables, scripts and commands exist, no path of a machine is left. */
+/**
+ * The pages say what is true: links lead somewhere, names of variables, scripts and commands exist, no path of a machine is left. The
+ * README stays short and has its parts; the page of the laws shows the matrix that is tested.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { CELLS } from "./laws/cell.ts";
+import { Matrix, withMatrix } from "./laws/matrix.ts";
+import { files, root } from "./support/sources.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
-/** What is in the repository, or will be with the next commit. */
-const files = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .stdout.split("\n")
-  .filter((file) => file !== "" && existsSync(path.join(root, file)));
 const pages = files.filter((file) => file.endsWith(".md") && !file.startsWith("packages/"));
 const sources = files.filter((file) => /\.(ts|tsx|js|mjs|md)$/.test(file) && !pages.includes(file));
 
@@ -24,6 +21,38 @@ describe("links", () => {
     const dead = linksOf(read(page)).filter((link) => !leads(page, link));
     expect(dead).toEqual([]);
   });
+});
+
+describe("the README", () => {
+  const readme = read("README.md");
+
+  test("has at most 900 words", () => {
+    expect(readme.trim().split(/\s+/).length).toBeLessThanOrEqual(900);
+  });
+
+  test("has the two commands, one picture, a first program, the official SDK and where to read on, in this order", () => {
+    expect([...readme.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual([
+      "Two commands",
+      "A first program",
+      "The official Copilot SDK",
+      "Where to read on",
+      "Status and limits",
+    ]);
+    expect(readme.match(/!\[[^\]]*\]\(/g)).toHaveLength(1);
+    expect(readme).toMatch(/^npm run demo .*\nnpm test /m);
+  });
+
+  test("leads to every page", () => {
+    const linked = new Set(linksOf(readme));
+    expect(pages.filter((page) => /^docs\/[\w-]+\.md$/.test(page) && !linked.has(page))).toEqual([]);
+  });
+});
+
+test("docs/laws.md shows every cell that test/laws checks", () => {
+  const matrix = new Matrix();
+  for (const cell of CELLS) matrix.record(cell, []);
+  const page = read("docs/laws.md");
+  expect(page).toBe(withMatrix(page, matrix));
 });
 
 test("the layout in CONTRIBUTING.md names every folder of the runtime", () => {
@@ -49,6 +78,17 @@ describe("names", () => {
   test("no page names a RETINUE_ variable that nothing reads", () => {
     const known = variablesIn(sources.filter((file) => file !== "test/docs.test.ts"));
     expect([...variablesIn(pages)].filter((name) => !known.has(name)).sort()).toEqual([]);
+  });
+
+  test("every source file that a page names exists", () => {
+    const now = pages.filter((page) => !page.startsWith("docs/decisions/") && page !== "docs/architecture.md");
+    const stale = now.flatMap((page) =>
+      [...read(page).matchAll(/`([\w./-]+\/[\w.-]+\.(?:ts|mjs|cjs))`/g)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !name.startsWith("src/") && !files.some((file) => `/${file}`.endsWith(`/${name}`)))
+        .map((name) => `${page}: ${name}`),
+    );
+    expect(stale).toEqual([]);
   });
 
   test("every npm script that a page names exists", () => {
@@ -99,7 +139,7 @@ function leads(page: string, link: string): boolean {
   return statSync(full).isFile() && anchorsOf(read(file)).has(anchor);
 }
 
-/** As the forge makes them: lower case, no punctuation, dashes for spaces, a number for a repeated heading. */
+/** Anchors as code hosts make them: lower case, no punctuation, dashes for spaces, a number for a repeated heading. */
 function anchorsOf(text: string): Set<string> {
   const seen = new Map<string, number>();
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, "");
@@ -127,7 +167,7 @@ function commands(): Set<string> {
   return new Set([...list.matchAll(/^ *([a-z][a-z-]+)(?=[|\s])/gm)].map(([, name = ""]) => name));
 }
 
-/** `retinue word` in code, inline or in a block; `retinue -p` and paths such as `bin/retinue.js` are no commands. */
+/** `retinue word` in code, inline or in a block; `retinue -p` and paths such as `bin/retinue.js` are not commands. */
 function commandsIn(text: string): string[] {
   return [...text.matchAll(/(?:^|`|\$ |npx )(?:node bin\/)?retinue(?:\.js)? ([a-z][a-z-]*)/gm)].flatMap(
     ([whole, name = ""]) => (whole.startsWith("`") || isInBlock(text, whole) ? [name] : []),

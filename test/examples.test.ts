@@ -1,53 +1,67 @@
 /** Every example is a program that can fail: it runs on the built runtime, with no key and no network, and must end well. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = readdirSync(path.join(root, "examples")).filter((name) => name.endsWith(".ts"));
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+const LIMIT = { timeout: 60_000 };
 const markdown = new URL("../examples/support/markdown.mjs", import.meta.url).href;
 
-test.each(examples)("examples/%s does what it says", { timeout: 60_000 }, async (name) => {
-  const { code, output } = await run(path.join(root, "examples", name));
+/** They print instead of asserting, so that the README can show them whole. */
+const shown = ["first-program.ts", "official-sdk.ts"];
+
+test.each(examples.filter((name) => !shown.includes(name)))("examples/%s does what it says", LIMIT, async (name) => {
+  const { code, output } = await run(name);
   expect(output).not.toContain("AssertionError");
   expect(code, output).toBe(0);
 });
 
-test("the first program of the README runs as it stands, on the offline model", { timeout: 60_000 }, async () => {
-  const [, program = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(path.join(root, "README.md"), "utf8")) ?? [];
-  const folder = mkdtempSync(path.join(tmpdir(), "retinue-readme-"));
-  try {
-    symlinkSync(path.join(root, "node_modules"), path.join(folder, "node_modules"));
-    writeFileSync(path.join(folder, "package.json"), '{ "type": "module" }');
-    writeFileSync(path.join(folder, "first.ts"), program);
-    const { code, output } = await run(path.join(folder, "first.ts"), { RETINUE_HOME: path.join(folder, "home") });
-    expect(code, output).toBe(0);
-    expect(output.match(/^→ /gm)).toHaveLength(2);
-    expect(output).toContain("2 sub-agents looked into it");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+test("the programs in the README are those in examples/", () => {
+  const readme = readFileSync(path.join(root, "README.md"), "utf8");
+  const programs = [...readme.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, program]) => program);
+  expect(programs).toEqual(shown.map((name) => readFileSync(path.join(root, "examples", name), "utf8")));
 });
 
-async function run(file: string, env: Record<string, string> = {}): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ["--import", tsx, "--import", markdown, file], {
-    cwd: root,
-    env: { ...withoutModels(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
+test("the first program of the README starts two sub-agents on the offline model", LIMIT, async () => {
+  const { code, output } = await run("first-program.ts");
+  expect(code, output).toBe(0);
+  expect(output.match(/^→ /gm)).toHaveLength(2);
+  expect(output).toContain("2 sub-agents looked into it");
+});
+
+test(
+  "the program of the official SDK gets its answer from the runtime that COPILOT_CLI_PATH names",
+  LIMIT,
+  async () => {
+    const { code, output } = await run("official-sdk.ts", { COPILOT_CLI_PATH: path.join(root, "bin/retinue.js") });
+    expect(code, output).toBe(0);
+    expect(output).toContain("README.md");
+  },
+);
+
+/** In the root of the repository, as the README says, and with a home folder of its own. */
+async function run(name: string, env: Record<string, string> = {}): Promise<{ code: number | null; output: string }> {
+  const home = mkdtempSync(path.join(tmpdir(), "retinue-examples-"));
+  try {
+    const program = path.join(root, "examples", name);
+    const child = spawn(process.execPath, ["--import", tsx, "--import", markdown, program], {
+      cwd: root,
+      env: { ...withoutModels(), RETINUE_HOME: home, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
     });
+    const [out, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return { code, output: out + errors };
+  } finally {
+    rmSync(home, { recursive: true, force: true });
   }
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, output };
 }
 
 /** Whoever runs the tests may have a model configured; the examples must not use it. */

@@ -1,4 +1,4 @@
-/** The public names. Adding one is a deliberate line here; so is taking one away. */
+/** The public names. Adding or removing one means changing a line here. */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";

@@ -1,4 +1,4 @@
-/** Every option of a session is read by the runtime, or stands in the list of those that have no effect yet. */
+/** Every option of a session is read by the runtime, or is in the list of those that have no effect yet. */
 import { ResumeSession } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
 import { UNUSED_OPTIONS } from "../packages/retinue/src/host/unused-options.ts";
@@ -6,7 +6,7 @@ import { type Source, shipped, visit } from "./support/sources.ts";
 
 const LIST = "packages/retinue/src/host/unused-options.ts";
 
-/** Names that are read off an object, taken out of one, or stand as text. What is set, or taken out to be dropped, does not count. */
+/** Names that are read from an object, destructured from one, or written as text. What is only set, or destructured to be dropped, does not count. */
 function readIn(source: Source): string[] {
   const names: string[] = [];
   visit(source, {

@@ -1,4 +1,4 @@
-/** What we publish: packed, installed into an empty folder, and used with plain Node, as whoever installs it will. */
+/** What we publish: packed, installed into an empty folder, and used with plain Node, as a user would. */
 import { execFile } from "node:child_process";
 import {
   existsSync,
@@ -163,7 +163,7 @@ test("packages carry their licence and a page, and neither sources nor tests", (
   }
 });
 
-/** The text of a module with all of its own package that it imports at once. */
+/** The text of a module together with everything of its own package that it imports statically. */
 function loadedWith(file: string): string {
   const text = readFileSync(file, "utf8");
   const imports = [...text.matchAll(/(?:from|^import) "(\.[^"]+)"/gm)].map(([, specifier = ""]) => specifier);

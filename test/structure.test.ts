@@ -1,7 +1,8 @@
-/** How files, functions and classes are cut: the rules of CONTRIBUTING.md that can be counted. */
+/** The size and shape of files, functions and classes: the rules of CONTRIBUTING.md that can be counted. */
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { linesOf, type Source, shipped, sources, visit } from "./support/sources.ts";
+import { commentsOf, files, linesOf, root, type Source, shipped, sources, visit } from "./support/sources.ts";
 
 interface Rule {
   title: string;
@@ -73,6 +74,17 @@ test("a folder of tools or models with more than twenty sources has subfolders",
   expect(full).toEqual([]);
 });
 
+test("a comment names only files that exist", () => {
+  const code = files.filter((file) => /\.(ts|mjs|cjs|js)$/.test(file) && !file.includes("/fixtures/"));
+  const stale = code.flatMap((file) =>
+    commentsOf({ file, text: readFileSync(path.join(root, file), "utf8") })
+      .flatMap((comment) => comment.match(/[\w./-]*\w\.(?:ts|mjs|cjs)\b/g) ?? [])
+      .filter((name) => !files.some((known) => `/${known}`.endsWith(`/${name.replace(/^[./]+/, "")}`)))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(stale).toEqual([]);
+});
+
 test("no test title begins with 'should'", () => {
   const vague = tests().flatMap((source) => titlesOf(source).filter((title) => /^should\b/i.test(title)));
   expect(vague).toEqual([]);
@@ -82,7 +94,7 @@ test("no test replaces one of our modules", () => {
   expect(tests().filter(({ text }) => /\bvi\.(mock|doMock|spyOn)\(/.test(text))).toEqual([]);
 });
 
-/** A process that has to be looked at from outside, and a clock that must stand still. */
+/** One watches a process from outside, the other checks that a time limit is paused. */
 const NEED_TIME = ["packages/retinue/src/cli/prompt.test.ts", "packages/retinue/src/mcp/mcp.test.ts"];
 
 test("no test sleeps", () => {

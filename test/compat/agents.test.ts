@@ -50,7 +50,7 @@ test("a sync sub-agent works in a conversation of its own and its last words are
   expect(await talk.ask("delegate")).toBe("thanks");
   const child = talk.model.requests.find(isChild);
   expect(child?.texts("user")).toHaveLength(1);
-  // Ours tells the child what its parent knows, in a block of its own before the prompt; another runtime tells it nothing.
+  // Ours puts an inherit block before the child's prompt; another runtime does not.
   const [prompt = ""] = child?.texts("user") ?? [];
   expect(prompt.includes("## Inherited from Parent Session")).toBe(ours);
   expect(prompt.includes("delegate")).toBe(ours);
@@ -251,5 +251,5 @@ test.runIf(ours)("a budget on the call ends a sub-agent that would go on, with w
   talk.model.reply(answers);
   expect(await talk.ask("delegate")).toBe("noted");
   expect(talk.record.one("subagent.failed").data).toMatchObject({ reason: "over_budget" });
-  expect(talk.model.requests.filter(isChild)).toHaveLength(2); // The turn that was given, and the one to wrap up in.
+  expect(talk.model.requests.filter(isChild)).toHaveLength(2); // The turn of its budget, and a last one to wrap up.
 });

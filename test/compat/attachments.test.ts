@@ -1,4 +1,4 @@
-/** What may go along with a prompt: files, folders, selections and images. */
+/** What a prompt may carry: files, folders, selections and images. */
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A history that becomes too long: summaries by hand and by themselves, and cutting it back. */
+/** A history that becomes too long: summaries on request and automatic ones, and cutting it back. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

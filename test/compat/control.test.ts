@@ -122,7 +122,7 @@ test("abort ends a run that waits for the model, with one idle that says so", as
   const story = talk.record.story();
   const tail = story.slice(story.indexOf("abort"));
   expect(tail).toContain("session.idle");
-  // The other runtime may be idle before it tells of the end of the turn.
+  // The other runtime may be idle before it sends the end of the turn.
   if (ours) expect(tail).toEqual(["abort", "assistant.turn_end", "assistant.idle", "session.idle"]);
   expect(await talk.ask("again")).toBe("fresh start");
   expect(talk.record.all("session.idle").map(({ data }) => data.aborted ?? false)).toEqual([true, false]);

@@ -1,4 +1,4 @@
-/** How clients get in: the handshake, tokens, transports, several clients at once, and the way out. */
+/** How clients connect and leave: the handshake, tokens, transports, several clients at once, shutdown. */
 import { once } from "node:events";
 import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { expect, test } from "vitest";

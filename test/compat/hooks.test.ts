@@ -1,4 +1,4 @@
-/** Hooks: what each type is told, what each answer does, and that a broken hook breaks nothing. */
+/** Hooks: the input of each type, what each answer does, and that a broken hook breaks nothing. */
 import type { SessionHooks } from "@github/copilot-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, say, status } from "../support/model-answers.ts";

@@ -1,4 +1,4 @@
-/** Tools that run in the host program: every kind of result, and what the log and the model get of it. */
+/** Tools that run in the host program: every kind of result, and what the log and the model get from it. */
 import type { ToolResultObject } from "@github/copilot-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, calls, say } from "../support/model-answers.ts";

@@ -1,4 +1,4 @@
-/** A model that fails: what is tried again, what is told, and that the session lives on. */
+/** A model that fails: what is tried again, what is reported, and that the session goes on. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, call, calls, drop, raw, say, status } from "../support/model-answers.ts";
 import { startClient, type World } from "../support/runtime.ts";

@@ -1,6 +1,6 @@
 /**
- * Clients of protocol version 2, as SDK 0.1.30 and 0.2.2 speak it: they open with `ping`, must be told version 2, and
- * are asked for tools and permissions by requests instead of events.
+ * Clients of protocol version 2, as SDK 0.1.30 and 0.2.2 speak it: they open with `ping`, must get version 2 as the answer,
+ * and are asked for tools and permissions by requests instead of events.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, say } from "../support/model-answers.ts";
@@ -80,7 +80,7 @@ describe.runIf(ours)("protocol version 2", () => {
     const order = wire.messages.map(({ method }) => method);
     expect(order.indexOf("permission.request")).toBeLessThan(order.indexOf("tool.call"));
     expect(endpoint.lastRequest.texts("tool")).toEqual(['got {"x":1}']);
-    // SDK 0.2.2 knows the events of version 3 as well: told both ways, it would ask its handlers twice.
+    // SDK 0.2.2 also knows the events of version 3: with both, it would ask its handlers twice.
     const told = wire.messages.flatMap(({ params }) => (params?.event ? [String(params.event.type)] : []));
     expect(told.filter((type) => /^(permission|external_tool)\./.test(type))).toEqual([]);
   });

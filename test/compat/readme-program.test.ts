@@ -1,4 +1,4 @@
-/** A program that was written for the official runtime runs on this one by a change of one environment variable. */
+/** A program written for the official runtime runs on this one when one environment variable is set. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-/** Sessions that go on: in a new process, for another client, and with work that was still open. */
+/** Sessions that are resumed: in a new process, for another client, and with work that was still open. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,7 +15,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const declared = { name: "probe", description: "Probes.", parameters: { type: "object" }, skipPermission: true };
 
-/** The other runtime tells of an event before it has written it; ours has written what it tells. */
+/** The other runtime sends an event before it has stored it; ours stores it first. */
 async function written(of: World, sessionId: string, text: string): Promise<void> {
   if (ours) return;
   const file = path.join(of.home, "session-state", sessionId, "events.jsonl");

@@ -1,4 +1,4 @@
-/** The session as a thing that is listed, named, configured, counted and deleted. */
+/** Managing sessions: listed, named, configured, counted and deleted. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";

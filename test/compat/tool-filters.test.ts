@@ -1,4 +1,4 @@
-/** Which tools the model is offered: the lists of the session and how they meet. */
+/** Which tools the model is offered: the lists of the session and how they combine. */
 import type { SessionConfig } from "@github/copilot-sdk";
 import { ToolSet } from "@github/copilot-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -80,7 +80,7 @@ test("a turn with one host tool tells its story in this order", async () => {
   await using talk = await openTalk(world, { tools: [echo()] });
   talk.model.script(call("echo", { text: "x" }, "call-1"), say("done"));
   await talk.ask("use the tool");
-  // The other runtime may tell of a settled ask after the event that follows from it.
+  // The other runtime may send the end of an ask after the event that follows from it.
   const isLate = (type: string) => !ours && /^(permission|external_tool)\.completed$/.test(type);
   const whole = [
     "session.start",
@@ -227,7 +227,7 @@ test("getEvents returns what was told live, without the ephemeral part", async (
   const stored = await talk.session.getEvents();
   const ids = (events: SessionEvent[]) => events.map(({ id }) => id);
   expect(ids(stored).sort()).toEqual(ids(told).sort());
-  // The other runtime may tell of a finished host tool after the event that follows it in the log.
+  // The other runtime may send the end of a host tool after the event that follows it in the log.
   if (ours) expect(ids(stored)).toEqual(ids(told));
 });
 

@@ -83,7 +83,7 @@ export class Crashable {
     return client;
   }
 
-  /** As a crash: at once, with nothing written that was not written. */
+  /** Kills it as a crash would: at once, and nothing more is written. */
   async kill(): Promise<void> {
     const child = this.#process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -105,7 +105,7 @@ export class Crashable {
     await this.folders[Symbol.asyncDispose]();
   }
 
-  /** What a killed runtime left behind when a test failed half-way: everything that has our temporary folder. */
+  /** Processes that a killed runtime left behind when a test failed half-way: those that name our temporary folder. */
   #endProcesses(): void {
     for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
       try {
@@ -114,7 +114,7 @@ export class Crashable {
           .includes(`TMPDIR=${this.folders.temporary}`);
         if (isOurs) process.kill(Number(name), "SIGKILL");
       } catch {
-        // Ended while we looked, or not ours to look at.
+        // It ended meanwhile, or belongs to somebody else.
       }
     }
   }

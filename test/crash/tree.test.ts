@@ -14,7 +14,7 @@ import { Crashable } from "./crashable.ts";
 const SAMPLES = 28;
 const AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", nestedBackground: true }];
 
-/** Asks the host, changes a file in a way that shows when it happens twice, and answers. */
+/** Asks the host, changes a file so that a second run would show, and answers. */
 const leaf = (name: string): Plan => ({
   turns: [
     {
@@ -94,7 +94,7 @@ async function run(crashable: Crashable, sessionId: string, killAt = Number.POSI
   await second.call("session.resume", { ...config, sessionId, continuePendingWork: true });
   await second.answerOpen(sessionId);
   await second.atRest(sessionId);
-  // Killed before the prompt was there: the client sends it again.
+  // Killed before the prompt was acknowledged: the client sends it again.
   const { events } = await second.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   if (!events.some(({ type }) => type === "user.message")) {
     await second.call("session.send", { sessionId, prompt: promptOf(TREE) });

@@ -40,7 +40,7 @@ async function killedAt(point: number): Promise<{ problems: string[]; boundaries
     killed = crashable.kill();
   };
   const first = await crashable.connect({ attached: "sdk", workedOn, onEvent });
-  // Hooks double the number of events: with them only when all is wanted.
+  // Hooks double the number of events, so they are on only in the full run.
   const config = { ...crashable.session, ...first.abilities, ...(process.env.LAWS_FULL ? {} : { hooks: false }) };
   const send = async (prompt: string) => {
     const { messageId } = await first.call<{ messageId: string }>("session.send", { sessionId, prompt });

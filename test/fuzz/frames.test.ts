@@ -46,7 +46,7 @@ function message(random: Random): string {
   });
 }
 
-/** One of the ways in which bytes on a wire can be wrong; now and then they are right. */
+/** One of the ways in which bytes on a wire can be wrong; sometimes they are right. */
 function bytes(random: Random): Buffer {
   const body = message(random);
   const good = Buffer.from(frame(body));
@@ -88,7 +88,7 @@ test(`the server stays up under random frames (seed ${SEED})`, async () => {
   let isOpen = true;
   while (Date.now() < until) {
     if (!isOpen || random.below(40) === 0) {
-      wire.end(); // Now and then in the middle of a frame.
+      wire.end(); // Sometimes in the middle of a frame.
       wire = await runtime.open();
       isOpen = true;
       void wire.closed.then(() => {

@@ -1,4 +1,4 @@
-/** Every method with parameters that are missing, wrong or huge, and ids that lead elsewhere: an answer each, and nothing breaks. */
+/** Every method with parameters that are missing, wrong or huge, and with ids of other things: each gets an answer, and nothing breaks. */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ERRORS, SERVER_METHODS } from "@retinue/protocol";
@@ -55,7 +55,7 @@ function badParams(sessionId: string): unknown[] {
   return [...WHOLE, ...ids, { sessionId }, ...fields, ...all];
 }
 
-/** Undefined when the answer is one that a client can work with. */
+/** Undefined when a client can handle the answer. */
 async function complaint(client: LawClient, method: string, params: unknown): Promise<string | undefined> {
   const shown = JSON.stringify(params)?.slice(0, 120);
   let timer: NodeJS.Timeout | undefined;

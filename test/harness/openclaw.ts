@@ -45,7 +45,7 @@ export async function run(sandbox: Sandbox, packages: string): Promise<{ model: 
   const asked = openclaw(["agent", "--agent", "main", "--message", PARENT_WORDS], { timeoutMs: 180_000 });
   const limit = Date.now() + 180_000;
   while (!isDone() && Date.now() < limit) await delay(200);
-  await delay(500); // The end of the child is told after its last request.
+  await delay(500); // The end of the child comes after its last request.
   state.isOver = true;
   const [served, answered] = await Promise.all([gateway, asked]);
   return { model, ran: { code: answered.code, output: `${answered.output}\n${served.output}` } };

@@ -1,4 +1,4 @@
-/** A place of its own for one real harness: a temp folder as its home, our home beside it, a loopback model, and nothing else. */
+/** A sandbox for one real harness: a temp folder as its home, our home beside it, a loopback model, and nothing else. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -75,7 +75,7 @@ interface Start {
   until?: () => boolean;
 }
 
-/** Ends with the process, when `until` holds, or at the time limit; then the whole group goes. */
+/** Resolves when the process ends, `until` holds, or the time is up; then the whole process group is killed. */
 function runIn({ command, args, cwd, env, timeoutMs, until }: Start): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });

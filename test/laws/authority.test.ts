@@ -6,7 +6,7 @@ import type { LawEvent } from "./law-event.ts";
 import { type Move, type Plan, promptOf } from "./plan.ts";
 import { World } from "./world.ts";
 
-/** Small and harmless, of every source. `task` is always there: a node without it cannot have children. */
+/** Small and harmless tools of every source. Every node has `task` too: without it, it cannot have children. */
 const TOOLS = ["view", "glob", "list_agents", "sql", "probe", "guarded_probe"] as const;
 type ToolName = (typeof TOOLS)[number];
 
@@ -51,7 +51,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   denied: fc.subarray([...TOOLS], { maxLength: 1 }),
 });
 
-/** What a node may call, worked out here apart from the product. */
+/** What a node may call, computed here without the product's code. */
 function mayCall(
   tool: string,
   { excluded, available, hidden, denied }: Case,
@@ -61,7 +61,7 @@ function mayCall(
   const has = (list: readonly string[] | null, hasTask: boolean) =>
     list === null || list.includes(tool) || (tool === "task" && hasTask);
   if (excluded.some((each) => each === tool) || denied.some((each) => each === tool)) return false;
-  const isHost = tool === "probe" || tool === "guarded_probe"; // The host declared it to have it: only an exclusion takes it away.
+  const isHost = tool === "probe" || tool === "guarded_probe"; // `availableTools` never removes a host tool, only an exclusion does.
   if (available && tool !== "task" && !isHost && !available.some((each) => each === tool)) return false;
   if (above.some((node) => node.ceiling === "own" && !has(node.tools, node.hasTask))) return false;
   return own ? has(own.tools, own.hasTask) : !hidden.some((each) => each === tool);

@@ -39,7 +39,7 @@ class Scene {
     return await this.client.call(method, { sessionId: this.sessionId, ...params });
   }
 
-  /** Every law, on the session as it stands. */
+  /** Checks every law on the session as it is now. */
   async broken(): Promise<string[]> {
     const maxDepth = this.world.runtime.config.maxDepth;
     return [...brokenLaws(await this.log(), { clients: [this.client], maxDepth }), ...leftBehind(this.world.runtime)];
@@ -150,7 +150,7 @@ describe("cancel", () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
     const before = timers();
     await scene.send(root);
-    // As many as there are places work and have two shells; the others wait for a place.
+    // As many agents as there are slots work and have two shells each; the others wait for a slot.
     const started = () => scene.client.events.filter(({ type }) => type === "subagent.started").length;
     await scene.client.when(
       () => started() === 50 && processesWith(mark).length >= 2 * 16,
@@ -466,7 +466,7 @@ describe("clients", () => {
       says: "root",
     });
     await scene.client.when(() => scene.client.held.length > 0, "the ask");
-    // A second agent takes the only place, so the answer to the first is taken and cannot be worked with yet.
+    // A second agent has the only slot, so the first has its answer but cannot go on yet.
     const busy: Plan = { turns: [{ gate: "busy", moves: [{ call: "list_agents" }] }], says: "worked" };
     await scene.tree("session.tasks.startAgent", {
       agentType: "general-purpose",

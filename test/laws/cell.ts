@@ -1,8 +1,8 @@
 /**
- * One cell of the matrix as a scenario: who spawns whom on which path, where something goes wrong, and what is said at the end.
+ * One cell of the matrix as a scenario: who spawns whom on which path, where something goes wrong, and what the agents answer at the end.
  *
- * The agent that does the work is `worker`. It stands one level below its spawner, works once with everything that needs an answer, then
- * comes to the point where the fault happens: an ask that is held back, or a gate of the model when nobody can be asked.
+ * The agent that does the work is `worker`, one level below its spawner. It first makes one of each kind of call that needs an answer. Then
+ * it reaches the point where the fault happens: an ask that is held back, or a gate of the model when nobody can be asked.
  */
 import type { Attached } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -15,11 +15,16 @@ export const FAULTS = ["nothing", "cancel", "model error", "client gone", "kill 
 
 export interface Cell {
   path: (typeof PATHS)[number];
-  /** How deep the agent stands that spawns; the deepest one may spawn nobody, and must be told so. */
+  /** The depth of the agent that spawns. The deepest one may not spawn, and its model must read so. */
   depth: number;
   attached: Attached;
   fault: (typeof FAULTS)[number];
 }
+
+/** The whole matrix. */
+export const CELLS: readonly Cell[] = PATHS.flatMap((path) =>
+  ATTACHED.flatMap((attached) => FAULTS.flatMap((fault) => DEPTHS.map((depth) => ({ path, depth, attached, fault })))),
+);
 
 export const MAX_DEPTH = 4;
 

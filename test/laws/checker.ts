@@ -96,7 +96,7 @@ function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): strin
   return broken;
 }
 
-/** Law 4 while the session is at rest: nothing runs, waits or holds a place. */
+/** Law 4 while the session is at rest: nothing runs, waits or holds a slot. */
 export function leftBehind({ sessions, config }: Runtime): string[] {
   const broken: string[] = [];
   for (const { tree, tasks, runner } of sessions.open) {
@@ -132,7 +132,7 @@ function commandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    return ""; // Ended while we looked.
+    return ""; // It ended meanwhile.
   }
 }
 

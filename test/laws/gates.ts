@@ -1,4 +1,4 @@
-/** Places where a model waits until the test lets it go on, and the test waits until the model is there. */
+/** Gates at which a model waits until the test opens them, and at which the test waits for the model. */
 export class Gates {
   readonly #reached = new Map<string, Deferred>();
   readonly #open = new Map<string, Deferred>();

@@ -20,7 +20,7 @@ function problems(messages: readonly Message[]): string[] {
   return found;
 }
 
-/** Some 4,000 characters of result for a short call: the plan itself must survive a summary. */
+/** About 4,000 characters of result for a short call: the plan itself must survive a summary. */
 const call = { call: "bash", args: { command: "seq 1 900" } };
 const plan: Plan = {
   turns: Array.from({ length: 14 }, (_, at) => ({ moves: at % 3 === 0 ? [call, call, call] : [call] })),

@@ -18,7 +18,7 @@ interface Killed {
 }
 
 export async function runKilled(cells: readonly Cell[]): Promise<Map<string, string[]>> {
-  // Cells that wait in the model hold their places at the same time.
+  // Cells that wait in the model hold their slots at the same time.
   await using crashable = await Crashable.start({ env: { RETINUE_SUBAGENT_MAX_CONCURRENT: "256" } });
   // Those on the path `resumed` are killed twice: once to be resumed, once more with all the others.
   const isResumed = ({ path }: Cell) => path === "resumed";

@@ -17,7 +17,7 @@ export interface LawClientOptions {
   holds?: (event: LawEvent) => boolean;
   onHook?: (call: { hookType: string; input: Record<string, unknown> }) => unknown;
   onEvent?: (event: LawEvent) => void;
-  /** Requests that the host has worked on before, here or through an earlier connection: it answers them again without new work. */
+  /** Requests that the host has handled before, here or through an earlier connection: it answers them again without running anything. */
   workedOn?: Set<string>;
 }
 
@@ -197,7 +197,7 @@ export class LawClient {
       const { success } = await this.call<{ success: boolean }>(method, params);
       if (success) this.acknowledged.add(params.requestId);
     } catch (error) {
-      if (!this.#peer.closed) throw error; // Nobody is told of a runtime that was killed.
+      if (!this.#peer.closed) throw error; // The runtime was killed, so the error is expected.
     }
   }
 

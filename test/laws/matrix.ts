@@ -1,5 +1,5 @@
 /** The matrix of the laws as a Markdown table: one row per path and depth, one column per who is attached and what goes wrong. */
-import { ATTACHED, type Cell, cellName, DEPTHS, FAULTS, PATHS } from "./cell.ts";
+import { ATTACHED, CELLS, type Cell, cellName, DEPTHS, FAULTS, PATHS } from "./cell.ts";
 
 /** Rows that come with their features. */
 const LATER = ["fleet", "MCP task"];
@@ -21,6 +21,12 @@ export class Matrix {
     return [head, head.map(() => "---"), ...rows, ...later].map((row) => `| ${row.join(" | ")} |`).join("\n");
   }
 
+  /** How many cells hold, in one sentence. */
+  summary(): string {
+    const held = CELLS.filter((cell) => this.#broken.get(cellName(cell))?.length === 0).length;
+    return held === CELLS.length ? `All ${held} cells hold.` : `${held} of ${CELLS.length} cells hold.`;
+  }
+
   /** Every law that did not hold, with its cells. */
   problems(): string {
     const cells = new Map<string, string[]>();
@@ -40,4 +46,9 @@ export class Matrix {
     if (!broken) return "·";
     return broken.length === 0 ? "✓" : "✗";
   }
+}
+
+/** The page with this matrix between its marks. */
+export function withMatrix(page: string, matrix: Matrix): string {
+  return page.replace(/(<!-- laws -->\n)[\s\S]*(<!-- \/laws -->)/, `$1${matrix.summary()}\n\n${matrix}\n$2`);
 }

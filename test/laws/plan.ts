@@ -45,7 +45,7 @@ export function planIn(text: string): Plan | undefined {
   return found === undefined ? undefined : (JSON.parse(Buffer.from(found, "base64url").toString("utf8")) as Plan);
 }
 
-/** What comes next in a conversation: the turn of the latest plan that was not taken yet. */
+/** What comes next in a conversation: the first turn of the latest plan that has not been taken. */
 export function nextMove(conversation: readonly Said[]): NextMove {
   const start = conversation.findLastIndex(({ role, text }) => role === "user" && planIn(text) !== undefined);
   const plan = planIn(conversation[start]?.text ?? "") ?? { says: "I have no plan." };

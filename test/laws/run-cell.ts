@@ -110,7 +110,7 @@ class CellRun {
     }
   }
 
-  /** The whole session, or only the top of the chain: by turns. */
+  /** By depth: cancels the whole session, or only the top of the chain. */
   async #cancel(): Promise<void> {
     const sessionId = this.#sessionId;
     const [top] = await this.#client.tasks(sessionId);
@@ -150,7 +150,7 @@ class CellRun {
   }
 }
 
-/** Law 2: what the worker came to reaches the one that started it, once. */
+/** Law 2: the worker's result reaches the agent that started it, once. */
 export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string[] {
   if (cell.depth === MAX_DEPTH)
     return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
@@ -175,7 +175,7 @@ export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string
       ];
 }
 
-/** The result of the very call that started the worker; those above it repeat the words of a failure. */
+/** The result of the call that started the worker; the calls above it repeat the text of a failure. */
 function isResultOf(result: LawEvent, events: readonly LawEvent[], worker: string | undefined): boolean {
   const started = events.find(({ type, agentId }) => type === "subagent.started" && agentId === worker);
   return started?.data.toolCallId === result.data.toolCallId;

@@ -89,7 +89,7 @@ export class World {
     });
   }
 
-  /** Resolves when every connection that was closed is dealt with. */
+  /** Resolves when the runtime has handled every closed connection. */
   async disconnected(): Promise<void> {
     await Promise.all(this.#connections);
     this.#connections = [];

@@ -1,4 +1,4 @@
-/** What a scripted model may answer. Says what is answered; the wire formats are in model-wire.ts. */
+/** The answers of a scripted model; the wire formats are in model-wire.ts. */
 
 export interface ModelCall {
   name: string;

@@ -1,6 +1,6 @@
 /**
  * A model on loopback: a real HTTP server that speaks OpenAI chat completions, OpenAI responses and Anthropic messages,
- * and answers what a test tells it to.
+ * and answers what a test says.
  *
  * Owns requests and connections. Every endpoint has its own address, handler and record, so that sessions that run at
  * the same time do not meet. What can be answered is in model-answers.ts, how it is written in model-wire.ts.

@@ -1,10 +1,19 @@
-/** The sources of the packages, read and parsed once, for tests that check the code itself. */
+/** The sources of the packages, read and parsed once, for tests that check the code itself; and the list of all files. */
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync, Visitor, type VisitorObject } from "rolldown/utils";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Every file in the repository, or added with the next commit: from the root, with slashes. */
+export const files: readonly string[] = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .stdout.split("\n")
+  .filter((file) => file !== "" && existsSync(path.join(root, file)));
 
 /** Tests, and what only tests use. */
 const FOR_TESTS = /(\.test|\.fixture|\.contract)\.tsx?$|\/(test-[^/]*\.ts|fixtures\/)/;
@@ -43,6 +52,11 @@ export function visit({ file, text }: Source, visitor: VisitorObject): void {
   const [problem] = errors;
   if (problem) throw new Error(`${file}: ${problem.message}`);
   new Visitor(visitor).visit(program);
+}
+
+/** The text of every comment. */
+export function commentsOf({ file, text }: Pick<Source, "file" | "text">): string[] {
+  return parseSync(file, text).comments.map(({ value }) => value);
 }
 
 export function linesOf({ text }: Source, { start, end }: { start: number; end: number }): number {

@@ -1,11 +1,11 @@
-/** One session in a test: the official SDK's session, its own model endpoint, and everything it was told so far. */
+/** One session in a test: the official SDK's session, its own model endpoint, and every event so far. */
 import { approveAll, type CopilotSession, type SessionConfig, type SessionEvent } from "@github/copilot-sdk";
 import type { Endpoint } from "./model-server.ts";
 import { byok, type World } from "./runtime.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
 
-/** Events that tell of the machinery and not of the conversation; their number and place is a runtime's own business. */
+/** Events about the machinery and not the conversation; their number and place differ between runtimes. */
 const BOOKKEEPING = new Set<string>([
   "pending_messages.modified",
   "session.usage_info",
@@ -27,7 +27,7 @@ const isBookkeeping = (type: string) => BOOKKEEPING.has(type) || /^(agent|model|
 
 const PATIENCE_MS = 15_000;
 
-/** Everything one client was told about a session, and a way to wait for more. */
+/** Every event that one client received of a session, and a way to wait for more. */
 export class EventRecord {
   readonly events: SessionEvent[] = [];
   #waiters = new Set<() => void>();

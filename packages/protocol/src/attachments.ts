@@ -1,4 +1,4 @@
-/** What may come along with a prompt: files, folders, a selection, raw bytes, and references that other clients send. */
+/** What a prompt may carry: files, folders, a selection, raw bytes, and references that other clients send. */
 import * as z from "zod";
 import { count, lazy, type Of, open, text } from "./schema.ts";
 

@@ -8,7 +8,7 @@ export type Defined<T extends object> = {
 };
 
 /**
- * For an object that is merged into another one or handed to somebody who looks at its keys. What is serialised needs no such thing:
+ * For an object that is merged into another one, or whose keys somebody looks at. What is only serialised does not need it:
  * JSON leaves out what is undefined.
  */
 export function defined<T extends object>(value: T): Defined<T> {

@@ -1,5 +1,5 @@
 /**
- * The hooks that a host can answer: what each is told, and what it may say.
+ * The hooks that a host can answer: the input of each, and what it may answer.
  *
  * Inputs are what `hooks.invoke` carries; `agentId`, `agentName`, `agentPath` and `agentPathNames` are ours and absent for the main agent.
  * Outputs are parsed leniently: a field of the wrong type is dropped, because a hook that answers nonsense counts as silent.
@@ -134,7 +134,7 @@ export type HookType = keyof typeof HOOKS;
 export type HookInput<T extends HookType> = Of<(typeof HOOKS)[T]["input"]>;
 export type HookOutput<T extends HookType> = Of<(typeof HOOKS)[T]["output"]>;
 
-/** The output of a hook; undefined when it said nothing that can be read. */
+/** The output of a hook; undefined when it returned nothing that can be read. */
 export function parseHookOutput<T extends HookType>(type: T, output: unknown): HookOutput<T> | undefined {
   const parsed = HOOKS[type].output().safeParse(output);
   return parsed.success ? (parsed.data as HookOutput<T>) : undefined;

@@ -49,10 +49,10 @@ export const empty = lazy(() => z.object({}));
 export const success = lazy(() => z.object({ success: z.boolean() }));
 export const successOrReason = lazy(() => z.object({ success: z.boolean(), error: z.string().optional() }));
 
-/** Compiling a parser pays after thousands of uses; methods are called a few times, and the first call should be fast. */
+/** Compiling a parser pays off after thousands of uses. Methods are called a few times, and the first call should be fast. */
 const COLD = { jitless: true };
 
-/** Reads parameters as they came; what does not fit is one line for a person. */
+/** Parses parameters as they came. What does not fit becomes an error of one line for a person. */
 export function readParams<Params extends z.ZodType>(
   { params: schema }: { readonly params: Lazy<Params> },
   params: unknown,

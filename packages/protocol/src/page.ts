@@ -100,14 +100,14 @@ function fields(schema: z.ZodType, leaveOut: readonly string[] = []): string {
   return names.length > MAX_FIELDS ? `${shown} and ${names.length - MAX_FIELDS} more` : shown || "–";
 }
 
-/** Results that are no object with fields. */
+/** Results that are not objects with fields. */
 function nameOf(schema: z.ZodType): string {
   if (schema.safeParse(null).success) return code("null");
   if (schema instanceof z.ZodEnum) return schema.options.map((word) => code(JSON.stringify(word))).join(", ");
   if (schema instanceof z.ZodNumber) return "a number";
   if (schema instanceof z.ZodRecord) return "an object with free keys";
   if (schema instanceof z.ZodDiscriminatedUnion)
-    return `one of several shapes, told apart by ${code(schema.def.discriminator)}`;
+    return `one of several shapes, distinguished by ${code(schema.def.discriminator)}`;
   return "a text, or an object";
 }
 

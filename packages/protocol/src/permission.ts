@@ -153,7 +153,7 @@ export const PromptRequest = lazy(() =>
 );
 export type PromptRequest = Of<typeof PromptRequest>;
 
-/** What later requests an answer covers as well. */
+/** Which later requests an answer also covers. */
 export const Approval = lazy(() =>
   z.discriminatedUnion("kind", [
     open({ kind: z.literal("commands"), commandIdentifiers: strings() }),
@@ -193,7 +193,7 @@ export const PermissionDecision = lazy(() =>
 );
 export type PermissionDecision = Of<typeof PermissionDecision>;
 
-/** A decision, or something else: a client that answers nonsense must get a denial, not leave the call waiting. */
+/** A decision, or anything else: a client that answers nonsense must cause a denial and not leave the call waiting. */
 export const PermissionAnswer = lazy(() =>
   z.union([PermissionDecision(), z.unknown().transform((given) => ({ kind: "unknown" as const, given }))]),
 );

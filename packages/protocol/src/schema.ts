@@ -1,5 +1,5 @@
 /**
- * The words in which every message is described: built on first use, open where the wire is open.
+ * What every message is described with: schemas that are built on first use and accept unknown fields where the wire does.
  *
  * Importing a description builds nothing; a program that uses ten methods pays for ten. What the messages are is in methods/,
  * events/ and the files beside this one.
@@ -20,7 +20,7 @@ export function lazy<Schema extends z.ZodType>(make: () => Schema): Lazy<Schema>
   };
 }
 
-/** Fields that we do not know stay in the value, but not in its type: newer runtimes add fields, and they must survive us. */
+/** Fields that we do not know stay in the value, but not in its type: newer runtimes add fields, and we must pass them on. */
 export function open<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
   return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
 }

@@ -53,7 +53,7 @@ const endpoint = () => ({
   bearerToken: text(),
   azure: z.object({ apiVersion: text() }).optional(),
   headers: stringRecord().optional(),
-  /** The client makes tokens: ask it with `providerToken.getToken`. */
+  /** The client creates tokens on request: `providerToken.getToken` asks for one. */
   hasBearerTokenProvider: flag(),
 });
 
@@ -193,7 +193,7 @@ export const CustomAgentConfig = lazy(() =>
     ceiling: z.enum(["own", "session"]).optional(),
     /** True: background sub-agents of this agent really run in the background. Ours. */
     nestedBackground: flag(),
-    /** What the agent is told of its parent's session: `none`, `brief` (default), `tail(n)` or `fork`. Ours. */
+    /** What the agent inherits from its parent's session: `none`, `brief` (default), `tail(n)` or `fork`. Ours. */
     inherit: z
       .string()
       .regex(/^(none|brief|fork|tail\(\d+\))$/)
@@ -313,7 +313,7 @@ export const ResumeSession = lazy(() =>
     sessionId: z.string(),
     /** True: no `session.resume` event. */
     disableResume: flag(),
-    /** True: go on where the session stood; false: settle what was open and wait. */
+    /** True: continue where the session was; false: settle what was open and wait. */
     continuePendingWork: flag(),
   }),
 );

@@ -1,5 +1,5 @@
 /**
- * What the agent tree is made of, and the questions one asks of it.
+ * What the agent tree is made of, and functions that look things up in it.
  *
  * Owns the shape only; how events change it is in agent-tree.ts.
  */
@@ -50,13 +50,13 @@ export interface AgentNode {
   readonly calls: readonly { readonly id: string; readonly name: string; readonly startedAt: number }[];
   readonly asks: readonly Ask[];
   readonly usage: NodeUsage;
-  /** The next message's usage was told already. */
+  /** The usage of the next message is counted already. */
   readonly isUsageTold: boolean;
-  /** What it said or intended last. */
+  /** Its last message or intent. */
   readonly latest: string | undefined;
   /** Whether its last message asked for calls. */
   readonly hasCalls: boolean;
-  /** Whether it runs again after its first end, because somebody sent it a message. */
+  /** Whether it runs again after its first end, because it was sent a message. */
   readonly followUp: boolean;
   readonly children: readonly string[];
 }

@@ -2,8 +2,9 @@
  * The agent tree: a pure fold over a session's events. Screens, the command line and the SDK draw the same tree because
  * they run the same fold.
  *
- * Owns what a node is and how an event changes it. Drawing is in tree-text.ts. Events may come late or out of order
- * (sub-agent events travel on their own path), so nothing here assumes nesting: an event for an agent that is not known
+ * yet makes its node.
+ * Owns how an event changes a node. Drawing is in tree-text.ts. Events may come late or out of order, because those of
+ * sub-agents travel on their own path. So nothing here assumes nesting: an event of an unknown agent creates its node.
  * yet makes its node.
  */
 import type { SessionEvent } from "@retinue/protocol";
@@ -35,14 +36,14 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
     case "user.message":
       return begin(tree, id, at);
     case "assistant.turn_start":
-      // Of a sub-agent only a message starts a new run: its last turns may be told after its end.
+      // Only a message starts a new run of a sub-agent: events of its last turns may come after its end.
       return count(id === MAIN ? begin(tree, id, at) : tree, id, { turns: 1 });
     case "assistant.intent":
       return event.data.intent ? change(tree, id, { latest: event.data.intent }) : tree;
     case "assistant.message":
-      return said(tree, id, event.data);
+      return addMessage(tree, id, event.data);
     case "assistant.usage":
-      return told(count(tree, id, usageOf(event.data)), id);
+      return markUsage(count(tree, id, usageOf(event.data)), id);
     case "assistant.turn_end":
       return settleFollowUp(tree, id, at);
     case "tool.execution_start":
@@ -131,7 +132,7 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
   return place(put({ ...tree, callers: tree.callers.delete(data.toolCallId) }, node), node);
 }
 
-/** Puts a node under its parent, and works out path and depth of the node and of what hangs below it. */
+/** Puts a node under its parent, and computes path and depth of the node and of everything below it. */
 function place(tree: AgentTree, node: AgentNode): AgentTree {
   const parentId = node.parentId ?? MAIN;
   const withParent = tree.nodes.get(parentId) ? tree : known(tree, newNode(parentId));
@@ -141,7 +142,7 @@ function place(tree: AgentTree, node: AgentNode): AgentTree {
   return repath(parentId === MAIN ? next : leaveMain(next, node.id), node.id, parent);
 }
 
-/** An agent that was heard before its start hung under the main agent. */
+/** An agent whose events came before its start was under the main agent until now. */
 function leaveMain(tree: AgentTree, id: string): AgentTree {
   const main = tree.nodes.get(MAIN);
   if (!main?.children.includes(id)) return tree;
@@ -164,8 +165,8 @@ function end(
 ): AgentTree {
   const id = event.agentId ?? byToolCall(tree, event.data.toolCallId);
   const node = id === undefined ? undefined : tree.nodes.get(id);
-  if (!node) return tree; // An end without a start: there is nothing to show.
-  // At the end of a session agents that wait for more messages are cancelled; what they reached stays.
+  if (!node) return tree; // An end without a start shows nothing.
+  // At the end of a session, agents that wait for more messages are cancelled; their last status stays.
   if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
     return put(tree, { ...node, status: "completed" });
   }
@@ -184,8 +185,8 @@ function begin(tree: AgentTree, id: string, at: number): AgentTree {
   });
 }
 
-/** A stored message has what its turn used; on a live stream `assistant.usage` has said the same just before. */
-function said(tree: AgentTree, id: string, { content, toolRequests = [], usage }: MessageData): AgentTree {
+/** A stored message carries the usage of its turn; on a live stream `assistant.usage` came just before with the same numbers. */
+function addMessage(tree: AgentTree, id: string, { content, toolRequests = [], usage }: MessageData): AgentTree {
   const node = tree.nodes.get(id) ?? newNode(id);
   const counted = usage && !node.isUsageTold ? addUsage(node.usage, usageOf(usage)) : node.usage;
   return known(tree, {
@@ -197,7 +198,7 @@ function said(tree: AgentTree, id: string, { content, toolRequests = [], usage }
   });
 }
 
-function told(tree: AgentTree, id: string): AgentTree {
+function markUsage(tree: AgentTree, id: string): AgentTree {
   const node = tree.nodes.get(id);
   return node ? put(tree, { ...node, isUsageTold: true }) : tree;
 }
@@ -231,7 +232,7 @@ function endCall(tree: AgentTree, id: string, callId: string): AgentTree {
   return put(tree, { ...node, calls: node.calls.filter((call) => call.id !== callId) });
 }
 
-/** Some runtimes name the agent that asks, others leave it to the call. */
+/** Some runtimes name the agent that asks, others only its call. */
 function askerOf(event: { agentId?: string; data: { agentId?: string | undefined } }): string | undefined {
   return event.agentId ?? event.data.agentId;
 }
@@ -304,7 +305,7 @@ function change(tree: AgentTree, id: string, parts: Partial<AgentNode>): AgentTr
   return known(tree, { ...(tree.nodes.get(id) ?? newNode(id)), ...parts });
 }
 
-/** Stores a node; one that was never announced hangs under the main agent until its start arrives. */
+/** Stores a node. One whose start has not arrived is placed under the main agent until then. */
 function known(tree: AgentTree, node: AgentNode): AgentTree {
   if (node.id === MAIN || tree.nodes.get(node.id)) return put(tree, node);
   const placed = { ...node, parentId: MAIN };
@@ -323,7 +324,7 @@ function put(tree: AgentTree, node: AgentNode): AgentTree {
 
 function indexCalls(callers: AgentTree["callers"], before: AgentNode["calls"], { id, calls }: AgentNode) {
   const over = before.filter((call) => !calls.includes(call));
-  // A background `task` call is over before its sub-agent is announced: its caller stays known until then.
+  // A background `task` call ends before `subagent.started` comes: its caller stays known until then.
   const kept = over.reduce((left, call) => (call.name === "task" ? left : left.delete(call.id)), callers);
   const made = calls.filter((call) => !before.includes(call));
   return made.reduce((left, call) => left.set(call.id, id), kept);

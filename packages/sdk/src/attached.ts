@@ -1,5 +1,5 @@
 /**
- * What the client keeps for one of its sessions: the host's handlers, and what is under way with them.
+ * What the client keeps for one of its sessions: the host's handlers, and the requests that run in them.
  *
  * Owns nothing but the record; requests.ts and broadcast.ts work on it.
  */
@@ -8,7 +8,7 @@ import type { ParentSession } from "./children.ts";
 import type { EventHub } from "./event-hub.ts";
 import { type TokenProviders, tokenProvidersOf } from "./providers.ts";
 import type { CommandDefinition } from "./questions.ts";
-import { Heard } from "./reconnect.ts";
+import { Received } from "./reconnect.ts";
 import { allowlistOf, type SessionConfigBase } from "./session-config.ts";
 import { type SectionTransforms, transformsOf } from "./system-message.ts";
 import type { AnyTool } from "./tools.ts";
@@ -16,7 +16,7 @@ import type { AnyTool } from "./tools.ts";
 /** Cancels a task that the host registered. */
 export type CancelTask = (reason: "cancel_requested" | "session_shutdown") => void | Promise<void>;
 
-/** Whether the main agent has something to do, as far as the events tell. */
+/** Whether the main agent has something to do, according to the events. */
 export class Activity {
   #isBusy = false;
 
@@ -39,8 +39,8 @@ export interface Attached extends ParentSession {
   readonly transforms: SectionTransforms;
   readonly tokens: TokenProviders;
   readonly activity: Activity;
-  /** Which stored events were heard; live ones wait here while missed ones are read. */
-  readonly heard: Heard;
+  /** Which stored events were received; live ones wait here while missed ones are read. */
+  readonly received: Received;
   /** A client that joins late has missed the start of sub-agents that still run. */
   readonly isResumed: boolean;
   /** Host tools that run now, by request. */
@@ -62,7 +62,7 @@ export function attach(
     sessionId,
     isResumed,
     activity: new Activity(),
-    heard: new Heard(),
+    received: new Received(),
     config,
     hub,
     allowlists: new Map(config.customAgents?.map((agent) => [agent.name, allowlistOf(agent)])),

@@ -2,7 +2,7 @@
  * Asks that the runtime sends to all clients as events (protocol 3) and that one client answers with a call.
  *
  * Owns which of them this client answers: tools and commands that it has, asks that it has a handler for. A host tool
- * that a sub-agent may not use is denied here, before the session hears of it.
+ * that a sub-agent may not use is denied here, before the session sees the call.
  */
 import { type EventOf, messageOf, type SessionEvent } from "@retinue/protocol";
 import { type Attached, take } from "./attached.ts";
@@ -67,7 +67,7 @@ async function answerTool(
   const tool = session.tools.get(toolName);
   const caller = await callerOf(host, session, { data, agentId });
   if (caller === undefined) {
-    // Another client may know the child; without the tool there is nothing that we could refuse.
+    // Another client may know the child. We do not have the tool, so there is nothing to refuse.
     if (tool) await reply({ result: failure(`unknown session ${data.sessionId}`) });
     return;
   }
@@ -99,7 +99,7 @@ async function answerTool(
 
 type Requested = Pick<EventOf<"external_tool.requested">, "data" | "agentId">;
 
-/** How long a call may be ahead of the news about its caller. */
+/** How long to wait for the events that say who made a call. */
 const AHEAD_MS = 100;
 
 /** The child session that makes a call, the session itself when its main agent does, or undefined when nobody knows. */
@@ -111,12 +111,12 @@ async function callerOf(host: BroadcastHost, session: Attached, request: Request
   if (found !== undefined) return found;
   const what = `the caller of ${request.data.toolCallId}`;
   const late = session.hub.until(() => knownCaller(host, session, request), { timeoutMs: AHEAD_MS, what });
-  return late.catch(() => undefined); // Nobody told in time: the caller stays unknown.
+  return late.catch(() => undefined); // No event named the caller in time: it stays unknown.
 }
 
 /**
- * A runtime may name the caller by its session, by its agent, or only by the call that it made; some name a session of
- * their own making, and tell the call's agent apart from it.
+ * A runtime may name the caller by its session, by its agent, or only by the call that it made. Some name a session of
+ * their own making, and the agent of the call separately.
  */
 function knownCaller({ children }: BroadcastHost, session: Attached, { data, agentId }: Requested): string | undefined {
   const { sessionId } = session;
@@ -129,20 +129,20 @@ function knownCaller({ children }: BroadcastHost, session: Attached, { data, age
   return child ?? (session.callers.get(data.toolCallId) === sessionId ? sessionId : undefined);
 }
 
-/** The same request again, under the session's own id: then the other id was the runtime's business. */
+/** The same request again, under the session's own id: the other id meant something only to the runtime. */
 function noteRepeat(session: Attached, { data }: EventOf<"external_tool.requested">): void {
   if (data.sessionId !== session.sessionId || session.callers.has(data.toolCallId)) return;
   session.callers.set(data.toolCallId, session.sessionId);
 }
 
-/** Who made a call, by its id alone. Worth a moment only while there are sub-agents that could have made it. */
+/** Who made a call, by its id alone. Waiting makes sense only while there are sub-agents that could have made it. */
 async function callerByCall(host: BroadcastHost, session: Attached, toolCallId = ""): Promise<string | undefined> {
   const known = session.callers.get(toolCallId);
   const running = host.children.subagentInstances.get(session.sessionId)?.size ?? 0;
   if (known !== undefined || running === 0 || toolCallId === "") return known;
   const what = `the caller of ${toolCallId}`;
   const late = session.hub.until(() => session.callers.get(toolCallId), { timeoutMs: AHEAD_MS, what });
-  return late.catch(() => undefined); // Nobody told in time: the ask goes on without a name.
+  return late.catch(() => undefined); // No event named the caller in time: the ask goes on without a name.
 }
 
 function failure(text: string) {

@@ -153,13 +153,13 @@ describe.each([2, 3] as const)("protocol %i", (protocol) => {
       await using app = await world(protocol);
       app.runtime.startSubagent("root", { agentName: "none", childSessionId: "child" });
       await app.client.ping();
-      const heard: (string | undefined)[] = [];
-      app.session.on((event) => heard.push(event.agentId));
+      const seen: (string | undefined)[] = [];
+      app.session.on((event) => seen.push(event.agentId));
       app.runtime.startSubagent("child", { agentName: "saver", childSessionId: "grandchild" });
       app.runtime.emit("child", "session.idle", {});
       await app.client.ping();
       expect(app.client.childToParent.get("grandchild")).toBe("root");
-      expect(heard).toEqual(["grandchild", "child"]);
+      expect(seen).toEqual(["grandchild", "child"]);
     });
   });
 
@@ -310,19 +310,19 @@ describe.each([2, 3] as const)("protocol %i", (protocol) => {
       await app.client.createSession({ sessionId: "second", tools: [defineTool("save", { handler: () => "second" })] });
       const from = app.runtime.startSubagent("root", { agentName: "saver", childSessionId: "child" });
       const answer = await refusal(app.runtime.callTool("second", { toolName: "save", from }));
-      // Protocol 2 names only the child, and that leads to its own parent; protocol 3 names both, and they do not fit.
+      // Protocol 2 names only the child, which leads to its own parent; protocol 3 names both, and they do not match.
       expect(answer).toBe(protocol === 2 ? "save for saver in child" : "unknown session child");
     });
 
-    test("`completed` and `failed` without a start are heard and change nothing", async () => {
+    test("`completed` and `failed` without a start are delivered and change nothing", async () => {
       await using app = await world(protocol);
       const ghost = { sessionId: "root", childSessionId: "ghost", toolCallId: "t", agentName: "saver" };
-      const heard: string[] = [];
-      app.session.on((event) => heard.push(event.type));
+      const seen: string[] = [];
+      app.session.on((event) => seen.push(event.type));
       app.runtime.endSubagent(ghost);
       app.runtime.endSubagent(ghost, "broken");
       await app.client.ping();
-      expect(heard).toEqual(["subagent.completed", "subagent.failed"]);
+      expect(seen).toEqual(["subagent.completed", "subagent.failed"]);
       expect(app.client.childToParent.size + app.client.subagentInstances.size).toBe(0);
     });
 

@@ -1,8 +1,8 @@
 /**
  * Child sessions: which session of this client answers for the child session of a sub-agent.
  *
- * Owns the three maps and every change to them. A change is one synchronous step and no handler runs inside it, so
- * a handler always sees whole maps. Who is called with the answer is in requests.ts and broadcast.ts.
+ * Owns the three maps and every change to them. A change is one synchronous step in which no handler runs, so a
+ * handler always sees consistent maps. Which handler is called is decided in requests.ts and broadcast.ts.
  */
 import type { SessionEvent } from "@retinue/protocol";
 import { AppError } from "@retinue/protocol";
@@ -61,7 +61,7 @@ export class Children<Session extends ParentSession> {
     return !allowed || allowed.has(toolName);
   }
 
-  /** The child session of an agent that events speak of; undefined when its start was not seen. */
+  /** The child session of an agent that events name; undefined when its start was not seen. */
   childOf(agentId: string): string | undefined {
     return this.childToParent.has(agentId) ? agentId : this.#agentToChild.get(agentId);
   }
@@ -85,7 +85,7 @@ export class Children<Session extends ParentSession> {
     const parentId = this.#rootOf(sessionId);
     const { childSessionId, toolCallId } = instance;
     const known = this.childToParent.get(childSessionId);
-    // A child has one parent for life: whoever else claims it, or a session of ours as a child, is not believed.
+    // A child keeps its first parent: other claims to it, or to a session of ours as a child, are ignored.
     if ((known !== undefined && known !== parentId) || this.#sessions.has(childSessionId)) return;
     if (known === undefined) {
       this.childToParent.set(childSessionId, parentId);

@@ -152,10 +152,10 @@ describe("sessions", () => {
     const runtime = new FakeRuntime();
     await using client = new RetinueClient({ connection: runtime.connection() });
     await client.start();
-    const heard: string[] = [];
-    client.onLifecycle("session.deleted", ({ sessionId }) => heard.push(`deleted ${sessionId}`));
+    const seen: string[] = [];
+    client.onLifecycle("session.deleted", ({ sessionId }) => seen.push(`deleted ${sessionId}`));
     const stop = client.onLifecycle(({ type, metadata }) =>
-      heard.push(`${type} ${metadata?.startTime.getTime() ?? ""}`),
+      seen.push(`${type} ${metadata?.startTime.getTime() ?? ""}`),
     );
     runtime.notify("session.lifecycle", {
       type: "session.created",
@@ -167,7 +167,7 @@ describe("sessions", () => {
     runtime.notify("session.lifecycle", { type: "session.deleted", sessionId: "s" });
     runtime.notify("session.lifecycle", { type: "nonsense", sessionId: 1 });
     await client.ping();
-    expect(heard).toEqual(["session.created 7", "deleted s"]);
+    expect(seen).toEqual(["session.created 7", "deleted s"]);
   });
 });
 

@@ -1,8 +1,8 @@
 /**
  * The client: what a program asks of a runtime, outside of a session.
  *
- * Owns the public face and wires its parts: the connection is kept by runtime-keeper.ts, the sessions by
- * open-sessions.ts, and what the runtime asks is answered from inbound.ts on.
+ * Owns the public interface and connects its parts: runtime-keeper.ts keeps the connection, open-sessions.ts the
+ * sessions, and inbound.ts takes what the runtime sends.
  */
 import { AppError, type ModelInfo } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
@@ -38,7 +38,7 @@ export interface RetinueClientOptions extends LaunchOptions {
   onGetTraceContext?: () => TraceContext | Promise<TraceContext>;
   /** Whether and how to come back after a lost connection. Default: yes over TCP, no otherwise. */
   reconnect?: boolean | ReconnectOptions;
-  /** Hears what a handler or listener of the host throws, where nobody else does. Default: the console. */
+  /** Called with what a handler or listener of the host throws, when nobody else gets it. Default: the console. */
   onError?: (error: unknown) => void;
 }
 
@@ -138,7 +138,7 @@ export class RetinueClient implements AsyncDisposable {
     return [...left, ...((await runtime?.end()) ?? [])];
   }
 
-  /** Ends everything at once, without a word to the runtime. */
+  /** Ends everything at once, without notifying the runtime. */
   async forceStop(): Promise<void> {
     const runtime = await this.#keeper.take();
     runtime?.kill();
@@ -204,7 +204,7 @@ export class RetinueClient implements AsyncDisposable {
     return onListModels ? onListModels() : (await this.#call("models.list", {})).models;
   }
 
-  /** Hears of sessions that are created, changed or deleted, whoever does it. */
+  /** Calls the handler when a session is created, changed or deleted, by any client. */
   onLifecycle(eventType: SessionLifecycleEventType, handler: SessionLifecycleHandler): () => void;
   onLifecycle(handler: SessionLifecycleHandler): () => void;
   onLifecycle(
@@ -212,7 +212,7 @@ export class RetinueClient implements AsyncDisposable {
     second?: SessionLifecycleHandler,
   ): () => void {
     const [type, handler] = typeof first === "string" ? [first, second] : [undefined, first];
-    // A wrapper of its own, so that one handler can be registered twice and each registration be taken back alone.
+    // A wrapper for each registration: one handler can be registered twice, and each registration removed alone.
     const listener: SessionLifecycleHandler = (event) => handler?.(event);
     this.#lifecycle.set(listener, type);
     return () => this.#lifecycle.delete(listener);
@@ -231,13 +231,13 @@ export class RetinueClient implements AsyncDisposable {
     }
   }
 
-  /** An answer that was cut off is sent again: the runtime takes the first and says so to the second. */
+  /** An answer that was cut off is sent again: the runtime takes the first one and refuses the second. */
   async #answer({ hub }: Attached, send: () => Promise<unknown>): Promise<unknown> {
     if (hub.ended) return undefined;
     try {
       return await send();
     } catch (error) {
-      if (hub.ended) return undefined; // The runtime is gone: whoever waits for it has been told.
+      if (hub.ended) return undefined; // The runtime is gone, and whoever waited for it has the error.
       if (this.state !== "reconnecting") throw error;
       return send();
     }

@@ -235,17 +235,17 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
       {},
       { connection: RuntimeConnection.forTcp({ path, connectionToken: token }) },
     );
-    const heard: string[] = [];
+    const seen: string[] = [];
     const port = await app.client.getLastSessionId().then(() => app.client.runtimePort);
     await using other = new RetinueClient({
       connection: RuntimeConnection.forUri(String(port), { connectionToken: token }),
     });
     const joined = await other.resumeSession(app.session.sessionId, { suppressResumeEvent: true });
-    joined.on("assistant.message", ({ data }) => heard.push(data.content));
+    joined.on("assistant.message", ({ data }) => seen.push(data.content));
     const idle = joined.waitForIdle();
     await app.session.sendAndWait("hi");
     await idle;
-    await expect.poll(() => heard).toEqual(["to both"]);
+    await expect.poll(() => seen).toEqual(["to both"]);
   });
 
   run("a guest whose socket is cut comes back and hears every stored event once", async () => {
@@ -260,18 +260,18 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     const connection = RuntimeConnection.forUri(`127.0.0.1:${proxy.port}`, { connectionToken });
     await using guest = new RetinueClient({ connection, reconnect: { attempts: 20, delayMs: 5 } });
     const joined = await guest.resumeSession(app.session.sessionId, { suppressResumeEvent: true });
-    const heard: string[] = [];
-    joined.on("assistant.message", ({ data }) => heard.push(data.content));
+    const seen: string[] = [];
+    joined.on("assistant.message", ({ data }) => seen.push(data.content));
     await app.session.sendAndWait("one");
-    await expect.poll(() => heard).toEqual(["answer to one"]);
+    await expect.poll(() => seen).toEqual(["answer to one"]);
     proxy.cut({ refuse: true });
     await app.session.sendAndWait("two");
     await app.session.sendAndWait("three");
     proxy.allow();
-    await expect.poll(() => heard, { timeout: 10_000 }).toEqual(["answer to one", "answer to two", "answer to three"]);
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(["answer to one", "answer to two", "answer to three"]);
     await app.session.sendAndWait("four");
-    await expect.poll(() => heard.at(-1)).toBe("answer to four");
-    expect(heard).toHaveLength(4);
+    await expect.poll(() => seen.at(-1)).toBe("answer to four");
+    expect(seen).toHaveLength(4);
   });
 
   run("a killed runtime rejects what waits, and stop works", async () => {
@@ -284,7 +284,7 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
   });
 });
 
-/** A door in front of a port that can be shut while somebody is in it. */
+/** A proxy in front of a port that can cut its connections. */
 async function startProxy(target: number) {
   const sockets = new Set<Socket>();
   let isShut = false;

@@ -1,7 +1,7 @@
 /**
- * Who hears a session's events: listeners of one type, listeners of all, and loops.
+ * Delivers a session's events to listeners of one type, listeners of all types, and loops.
  *
- * Owns order and isolation: listeners hear events in the order in which they came, and one that throws stops no other.
+ * Owns order and isolation: listeners get events in the order in which they came, and one that throws stops no other.
  */
 import { AppError, type EventOf, type EventType, type SessionEvent } from "@retinue/protocol";
 
@@ -11,7 +11,7 @@ export type TypedEventListener<Type extends EventType> = (event: EventOf<Type>) 
 export interface WaitOptions {
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** What is waited for, as an error message says it. */
+  /** What is waited for, for error messages. */
   what: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The first words with a runtime: `connect`, or `ping` where that is unknown, and which protocol version both speak.
+ * The handshake with a runtime: `connect`, or `ping` where that is unknown, and which protocol version both speak.
  */
 import { AppError } from "@retinue/protocol";
 import { isRecord } from "./questions.ts";
@@ -39,7 +39,7 @@ async function greet(call: Call, params: object): Promise<unknown> {
   }
 }
 
-/** Old servers say so in words, with any number. */
+/** Old servers answer with a text, and with any error number. */
 export function isUnknownMethod(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   return error.code === "method_not_found" || error.message.includes("Unhandled method");

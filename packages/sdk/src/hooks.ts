@@ -1,11 +1,11 @@
 /**
- * Hooks of the host: their names in this SDK, and how wire inputs become theirs.
+ * Hooks of the host: their names in this SDK, and how inputs are translated from the wire.
  *
  * A hook that throws is reported and counts as silent: it must not stop the agent.
  */
 import { defined, type HookInput, type HookOutput, type HookType } from "@retinue/protocol";
 
-/** What every hook is told, in the words of this SDK. */
+/** The input that every hook gets, with the names of this SDK. */
 type Shared = "timestamp" | "cwd" | "stop_hook_active" | "error";
 
 export type HookEvent<Type extends HookType> = Omit<HookInput<Type>, Shared> & {
@@ -31,7 +31,7 @@ export type HookHandler<Type extends HookType> = (
 /** `preToolUse` on the wire is `onPreToolUse` here, and so on. */
 export type SessionHooks = { [Type in HookType as `on${Capitalize<Type>}`]?: HookHandler<Type> };
 
-/** Calls the hook for a wire request; undefined when there is none or it has nothing to say. */
+/** Calls the hook for a wire request; undefined when there is none or it returns nothing. */
 export async function invokeHook(
   hooks: SessionHooks,
   { hookType, input }: { hookType: string; input: Record<string, unknown> },

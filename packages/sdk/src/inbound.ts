@@ -1,8 +1,8 @@
 /**
- * What comes from the runtime: requests to their handlers, events to their sessions, news about sessions to listeners.
+ * Routes what comes from the runtime: requests to their handlers, events to their sessions, lifecycle changes to listeners.
  *
- * Owns the order of things for one event: the maps of child sessions change first, then the ask is answered, then
- * listeners hear it.
+ * Owns the order of steps for one event: the maps of child sessions change first, then the ask is answered, then
+ * listeners get it.
  */
 import type { Dispatch, SessionEvent } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
@@ -36,7 +36,7 @@ function receive(host: InboundHost, sessionId: unknown, value: unknown): void {
   if (!found) return; // A session that another client has, or that was left a moment ago.
   const { session, isChild } = found;
   const event = isChild && value.agentId === undefined ? { ...value, agentId: sessionId } : value;
-  for (const next of session.heard.admit(event)) deliver(host, session, next);
+  for (const next of session.received.admit(event)) deliver(host, session, next);
 }
 
 export function deliver(host: InboundHost, session: Attached, event: SessionEvent): void {
@@ -54,7 +54,7 @@ function find({ children }: InboundHost, sessionId: string) {
   }
 }
 
-/** The door for events: the envelope is checked, the data is the runtime's word. */
+/** Checks the envelope of an event; its data is trusted as the runtime sent it. */
 function isEvent(value: unknown): value is SessionEvent {
   return (
     isRecord(value) &&

@@ -1,4 +1,4 @@
-/** News about sessions of the runtime, and their listings. */
+/** Lifecycle changes of the runtime's sessions, and lists of them. */
 import { defined, type SessionFilter, type SessionListing } from "@retinue/protocol";
 import { isRecord } from "./questions.ts";
 

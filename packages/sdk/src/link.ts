@@ -1,7 +1,7 @@
 /**
- * The kinds of connection to a runtime, and an open way to one.
+ * The kinds of connection to a runtime, and an open link to one.
  *
- * How a way is opened is connection.ts; what of that needs Node is spawn.ts.
+ * How a link is opened is in connection.ts; the part that needs Node is in spawn.ts.
  */
 import type { Transport } from "@retinue/protocol";
 
@@ -27,7 +27,7 @@ export interface UriRuntimeConnection {
 }
 export interface TransportRuntimeConnection {
   readonly kind: "transport";
-  /** Makes a fresh transport; called again when a lost connection is opened anew. */
+  /** Makes a fresh transport; called again after a lost connection. */
   readonly open: () => Transport | Promise<Transport>;
   readonly connectionToken?: string;
 }
@@ -42,7 +42,7 @@ export interface RuntimeProcess {
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** An open way to a runtime. */
+/** An open link to a runtime. */
 export interface Link {
   readonly transport: Transport;
   readonly process?: RuntimeProcess;
@@ -50,6 +50,6 @@ export interface Link {
   readonly port?: number;
   /** What the runtime expects in `connect`. */
   readonly token?: string | undefined;
-  /** Opens the way again after it was lost; absent where that cannot be. */
+  /** Opens the transport again after it was lost; absent where that is impossible. */
   readonly reopen?: () => Promise<Transport>;
 }

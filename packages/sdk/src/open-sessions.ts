@@ -9,7 +9,7 @@ import { Children } from "./children.ts";
 import { EventHub } from "./event-hub.ts";
 import { isUnknownMethod, type ProtocolVersion } from "./handshake.ts";
 import type { GitHubTokenProvider } from "./providers.ts";
-import { hearTail } from "./reconnect.ts";
+import { markTail } from "./reconnect.ts";
 import { type Call, type Send, typedCall } from "./rpc.ts";
 import type { Runtime } from "./runtime.ts";
 import { Session } from "./session.ts";
@@ -20,7 +20,7 @@ const LEAVE_TRIES = 3;
 export interface OpenSessionsOptions {
   send: Send;
   version(): ProtocolVersion;
-  /** Whether missed events are caught up after a loss. */
+  /** Whether missed events are read after a lost connection. */
   catchesUp: boolean;
   onError(error: unknown): void;
 }
@@ -49,7 +49,7 @@ export class OpenSessions {
     return [...this.#sessions.values()];
   }
 
-  /** The session answers from the moment it is asked for: the runtime may ask before it answers. */
+  /** The session can answer before it is opened: the runtime may ask before it responds. */
   async join({ method, sessionId, config, extra }: Joining): Promise<Session> {
     const wanted = this.#attach(sessionId, config, method === "session.resume");
     const replaced = this.#sessions.get(sessionId);
@@ -59,7 +59,7 @@ export class OpenSessions {
       const opened = await this.#call(method, params);
       const attached = opened.sessionId === sessionId ? wanted : this.#rename(wanted, opened.sessionId);
       if (replaced) release(replaced, new AppError("cancelled", "the session was opened again by this client"));
-      if (attached.isResumed && this.#options.catchesUp) await hearTail(this.#call, sessionId, attached.heard);
+      if (attached.isResumed && this.#options.catchesUp) await markTail(this.#call, sessionId, attached.received);
       const send: Send = (...given) => this.#sendIn(attached, ...given);
       return new Session({ attached, opened, send, leave: (how) => this.#leave(attached, how) });
     } catch (error) {
@@ -69,7 +69,7 @@ export class OpenSessions {
     }
   }
 
-  /** While it is being deleted a session answers no more, and its children have no parent. */
+  /** While a session is being deleted it no longer answers, and its children have no parent. */
   async delete(sessionId: string): Promise<void> {
     const session = this.#sessions.get(sessionId);
     this.#sessions.delete(sessionId);
@@ -138,7 +138,7 @@ export class OpenSessions {
     return renamed;
   }
 
-  /** A session that was left stays left: its calls do not start a runtime anew. */
+  /** A session that was left stays left: its calls do not start a new runtime. */
   async #sendIn({ hub }: Attached, ...call: Parameters<Send>): Promise<unknown> {
     if (hub.ended) throw hub.ended;
     return this.#options.send(...call);

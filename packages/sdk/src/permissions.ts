@@ -1,5 +1,5 @@
 /**
- * Permission asks: the host's handler, its decisions, and what they are called in each protocol version.
+ * Permission asks: the host's handler, its decisions, and their names in each protocol version.
  *
  * A handler that fails or answers nonsense never approves anything.
  */
@@ -28,7 +28,7 @@ export const approveAll: PermissionHandler = () => ({ kind: "approve-once" });
 const APPROVALS = ["approve-once", "approve-for-session", "approve-for-location", "approve-permanently"];
 const KINDS = [...APPROVALS, "reject", "user-not-available", "cancelled", "no-result"];
 
-/** The handler's answer, or a denial when there is none that can be read. */
+/** The handler's answer, or a denial when there is no valid one. */
 export async function decide(
   handler: PermissionHandler,
   request: PermissionRequest,
@@ -52,7 +52,7 @@ function isDecision(answer: unknown): answer is PermissionRequestResult {
 
 const NOBODY = { kind: "denied-no-approval-rule-and-could-not-request-from-user" };
 
-/** The same decision in the words of protocol 2. */
+/** The same decision as protocol 2 writes it. */
 export function decisionForV2(decision: PermissionRequestResult | undefined): { kind: string } {
   if (decision === undefined) return NOBODY;
   if (APPROVALS.includes(decision.kind)) return { kind: "approved" };

@@ -1,8 +1,8 @@
 /**
  * A map that never changes: `set` and `delete` give a new one. Both cost the same however large the map is.
  *
- * The newest version holds the real map, and each older one only what it had different, with the way to the newer. Asking
- * an old version turns that chain around, so every version answers correctly and the newest answers at once.
+ * The newest version holds the real map. Each older one holds only its difference and a link to the newer one. Reading
+ * an old version reverses that chain, so every version answers correctly and the newest answers at once.
  */
 interface Difference<Value> {
   readonly key: string;
@@ -54,7 +54,7 @@ export class PersistentMap<Value> {
     return next;
   }
 
-  /** Gives the real map to a newer version and keeps what that is about to change. */
+  /** Gives the real map to a newer version and keeps what that version is about to change. */
   #pass(map: Map<string, Value>, key: string): PersistentMap<Value> {
     const next = new PersistentMap<Value>();
     next.#state = map;
@@ -75,7 +75,7 @@ export class PersistentMap<Value> {
     return map;
   }
 
-  /** Turns one step around: this version gets the real map, the newer one keeps its difference. */
+  /** Reverses one link: this version gets the real map, the newer one keeps its difference. */
   #turn(map: Map<string, Value>): void {
     if (this.#state instanceof Map) return;
     const { key, was, next } = this.#state;

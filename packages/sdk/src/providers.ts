@@ -1,7 +1,7 @@
 /**
  * Model endpoints and MCP servers of the host, and tokens that the host makes when they are asked for.
  *
- * Token functions stay in this process: the runtime is told that there is one and asks for a token by name.
+ * Token functions stay in this process: the runtime knows that there is one and asks for a token by name.
  */
 import type * as wire from "@retinue/protocol";
 

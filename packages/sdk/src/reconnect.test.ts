@@ -16,8 +16,8 @@ async function world(config: SessionConfig = {}) {
   };
   const client = new RetinueClient(options);
   const session = await client.createSession({ sessionId: "s", ...config });
-  const heard: string[] = [];
-  session.on("assistant.message", ({ data }) => heard.push(data.content));
+  const seen: string[] = [];
+  session.on("assistant.message", ({ data }) => seen.push(data.content));
   const say = (content: string) => runtime.emit("s", "assistant.message", { content, messageId: "m" });
   /** Resolves when the client has come back and caught up. */
   const back = async () => {
@@ -25,24 +25,24 @@ async function world(config: SessionConfig = {}) {
     await expect.poll(greetings).toBe(2);
     await client.ping();
   };
-  return { runtime, client, session, heard, say, back, [Symbol.asyncDispose]: async () => void (await client.stop()) };
+  return { runtime, client, session, seen, say, back, [Symbol.asyncDispose]: async () => void (await client.stop()) };
 }
 
-test("events of the gap are heard once each and in order, however many there are", async () => {
+test("events of the gap are delivered once each and in order, however many there are", async () => {
   await using app = await world();
   const all = Array.from({ length: 450 }, (_, index) => String(index));
   for (const content of all.slice(0, 100)) app.say(content);
   await app.client.ping();
   app.runtime.drop();
   for (const content of all.slice(100, 420)) app.say(content);
-  await expect.poll(() => app.heard.length).toBeGreaterThan(400);
+  await expect.poll(() => app.seen.length).toBeGreaterThan(400);
   for (const content of all.slice(420)) app.say(content);
   await app.client.ping();
-  expect(app.heard).toEqual(all);
+  expect(app.seen).toEqual(all);
   expect(app.client.state).toBe("connected");
 });
 
-test("events that come while the missed ones are read are heard after them, and once", async () => {
+test("events that come while the missed ones are read are delivered after them, and once", async () => {
   await using app = await world();
   app.say("before");
   await app.client.ping();
@@ -55,7 +55,7 @@ test("events that come while the missed ones are read are heard after them, and 
   await app.back();
   app.say("after");
   await app.client.ping();
-  expect(app.heard).toEqual(["before", "missed", "between", "after"]);
+  expect(app.seen).toEqual(["before", "missed", "between", "after"]);
 });
 
 test("the session is joined with its own options, without a resume event, and goes on where it stood", async () => {
@@ -124,12 +124,12 @@ test("a client that joined late does not hear the old log as news after a gap", 
   await using app = await world();
   for (const content of ["1", "2", "3"]) app.say(content);
   const late = await app.client.resumeSession("s");
-  const heard: string[] = [];
-  late.on("assistant.message", ({ data }) => heard.push(data.content));
+  const seen: string[] = [];
+  late.on("assistant.message", ({ data }) => seen.push(data.content));
   app.runtime.drop();
   app.say("4");
   await app.back();
-  expect(heard).toEqual(["4"]);
+  expect(seen).toEqual(["4"]);
 });
 
 test("a runtime without pages of events is read whole", async () => {
@@ -142,7 +142,7 @@ test("a runtime without pages of events is read whole", async () => {
   app.runtime.drop();
   app.say("2");
   await app.back();
-  expect(app.heard).toEqual(["1", "2"]);
+  expect(app.seen).toEqual(["1", "2"]);
 });
 
 test("when the runtime does not come back, waits end with the loss and stop works", async () => {
@@ -176,16 +176,16 @@ test("a real socket that is cut comes back by itself", async () => {
   if (!address || typeof address === "string") throw new Error("no port");
   await using client = new RetinueClient({ connection: RuntimeConnection.forUri(`127.0.0.1:${address.port}`) });
   const session = await client.createSession({ sessionId: "s" });
-  const heard: string[] = [];
-  session.on("assistant.message", ({ data }) => heard.push(data.content));
+  const seen: string[] = [];
+  session.on("assistant.message", ({ data }) => seen.push(data.content));
   const say = (content: string) => runtime.emit("s", "assistant.message", { content, messageId: "m" });
   say("1");
   await client.ping();
   for (const socket of sockets) socket.destroy();
   say("2");
-  await expect.poll(() => heard).toEqual(["1", "2"]);
+  await expect.poll(() => seen).toEqual(["1", "2"]);
   say("3");
-  await expect.poll(() => heard).toEqual(["1", "2", "3"]);
+  await expect.poll(() => seen).toEqual(["1", "2", "3"]);
   await client.stop();
   server.close();
 });

@@ -1,8 +1,8 @@
 /**
- * Coming back after a lost connection: how often to try, and which events were missed meanwhile.
+ * Reconnecting: how often to try, and which events were missed meanwhile.
  *
- * Owns the promise that no stored event is lost or heard twice. Events that are not stored cannot be caught up; what a
- * program may wait for among them, `session.idle`, is told again when it was missed.
+ * Owns the promise that no stored event is lost or delivered twice. Events that are not stored cannot be read again. A
+ * missed `session.idle` is delivered again, because a program may wait for it (rejoin.ts).
  */
 import type { SessionEvent } from "@retinue/protocol";
 import { isUnknownMethod } from "./handshake.ts";
@@ -18,8 +18,8 @@ export interface ReconnectOptions {
 const PAGE = 100;
 const KEPT = 10 * PAGE;
 
-/** The stored events of a session that were heard already, and the live ones that wait for those that were missed. */
-export class Heard {
+/** The stored events of a session that were received already, and the live ones that wait for those that were missed. */
+export class Received {
   readonly #ids = new Set<string>();
   #held: SessionEvent[] | undefined;
 
@@ -48,7 +48,7 @@ export class Heard {
     return this.#ids.has(event.id);
   }
 
-  /** False when the event was heard before. */
+  /** False when the event was received before. */
   note(event: SessionEvent): boolean {
     if (event.ephemeral) return true;
     if (this.#ids.has(event.id)) return false;
@@ -60,25 +60,25 @@ export class Heard {
 }
 
 /**
- * Stored events that were not heard, oldest first. Reads back from the end, page by page, until a page holds nothing
+ * Stored events that were not received, oldest first. Reads back from the end, page by page, until a page holds nothing
  * new: the cost is that of what was missed, however long the log is.
  */
-export async function missedEvents(call: Call, sessionId: string, heard: Heard): Promise<SessionEvent[]> {
+export async function missedEvents(call: Call, sessionId: string, received: Received): Promise<SessionEvent[]> {
   const missed: SessionEvent[] = [];
   let cursor: string | undefined;
   for (;;) {
     const page = await readBack(call, sessionId, cursor);
-    const fresh = page.events.filter((event) => !event.ephemeral && !heard.has(event));
+    const fresh = page.events.filter((event) => !event.ephemeral && !received.has(event));
     missed.unshift(...fresh);
     if (!page.hasMore || fresh.length === 0) return missed;
     cursor = page.cursor;
   }
 }
 
-/** Marks what a session's log ends with as heard: a client that joins late does not want it as news. */
-export async function hearTail(call: Call, sessionId: string, heard: Heard): Promise<void> {
+/** Marks the end of a session's log as received: a client that joins late must not get it as new. */
+export async function markTail(call: Call, sessionId: string, received: Received): Promise<void> {
   const { events } = await readBack(call, sessionId, undefined);
-  for (const event of events) heard.note(event);
+  for (const event of events) received.note(event);
 }
 
 interface Page {
@@ -101,7 +101,7 @@ async function readBack(call: Call, sessionId: string, cursor: string | undefine
   }
 }
 
-/** Asks that were settled while we were away need no answer of ours. */
+/** Asks that were settled while the connection was lost need no answer. */
 export function settledRequests(events: readonly SessionEvent[]): string[] {
   return events.flatMap((event) =>
     event.type === "external_tool.completed" || event.type === "permission.completed" ? [event.data.requestId] : [],

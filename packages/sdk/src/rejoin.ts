@@ -19,7 +19,7 @@ export async function rejoin(runtime: Runtime, sessions: Attached[], { options, 
   const call = typedCall((method, params, given) => runtime.call(method, params, given));
   const isBack = await retrying(
     async () => {
-      for (const { heard } of sessions) heard.hold();
+      for (const { received } of sessions) received.hold();
       await runtime.reopen();
       for (const session of sessions) await joinAgain(call, session);
       for (const session of sessions) await catchUp(call, session, deliver);
@@ -38,11 +38,11 @@ async function joinAgain(call: Call, { sessionId, config }: Attached): Promise<v
 }
 
 async function catchUp(call: Call, session: Attached, deliver: Rejoining["deliver"]): Promise<void> {
-  const { sessionId, heard } = session;
+  const { sessionId, received } = session;
   const wasBusy = session.activity.isBusy;
-  const missed = await missedEvents(call, sessionId, heard);
+  const missed = await missedEvents(call, sessionId, received);
   for (const requestId of settledRequests(missed)) session.taken.add(requestId);
-  for (const event of heard.release(missed)) deliver(session, event);
+  for (const event of received.release(missed)) deliver(session, event);
   if (wasBusy && session.activity.isBusy && !(await isActive(call, sessionId))) deliver(session, idle());
 }
 
@@ -50,12 +50,12 @@ async function isActive(call: Call, sessionId: string): Promise<boolean> {
   try {
     return (await call("session.metadata.activity", { sessionId })).hasActiveWork;
   } catch (error) {
-    if (isUnknownMethod(error)) return true; // Then nobody can say; the session's own idle will.
+    if (isUnknownMethod(error)) return true; // The runtime cannot say; `session.idle` will come by itself.
     throw error;
   }
 }
 
-/** `session.idle` is not stored, so one that was missed is told again. */
+/** `session.idle` is not stored, so one that was missed is delivered again. */
 function idle(): EventOf<"session.idle"> {
   const timestamp = new Date().toISOString();
   return { type: "session.idle", data: {}, id: crypto.randomUUID(), timestamp, parentId: null, ephemeral: true };

@@ -1,7 +1,7 @@
 /**
  * Requests of the runtime to this client, answered by the session that owns the handlers.
  *
- * Every one of them finds its session by the same function, children or not. Only `tool.call` looks at the allowlist.
+ * Every one of them finds its session by the same function, for child sessions too. Only `tool.call` checks the allowlist.
  * What comes as an event and is answered by a call is in broadcast.ts.
  */
 import { AppError, defined, type PermissionRequest } from "@retinue/protocol";

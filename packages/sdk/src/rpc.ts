@@ -38,7 +38,7 @@ export type ServerRpc = Omit<Branch<"", never>, "session">;
 
 export type Send = (method: string, params: object, options?: { signal?: AbortSignal }) => Promise<unknown>;
 
-/** The door for results: a runtime is taken at its word for the shape of what it answers. */
+/** Types the results: the runtime is trusted to answer in the shape of the protocol. */
 export function typedCall(send: Send): Call {
   return ((method: string, params: object, options?: { signal?: AbortSignal }) =>
     send(method, params, options)) as Call;
@@ -52,12 +52,12 @@ export function serverRpc(send: Send): ServerRpc {
   return path("", send) as ServerRpc;
 }
 
-/** A function that calls the method named by the way to it, with the longer ways below it. */
+/** A function that calls the method named by its path, with longer paths as its properties. */
 function path(name: string, send: Send): unknown {
   const below = new Map<string, unknown>();
   return new Proxy((params?: object) => send(name, params ?? {}), {
     get: (call, key) => {
-      // A promise would ask for `then`: a path is not one.
+      // `await` looks for `then`: a path is not a promise.
       if (typeof key !== "string" || key === "then") return Reflect.get(call, key);
       const known = below.get(key) ?? path(name === "" ? key : `${name}.${key}`, send);
       below.set(key, known);

@@ -1,8 +1,8 @@
 /**
  * The one runtime of a client: opened when it is first needed, opened again when its connection is lost, given up when
- * it does not come back.
+ * that fails.
  *
- * Owns the state of the connection. What has to happen with sessions on the way is asked of its owner.
+ * Owns the state of the connection. What happens to sessions meanwhile is up to the callbacks of its owner.
  */
 import type { AppError } from "@retinue/protocol";
 import type { ReconnectOptions } from "./reconnect.ts";
@@ -23,7 +23,7 @@ export interface KeeperOptions {
 export class RuntimeKeeper {
   readonly #options: KeeperOptions;
   #state: ClientState = "disconnected";
-  /** The runtime once it is open; while a lost one is opened again, that. */
+  /** The runtime once it is open, or once it is open again. */
   #runtime: Promise<Runtime> | undefined;
   #current: Runtime | undefined;
   #stop = new AbortController();
@@ -36,7 +36,7 @@ export class RuntimeKeeper {
     return this.#state;
   }
 
-  /** The runtime that was opened last, whatever became of it. */
+  /** The runtime that was opened last, open or not. */
   get current(): Runtime | undefined {
     return this.#current;
   }
@@ -62,13 +62,13 @@ export class RuntimeKeeper {
     }
   }
 
-  /** Hands the runtime over to whoever ends it; the next `get` opens a new one. */
+  /** Gives up the runtime to a caller who will end it; the next `get` opens a new one. */
   async take(): Promise<Runtime | undefined> {
     this.#stop.abort();
     const runtime = this.#runtime;
     this.#runtime = undefined;
     this.#state = "disconnected";
-    // One that could not be opened, or opened again, has told whoever waited for it.
+    // When it could not be opened, or opened again, whoever waited for it has the error.
     return runtime?.catch(() => undefined);
   }
 

@@ -1,8 +1,8 @@
 /**
  * The connection to one runtime: open, agreed on a version, called, lost, opened again, ended.
  *
- * Owns the link and the peer on it, and what becomes of calls when the runtime is gone: all of them reject with the
- * same error. What sessions do after a lost connection is in reconnect.ts.
+ * Owns the link, the peer on it, and what happens to calls when the runtime is gone: all of them reject with the same
+ * error. What sessions do after a lost connection is in reconnect.ts.
  */
 import { AppError, type Dispatch, messageOf, Peer } from "@retinue/protocol";
 import { openLink, type RuntimeConnection } from "./connection.ts";
@@ -19,7 +19,7 @@ export interface RuntimeOptions extends LaunchOptions {
   dispatch: Pick<Dispatch, "request" | "notification">;
   /** Aborted: a runtime that is still being opened is ended. */
   signal: AbortSignal;
-  /** The connection ended without being asked to. Called once per connection. */
+  /** The connection ended unexpectedly. Called once per connection. */
   lost(error: AppError): void;
 }
 
@@ -93,7 +93,7 @@ export class Runtime {
     await this.#greet();
   }
 
-  /** Ends a runtime that this client started, and leaves any other to itself. */
+  /** Ends a runtime that this client started; any other keeps running. */
   async end(): Promise<Error[]> {
     this.#isEnding = true;
     const { process } = this.#link;

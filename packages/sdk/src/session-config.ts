@@ -2,7 +2,7 @@
  * The options of a session, and what of them goes over the wire.
  *
  * Owns names: options are called as programs of this protocol know them, and a few have another name on the wire.
- * Functions never leave the process; the runtime is told which of them exist.
+ * Functions never leave the process; the runtime only learns which of them exist.
  */
 import type * as wire from "@retinue/protocol";
 import { defined, type SessionEvent } from "@retinue/protocol";
@@ -89,7 +89,7 @@ export interface SessionConfigBase extends Plain, Foreign {
   onExitPlanModeRequest?: ExitPlanModeHandler;
   onAutoModeSwitchRequest?: AutoModeSwitchHandler;
   hooks?: SessionHooks;
-  /** Hears every event from the first one on, also those that come before createSession returns. */
+  /** Called with every event from the first one on, including those that come before createSession returns. */
   onEvent?: (event: SessionEvent) => void;
   /** Called once when this client leaves the session, with the sub-agents that had not ended by then. */
   onCleanup?: (running: SubagentInstance[]) => void;
@@ -102,7 +102,7 @@ export interface SessionConfig extends SessionConfigBase {
 export interface ResumeSessionConfig extends SessionConfigBase {
   /** No `session.resume` event. */
   suppressResumeEvent?: boolean;
-  /** Go on where the session stood; otherwise what was open is settled and the session waits. */
+  /** Continue where the session was; otherwise what was open is settled and the session waits. */
   continuePendingWork?: boolean;
 }
 
@@ -163,7 +163,7 @@ function largeOutputForWire({ outputDirectory, ...rest }: { outputDirectory?: st
   return outputDirectory === undefined ? rest : { ...rest, outputDir: outputDirectory };
 }
 
-/** A child session knows only what it is told: an agent with a list of tools brings their definitions along. */
+/** An agent with a list of tools carries their definitions, because its child session knows no others. */
 function agentForWire(agent: CustomAgentConfig, tools: AnyTool[]): object {
   const allowed = allowlistOf(agent);
   const mcpServers = mcpServersForWire(agent.mcpServers);

@@ -52,7 +52,7 @@ export class SessionTasks {
     return (await this.#rpc.tasks.cancel({ id })).cancelled;
   }
 
-  /** Takes an ended task off the list. */
+  /** Removes an ended task from the list. */
   async remove(id: string): Promise<boolean> {
     return (await this.#rpc.tasks.remove({ id })).removed;
   }
@@ -61,7 +61,7 @@ export class SessionTasks {
     return (await this.#rpc.tasks.getProgress({ id })).progress ?? undefined;
   }
 
-  /** Lets the main turn go on while the task that it waits for runs; by id, or whichever it is. */
+  /** Moves the task that the main turn waits for to the background; by id, or whichever it is. */
   async promote(id?: string): Promise<boolean> {
     if (id !== undefined) return (await this.#rpc.tasks.promoteToBackground({ id })).promoted;
     return (await this.#rpc.tasks.promoteCurrentToBackground()).task !== undefined;

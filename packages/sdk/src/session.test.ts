@@ -95,16 +95,16 @@ test("a failed send rejects sendAndWait with the runtime's own error", async () 
 
 test("listeners of one type and of all hear events in order; one that throws is reported and stops no other", async () => {
   await using app = await world();
-  const heard: string[] = [];
+  const seen: string[] = [];
   app.session.on("assistant.message", () => {
     throw new Error("listener broke");
   });
-  const stop = app.session.on("assistant.message", ({ data }) => heard.push(data.content));
-  app.session.on(({ type }) => heard.push(type));
+  const stop = app.session.on("assistant.message", ({ data }) => seen.push(data.content));
+  app.session.on(({ type }) => seen.push(type));
   await app.session.sendAndWait("a");
   stop();
   await app.session.sendAndWait("b");
-  expect(heard).toEqual([
+  expect(seen).toEqual([
     "user.message",
     "You said: a",
     "assistant.message",
@@ -116,14 +116,14 @@ test("listeners of one type and of all hear events in order; one that throws is 
   expect(app.errors).toEqual([new Error("listener broke"), new Error("listener broke")]);
 });
 
-test("events of types that this SDK does not know are heard too", async () => {
+test("events of types that this SDK does not know are delivered too", async () => {
   await using app = await world();
-  const heard: string[] = [];
-  app.session.on(({ type }) => heard.push(type));
+  const seen: string[] = [];
+  app.session.on(({ type }) => seen.push(type));
   app.runtime.send("s", { type: "future.event", data: {}, id: "1", timestamp: "", parentId: null });
   app.runtime.send("s", { nonsense: true });
   await app.client.ping();
-  expect(heard).toEqual(["future.event"]);
+  expect(seen).toEqual(["future.event"]);
   expect(app.errors).toHaveLength(1);
 });
 
@@ -146,9 +146,9 @@ test("onEvent hears what comes before createSession returns", async () => {
     return { sessionId };
   });
   await using client = new RetinueClient({ connection: runtime.connection() });
-  const heard: string[] = [];
-  await client.createSession({ onEvent: ({ type }) => heard.push(type) });
-  expect(heard).toEqual(["session.mode_changed"]);
+  const seen: string[] = [];
+  await client.createSession({ onEvent: ({ type }) => seen.push(type) });
+  expect(seen).toEqual(["session.mode_changed"]);
 });
 
 test("rpc reaches every method by its path and fills in the session id", async () => {

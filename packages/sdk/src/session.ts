@@ -80,7 +80,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     this.#hub.listen((event) => this.#follow(event));
   }
 
-  /** Queues a prompt; resolves with its message id, before anything came of it. */
+  /** Queues a prompt; resolves with its message id, before the prompt is worked on. */
   async send(message: string | MessageOptions): Promise<string> {
     const options = typeof message === "string" ? { prompt: message } : message;
     return (await this.rpc.send(options)).messageId;
@@ -98,7 +98,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     const stop = new AbortController();
     const signal = limits.signal ? AbortSignal.any([limits.signal, stop.signal]) : stop.signal;
     const answer = this.#answer({ ...limits, signal });
-    // A failed send is what the caller hears of; the wait that it cuts off is of no interest then.
+    // The caller gets the error of the failed send; the wait that it cut off does not matter.
     answer.catch(() => undefined);
     try {
       await this.send(message);
@@ -111,7 +111,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
 
   #answer(limits: WaitLimits): Promise<AssistantMessageEvent | undefined> {
     let last: AssistantMessageEvent | undefined;
-    // While a turn runs, the idle of an earlier prompt may still be on its way: ours comes after our own message.
+    // While a turn runs, the `session.idle` of an earlier prompt may still come: ours comes after our own message.
     let isOurs = !this.#activity.isBusy;
     const done = this.#hub.until(
       (event): { error?: AppError } | undefined => {
@@ -172,7 +172,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     reload: async (): Promise<AgentInfo[]> => (await this.rpc.agent.reload()).agents,
   };
 
-  /** The agent tree as of now, from the events that this client has heard. */
+  /** The agent tree as of now, from the events that this client has received. */
   tree(): AgentTree {
     return this.#tree;
   }

@@ -1,4 +1,4 @@
-/** A small runtime for spawn.test.ts: says what it was started with, and dies when it is told to. */
+/** A small runtime for spawn.test.ts: reports how it was started, and dies on request. */
 import { createServer } from "node:net";
 import { Peer, streamTransport } from "@retinue/protocol";
 

@@ -1,7 +1,7 @@
 /**
- * What of the SDK needs Node: runtime processes, and sockets to them. Loaded only when a connection asks for it.
+ * The part of the SDK that needs Node: runtime processes, and sockets to them. Loaded only when a connection needs it.
  *
- * Owns processes, sockets and the framing on both. What is said over them is the client's business.
+ * Owns processes, sockets and the framing on both. What is sent over them is the client's business.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -32,7 +32,7 @@ export async function launchStdio(connection: StdioRuntimeConnection, options: L
   return { transport: afterExit(streamTransport(stdout, stdin), running), process: running };
 }
 
-/** The streams of a dying process end before it does; how it ended is worth a moment. */
+/** The streams of a dying process end before it does: waits a moment for how it ended. */
 function afterExit(transport: Transport, { exited }: RuntimeProcess): Transport {
   return {
     send: (text) => transport.send(text),
@@ -42,8 +42,8 @@ function afterExit(transport: Transport, { exited }: RuntimeProcess): Transport 
         text: (text) => receiver.text(text),
         bad: (reason) => receiver.bad(reason),
         closed: () => {
-          const told = within(EXITS_WITHIN_MS, exited, "the runtime did not exit");
-          told.catch(() => undefined).then(() => receiver.closed()); // Closed is closed, exit or not.
+          const ended = within(EXITS_WITHIN_MS, exited, "the runtime did not exit");
+          ended.catch(() => undefined).then(() => receiver.closed()); // The connection is closed even when the process does not exit.
         },
       }),
   };
@@ -113,7 +113,7 @@ function executable(given: string | undefined): string {
   return path;
 }
 
-/** The `retinue` command: of the project that we run in, else of the machine. */
+/** The `retinue` command: the one installed in this project, otherwise the one installed on the machine. */
 function installed(): string | undefined {
   const folders: string[] = [];
   for (let folder = process.cwd(); folder !== folders.at(-1); folder = dirname(folder)) folders.push(folder);
@@ -148,7 +148,7 @@ function watch(child: ChildProcess): RuntimeProcess {
 
 async function listeningPort(child: ChildProcess, running: RuntimeProcess): Promise<number> {
   let printed = "";
-  const said = new Promise<number>((resolve) => {
+  const listening = new Promise<number>((resolve) => {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       if (printed.length < STDERR_KEPT) printed += text;
       const port = LISTENING.exec(printed)?.[1];
@@ -158,7 +158,7 @@ async function listeningPort(child: ChildProcess, running: RuntimeProcess): Prom
   const died = running.exited.then(() => {
     throw new AppError("runtime_failed", `the runtime ${running.describeExit()} before it listened`);
   });
-  return within(STARTS_WITHIN_MS, Promise.race([said, died]), "the runtime did not say its port");
+  return within(STARTS_WITHIN_MS, Promise.race([listening, died]), "the runtime did not say its port");
 }
 
 async function openSocket(host: string, port: number): Promise<Transport> {

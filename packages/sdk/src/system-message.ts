@@ -24,7 +24,7 @@ export function transformsOf(config: SystemMessageConfig | undefined): SectionTr
   );
 }
 
-/** Functions stay here; the runtime is told to ask. */
+/** Functions stay here; the runtime learns which sections to ask for. */
 export function systemMessageForWire(config: SystemMessageConfig | undefined): object | undefined {
   if (config?.mode !== "customize" || !config.sections) return config;
   const sections = Object.entries(config.sections).map(([id, section]) => {
@@ -57,7 +57,7 @@ async function transformed(
   try {
     return await transform(content);
   } catch (error) {
-    onError(error); // The section stays as it was: a prompt with an old section is better than none.
+    onError(error); // The section stays as it was: an unchanged section is better than no prompt.
     return content;
   }
 }

@@ -46,7 +46,7 @@ export interface Tool<Args = unknown> extends ToolConfig<Args> {
   name: string;
 }
 
-/** A tool whose argument type does not matter to who holds it. */
+/** A tool of any argument type. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of tools with different arguments has no other type.
 export type AnyTool = Tool<any>;
 
@@ -54,7 +54,7 @@ export function defineTool<Args = unknown>(name: string, config: ToolConfig<Args
   return { ...config, name };
 }
 
-/** What the runtime is told about a tool. */
+/** What the runtime knows about a tool. */
 export function toolSpec({ handler: _handler, parameters, ...spec }: AnyTool): HostToolSpec {
   return parameters === undefined ? spec : { ...spec, parameters: jsonSchemaOf(parameters) };
 }
@@ -69,7 +69,7 @@ function isZod(parameters: ZodSchema | Record<string, unknown>): parameters is Z
   return "toJSONSchema" in parameters && typeof parameters.toJSONSchema === "function";
 }
 
-/** What the model reads when a tool may not be used by its caller, or is not there. */
+/** What the model reads when its caller may not use a tool, or the tool does not exist. */
 export function unsupportedTool(name: string): ToolResultObject {
   const text = `Tool '${name}' is not supported by this client instance.`;
   return { textResultForLlm: text, resultType: "failure", error: text };
@@ -77,7 +77,7 @@ export function unsupportedTool(name: string): ToolResultObject {
 
 export type ToolOutcome = { readonly result: string | ToolResultObject } | { readonly error: string };
 
-/** Runs a handler to its end; whatever happens inside becomes an outcome. */
+/** Runs a handler; whatever it returns or throws becomes an outcome. */
 export async function runTool(tool: AnyTool, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { handler, parameters } = tool;
   if (!handler) return { result: unsupportedTool(tool.name) };
@@ -111,7 +111,7 @@ function isResultObject(value: unknown): value is ToolResultObject {
   return "textResultForLlm" in value && typeof value.textResultForLlm === "string" && "resultType" in value;
 }
 
-/** Protocol 2 wants an object in every case; the real reason of a throw stays out of the model's sight. */
+/** Protocol 2 expects an object in every case; the model does not see what was thrown. */
 export function resultForV2(outcome: ToolOutcome): ToolResultObject {
   if ("error" in outcome) {
     const text = "The tool failed. Its error is not shown here.";

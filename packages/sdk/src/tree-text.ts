@@ -1,7 +1,7 @@
 /**
  * The agent tree as text: one line per agent, drawn with box characters.
  *
- * Owns words, signs and colours. What is true about an agent comes from agent-node.ts.
+ * Owns wording, symbols and colours. The facts about an agent come from agent-node.ts.
  */
 import {
   type AgentNode,

@@ -38,7 +38,7 @@ const permissionEvents = byName(
         permissionRequest: PermissionRequest(),
         promptRequest: PromptRequest().optional(),
         agentMode: Mode().optional(),
-        /** True: a hook decides, clients do not ask. */
+        /** True: a hook decides, so clients need not ask anybody. */
         resolvedByHook: flag(),
         ...asker(),
       }),

@@ -20,7 +20,7 @@ export const ToolRequest = lazy(() =>
 );
 export type ToolRequest = Of<typeof ToolRequest>;
 
-/** Why the runtime speaks to the model. */
+/** Why the runtime sends the model a message. */
 export const NotificationKind = lazy(() =>
   z.discriminatedUnion("type", [
     open({

@@ -15,7 +15,7 @@ const recorded: { file: string; event: { type: string; ephemeral?: boolean } }[]
   JSON.parse(readFileSync(new URL(file, folder), "utf8")).map((event: { type: string }) => ({ file, event })),
 );
 
-/** Types of which a single event may be either. */
+/** Types whose events may be kept or ephemeral. */
 const EITHER = new Set(["session.info", "external_tool.completed"]);
 
 const envelope = (type: string, data: unknown) => ({ type, data, id: "e1", timestamp: "t", parentId: null });

@@ -1,8 +1,8 @@
 /**
  * All events, and the envelope around them.
  *
- * `SessionEvent` is the union that code is written against; `parseEvent` turns what came over a wire into it. A type
- * that we do not know passes unread: clients must not break on new events.
+ * `SessionEvent` is the union that code is written against; `parseEvent` turns what came over a wire into it. An event
+ * of a type that we do not know is passed on unchecked: clients must not break on new events.
  */
 import * as z from "zod";
 import { AppError } from "../errors.ts";
@@ -44,7 +44,7 @@ export interface Envelope<Type extends string, Data> {
 
 export type EventOf<T extends EventType> = Envelope<T, EventData<T>>;
 
-/** Every event that we know, told apart by `type`. */
+/** Every event that we know, distinguished by `type`. */
 export type SessionEvent = { [T in EventType]: EventOf<T> }[EventType];
 
 /** An event of a type that we do not know. */

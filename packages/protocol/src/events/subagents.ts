@@ -4,7 +4,7 @@ import { byName } from "../method.ts";
 import { AgentPath, AgentPathNames, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
 import { event } from "./event.ts";
 
-/** Why an end was not of the agent's own making. Ours. */
+/** Why an agent was ended from outside. Ours. */
 export const EndReason = lazy(() => z.enum(["timed_out", "over_budget", "lost"]));
 export type EndReason = Of<typeof EndReason>;
 
@@ -21,7 +21,7 @@ export const ModelSelectionSource = lazy(() =>
 );
 export type ModelSelectionSource = Of<typeof ModelSelectionSource>;
 
-/** Where the wish for a model came from. */
+/** Who asked for the model. */
 export const TaskModelSource = lazy(() =>
   z.enum(["task_argument", "subagent_configuration", "custom_agent_definition", "unset"]),
 );

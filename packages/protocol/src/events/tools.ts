@@ -17,7 +17,7 @@ const BinaryReference = lazy(() =>
   }),
 );
 
-/** What a call came to, for the log. */
+/** The result of a call, for the log. */
 export const CallResult = lazy(() =>
   open({
     content: z.string(),

@@ -1,4 +1,4 @@
-/** What a runtime asks or tells its clients. */
+/** Requests and notifications that a runtime sends to its clients. */
 import * as z from "zod";
 import { PlanAction } from "../events/asks.ts";
 import { byName, justSession, method, nothing, ofSession } from "../method.ts";

@@ -70,7 +70,7 @@ export const CONNECTION_METHODS = byName(
       }),
   }),
   method("ping", {
-    summary: "Says that the runtime lives, and which protocol it speaks.",
+    summary: "Answers when the runtime is up, and says which protocol it speaks.",
     params: () => z.object({ message: text() }),
     result: () => z.object({ message: z.string(), timestamp: z.string(), protocolVersion: z.number() }),
   }),
@@ -128,7 +128,7 @@ export const CONNECTION_METHODS = byName(
     result: () => z.object({ commands: z.array(CommandInfo()) }),
   }),
   method("runtime.shutdown", {
-    summary: "Writes everything out; the runtime goes on until it is ended.",
+    summary: "Stores everything; the runtime runs on until it is ended.",
     params: noParams,
     result: nothing,
   }),

@@ -72,7 +72,7 @@ export function isServerMethod(name: string): name is ServerMethodName {
   return Object.hasOwn(SERVER_METHODS, name);
 }
 
-/** Parameters as a handler may trust them; `invalid_params` with one line when they do not fit. */
+/** Parameters that a handler can trust. Throws `invalid_params` with one line when they do not fit. */
 export function parseParams<M extends MethodName>(name: M, params: unknown): Params<M> {
   const found: Method = METHODS[name];
   return readParams(found, params) as Params<M>;

@@ -34,7 +34,7 @@ const ResponseFormat = lazy(() =>
   }),
 );
 
-/** A prompt that is missing or no text counts as an empty one; runtimes of this protocol have always taken it. */
+/** A prompt that is missing or is not a text counts as an empty one; runtimes of this protocol have always accepted that. */
 const prompt = () => z.string().catch("");
 
 const sending = () => ({

@@ -163,7 +163,7 @@ const allTasks = byName(
     result: () => z.object({ cancelled: z.boolean() }),
   }),
   method("session.tasks.remove", {
-    summary: "Takes an ended task off the list.",
+    summary: "Removes an ended task from the list.",
     params: byId,
     result: () => z.object({ removed: z.boolean() }),
   }),

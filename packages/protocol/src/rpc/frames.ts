@@ -2,12 +2,12 @@
  * Content-Length framing: bytes in, JSON texts out, and back.
  *
  * Owns splitting and joining of frames. What a text means is the peer's business. Work is proportional to the bytes that
- * come: a frame that lies whole in a chunk is read where it lies, a larger one is copied once into a buffer of its size.
+ * come: a frame that is complete in one chunk is read in place, a larger one is copied once into a buffer of its size.
  */
 const HEADER_END = "\r\n\r\n";
 const MAX_HEADER_BYTES = 8 * 1024;
 const LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*$/im;
-/** The same behind junk: after a broken frame, the next header need not start a line. */
+/** The same after junk: behind a broken frame, the next header may begin in the middle of a line. */
 const LENGTH_AFTER_JUNK = /content-length:[ \t]*(\d{1,15})[ \t]*$/im;
 
 const decoder = new TextDecoder();
@@ -29,14 +29,14 @@ export function byteLength(text: string): number {
 
 export interface FrameSink {
   text(text: string): void;
-  /** Bytes that are no frame: a length over the limit, or no length at all. Told once until the next good header. */
+  /** Bytes that are not a frame: a length over the limit, or no length at all. Reported once until the next good header. */
   bad(reason: string): void;
 }
 
 export class FrameDecoder {
   readonly #sink: FrameSink;
   readonly #maxBytes: number;
-  /** The start of a header that has not come to its end. */
+  /** The start of a header whose end has not arrived. */
   #header = NO_BYTES;
   /** The frame that is being filled, and how far it is. */
   #body: Uint8Array | undefined;

@@ -20,7 +20,7 @@ class MemoryEnd implements Transport {
   readonly #inbox: string[] = [];
   #receiver: Receiver | undefined;
   #scheduled = false;
-  #told = false;
+  #hasEnded = false;
 
   constructor(link: Link) {
     this.#link = link;
@@ -56,14 +56,14 @@ class MemoryEnd implements Transport {
     queueMicrotask(() => this.#deliver());
   }
 
-  /** What was sent before the close still arrives, then the end is told. */
+  /** What was sent before the close still arrives; after that the end is reported. */
   #deliver(): void {
     this.#scheduled = false;
     const texts = this.#inbox.splice(0);
     for (const text of texts) this.#receiver?.text(text);
     if (this.#inbox.length > 0) this.#schedule();
-    else if (this.#link.closed && !this.#told) {
-      this.#told = true;
+    else if (this.#link.closed && !this.#hasEnded) {
+      this.#hasEnded = true;
       this.#receiver?.closed();
     }
   }

@@ -6,10 +6,10 @@
  */
 import { AppError, ERRORS, type ErrorCode, messageOf } from "../errors.ts";
 
-/** What a transport tells its peer. */
+/** What a transport reports to its peer. */
 export interface Receiver {
   text(text: string): void;
-  /** Something came that is no message. */
+  /** Something came that is not a message. */
   bad(reason: string): void;
   closed(): void;
 }

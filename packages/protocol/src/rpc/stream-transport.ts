@@ -71,7 +71,7 @@ class StreamTransport implements Transport {
     if (this.#closed) return;
     this.#flush();
     this.#end();
-    // Of a socket, source and target are one: destroying it earlier would lose what is still to be written.
+    // Source and target of a socket are the same object: destroying it earlier would lose what is still to be written.
     this.#target.end?.(() => this.#source.destroy?.());
   }
 

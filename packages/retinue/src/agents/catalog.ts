@@ -1,6 +1,6 @@
 /**
- * All agents of a session by name: built-in < user < project < plugin < SDK. A later one wins over an earlier one of the
- * same name, and whoever asks for that name gets it.
+ * All agents of a session by name: built-in < user < project < plugin < SDK. A later one replaces an earlier one of the
+ * same name.
  *
  * Files are read when the catalog opens and at `reload`. A file that cannot be read as an agent is a problem to report,
  * never the end of the session.
@@ -19,10 +19,10 @@ export interface AgentFolder {
 export interface CatalogOptions {
   /** Lowest rank first; see `agentFolders`. */
   folders: readonly AgentFolder[];
-  /** Of session.create and resume. */
+  /** From session.create and session.resume. */
   customAgents?: readonly CustomAgentConfig[];
   excludedBuiltinAgents?: readonly string[];
-  /** Words that replace those of an agent. */
+  /** Prompts that replace those of the definitions, by agent. */
   prompts?: ReadonlyMap<string, string>;
 }
 
@@ -58,7 +58,7 @@ export class AgentCatalog {
   readonly #prompts: Map<string, string>;
   #byName = new Map<string, AgentDefinition>();
   #problems: readonly string[] = [];
-  /** Made when they are asked for, and again after a change. */
+  /** Computed on first use, and again after a change. */
   #lists: { all?: readonly AgentDefinition[]; offered?: readonly AgentDefinition[] } = {};
 
   constructor(options: CatalogOptions) {
@@ -90,7 +90,7 @@ export class AgentCatalog {
     this.#lists = {};
   }
 
-  /** Other words for an agent, until the session ends. */
+  /** Replaces the prompt of an agent until the session ends. */
   setPrompt(name: string, prompt: string): void {
     const agent = this.find(name);
     if (!agent) throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
@@ -99,7 +99,7 @@ export class AgentCatalog {
     this.#lists = {};
   }
 
-  /** Words that were given with `setPrompt`, by agent: for a catalog that takes the place of this one. */
+  /** Prompts that were set with `setPrompt`, by agent: for the catalog that replaces this one. */
   get prompts(): ReadonlyMap<string, string> {
     return this.#prompts;
   }
@@ -120,7 +120,7 @@ export class AgentCatalog {
     return this.list().filter((agent) => agent.source !== "builtin");
   }
 
-  /** What the model is told about: custom agents first, because they know the place best. */
+  /** The agents that the model is offered: custom ones first, because they know the project best. */
   offered(): readonly AgentDefinition[] {
     this.#lists.offered ??= this.#offered();
     return this.#lists.offered;
@@ -182,7 +182,7 @@ function agentFiles(folder: string, problems: string[]): string[] {
     const names = readdirSync(folder).filter((name) => name.endsWith(".agent.md"));
     return names.sort().map((name) => path.join(folder, name));
   } catch (error) {
-    // A folder that is not there is the usual case.
+    // Usually the folder does not exist.
     if (!isMissing(error)) problems.push(`${folder}: ${messageOf(error)}`);
     return [];
   }

@@ -1,8 +1,8 @@
 /**
  * What an agent is: one shape, whether it comes with the runtime, from a file, from a plugin or from the host program.
  *
- * Owns the two doors into that shape: `agentFromFile` for `*.agent.md`, `agentFromConfig` for session.create and resume.
- * Which definition counts when several have one name is in catalog.ts.
+ * Owns the two parsers for it: `agentFromFile` for `*.agent.md`, `agentFromConfig` for session.create and resume.
+ * Which definition counts when several have the same name is decided in catalog.ts.
  */
 import path from "node:path";
 import {
@@ -19,7 +19,7 @@ import { parseFrontMatter } from "./front-matter.ts";
 
 export type AgentSource = "builtin" | "user" | "project" | "plugin" | "sdk";
 
-/** What the child session is told about its parent. */
+/** What the child session inherits from its parent. */
 export type Inherit = "none" | "brief" | "fork" | { tail: number };
 
 export interface AgentDefinition {
@@ -31,7 +31,7 @@ export interface AgentDefinition {
   tools: readonly string[] | null;
   /** Host tools in `tools` as the host describes them, for hosts that declare them only here. */
   toolDefinitions: readonly HostToolSpec[];
-  /** Wanted models, best first; empty: see `modelClass`. */
+  /** Preferred models, best first; empty: see `modelClass`. */
   models: readonly string[];
   modelPolicy: "preferred" | "required";
   /** What kind of model suits the agent when none is named. */
@@ -41,12 +41,12 @@ export interface AgentDefinition {
   mcpServers: Readonly<Record<string, McpServerConfig>>;
   /** Loaded into the first prompt. Opt-in, never inherited. */
   skills: readonly string[];
-  /** false: the model is not told about the agent, which stays callable by name. */
+  /** false: the model is not offered the agent, which can still be called by name. */
   infer: boolean;
   userInvocable: boolean;
   /** What bounds the agents below this one: the session's limits, or also the agent's own `tools`. */
   ceiling: "session" | "own";
-  /** true: `mode: "background"` is real inside this agent. */
+  /** true: `mode: "background"` really runs in the background inside this agent. */
   nestedBackground: boolean;
   inherit: Inherit;
   /** Limits of one run. What the agent uses counts for its ancestors too. */
@@ -60,7 +60,7 @@ export interface AgentDefinition {
 const limit = lazy(() => z.number().positive());
 const list = lazy(() => z.union([z.array(z.string()), z.string().transform(commaSeparated)]));
 
-/** Built when there is a file to read; the built-in agents are prepared. */
+/** Built when there is a file to read. The built-in agents were parsed when the executable was built (prepared.ts). */
 const fileHead = lazy(() =>
   z.object({
     name: z.string().trim().min(1).optional(),
@@ -100,7 +100,7 @@ const fileHead = lazy(() =>
   }),
 );
 
-/** `file.path` is where the text is from, for messages and for a name that the front matter does not give. */
+/** `file.path` is where the text comes from: it appears in messages, and gives the name when the front matter has none. */
 export function agentFromFile(text: string, file: { source: AgentSource; path: string }): AgentDefinition {
   const { head, body } = parseFrontMatter(text, fileHead(), file.path);
   if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);

@@ -16,7 +16,7 @@ export interface Ancestor {
   tools: AgentDefinition["tools"];
 }
 
-/** Where a node stands. `ancestors` runs from the root to the parent. */
+/** The place of a node in the tree, with its limits. `ancestors` runs from the root to the parent. */
 export interface NodeLimits {
   sessionFilters: ToolFilters;
   /** Hidden from the default agent; no limit for anybody else. */
@@ -31,7 +31,7 @@ export interface NodeLimits {
 }
 
 export interface DenyRule {
-  /** How the rule is called where it was written. */
+  /** The rule as it was written. */
   name: string;
   pattern: string;
 }
@@ -61,7 +61,7 @@ export interface EffectiveTools<T extends ToolRef> {
 /** The main agent keeps these when it takes on an agent with a list of its own. */
 const KEPT_BY_MAIN_AGENT = ["skill", "sql"];
 
-/** In plan mode the main agent still writes its plan with these; a sub-agent has no plan to write. */
+/** In plan mode the main agent writes its plan with these. A sub-agent has no plan, so it does not get them. */
 const FILE_WRITERS = ["create", "edit"];
 
 /** `tools` is everything that exists in the session, before any filter. */
@@ -88,7 +88,7 @@ export function ancestorsOfChild(node: NodeLimits): readonly Ancestor[] {
   return [...node.ancestors, { name, ceiling, tools }];
 }
 
-/** Fails when the definition names a tool that does not exist. What a built-in agent names may be switched off here. */
+/** Throws when the definition names a tool that does not exist. Built-in agents may name tools that are switched off here. */
 export function checkToolNames(
   tools: readonly ToolRef[],
   definition: Pick<AgentDefinition, "name" | "tools" | "source">,

@@ -1,5 +1,5 @@
 /**
- * Markdown with a YAML head (`---`): the split, the parse and the check, with file and line in every complaint.
+ * Markdown with a YAML head (`---`): splits, parses and checks it, with file and line in every error.
  *
  * Used for agents (`*.agent.md`) and skills (`SKILL.md`). The head is data only; nothing in it is ever run.
  */
@@ -34,7 +34,7 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   const path = issue?.path.map(String) ?? [];
   throw complaint(file, lineOf(path), `${path.join(".") || "front matter"}: ${issue?.message ?? "not valid"}`);
 
-  /** The line of the nearest value on the path that is really there. */
+  /** The line of the deepest value on the path that exists. */
   function lineOf(wanted: readonly string[]): number {
     for (let length = wanted.length; length > 0; length--) {
       const node = document.getIn(wanted.slice(0, length), true);

@@ -1,5 +1,5 @@
 /**
- * Which model a sub-agent runs on. Pure: the models, the wishes and the settings come in, a choice with its reason goes out.
+ * Which model a sub-agent runs on. A pure function from models, wishes and settings to a choice with its reason.
  *
  * Wishes, strongest first: the `model` argument of the task call, the user's setting for the agent, the agent's definition, the
  * agent's class of model, the session's model. The cost guard comes last and holds for every wish.
@@ -16,7 +16,7 @@ export interface AvailableModel {
 }
 
 export interface ModelSettings {
-  /** Bring a dearer model down to the session's. Default true. */
+  /** Replace a model that costs more than the session's by the session's. Default true. */
   costGuard?: boolean;
   /** The model of agents of the class `fast`: an id, or "cheapest". Absent: the session's. */
   fastModel?: string;
@@ -31,7 +31,7 @@ export interface ModelWish {
   requested?: string;
   agent: Pick<AgentDefinition, "name" | "models" | "modelPolicy" | "modelClass" | "reasoningEffort">;
   session: { model: string; reasoningEffort?: string };
-  /** null: the endpoint does not tell which models it has, so any id is taken as it is. */
+  /** null: the endpoint does not list its models, so any id is accepted. */
   available: readonly AvailableModel[] | null;
   settings?: ModelSettings;
 }
@@ -41,7 +41,7 @@ export interface ModelChoice {
   reasoningEffort?: string;
   taskModelSource: "task_argument" | "subagent_configuration" | "custom_agent_definition" | "unset";
   modelSelectionSource: ModelSelectionSource;
-  /** Said in the result of the task call when the model is not the wanted one. */
+  /** For the result of the task call, when the model is not the one that was asked for. */
   note?: string;
 }
 
@@ -125,7 +125,7 @@ function cheapest(wish: ModelWish): string | undefined {
   return priced.sort((a, b) => (a.multiplier ?? 0) - (b.multiplier ?? 0))[0]?.id;
 }
 
-/** The dearest model of another family that costs no more than the session's: a critic should be as able as what it reads. */
+/** The most expensive model of another family that costs no more than the session's: a critic should be as able as the author. */
 function otherFamily(wish: ModelWish): string | undefined {
   const family = familyOf(find(wish.session.model, wish) ?? { id: wish.session.model });
   const limit = wish.settings?.costGuard === false ? Infinity : (multiplierOf(wish.session.model, wish) ?? Infinity);

@@ -2,12 +2,12 @@
  * How an agent's `tools` list, a ceiling and a deny rule name tools.
  *
  * Entries are those of the session filters (a name, `builtin:`, `mcp:` or `custom:` before it, `*` for any characters), and
- * `server/tool` or `server/*` for tools of an MCP server. Other than `availableTools`, an agent's list does remove host tools.
+ * `server/tool` or `server/*` for tools of an MCP server. Unlike `availableTools`, an agent's list does remove host tools.
  */
 import { matchesEntry } from "../tools/filters.ts";
 import type { Tool } from "../tools/tool.ts";
 
-/** As much of a tool as naming it needs. */
+/** The fields of a tool by which patterns match it. */
 export type ToolRef = Pick<Tool, "name" | "source" | "mcp">;
 
 export function matchesPattern(pattern: string, tool: ToolRef): boolean {
@@ -19,7 +19,7 @@ export function matchesAny(patterns: readonly string[] | null, tool: ToolRef): b
   return patterns === null || patterns.some((pattern) => matchesPattern(pattern, tool));
 }
 
-/** A pattern that stands for one tool. If there is none of that name, the pattern is a mistake; a wildcard may match nothing. */
+/** A pattern that names a single tool, which must therefore exist; a wildcard may match nothing. */
 export function namesOneTool(pattern: string): boolean {
   return !pattern.includes("*");
 }

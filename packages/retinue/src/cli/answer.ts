@@ -3,8 +3,8 @@ import type { SessionEvent } from "@retinue/sdk";
 import type { Terminal } from "./terminal.ts";
 
 export interface Answer {
-  hear(event: SessionEvent): void;
-  /** The run is over; `text` is what the main agent said last. */
+  receive(event: SessionEvent): void;
+  /** The run is over; `text` is the main agent's last message. */
   end(text: string): void;
 }
 
@@ -30,7 +30,7 @@ export function streamedAnswer(terminal: Pick<Terminal, "out">): Answer {
     streaming = undefined;
   };
   return {
-    hear(event) {
+    receive(event) {
       if (event.agentId !== undefined) return;
       if (event.type === "assistant.message_delta") {
         open(event.data.messageId);
@@ -53,11 +53,11 @@ export function streamedAnswer(terminal: Pick<Terminal, "out">): Answer {
 
 /** Nothing until the end, then only the last message. */
 export function lastAnswer(terminal: Pick<Terminal, "out">): Answer {
-  return { hear: () => undefined, end: (text) => print(terminal, text) };
+  return { receive: () => undefined, end: (text) => print(terminal, text) };
 }
 
 export function eventLines(terminal: Pick<Terminal, "out">): Answer {
-  return { hear: (event) => terminal.out(`${JSON.stringify(event)}\n`), end: () => undefined };
+  return { receive: (event) => terminal.out(`${JSON.stringify(event)}\n`), end: () => undefined };
 }
 
 function print(terminal: Pick<Terminal, "out">, text: string): void {

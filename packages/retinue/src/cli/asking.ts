@@ -1,8 +1,8 @@
 /**
  * Asks at the terminal: permission, questions, forms and plans, one after the other, whichever agent they come from.
  *
- * Where nobody can answer, a permission is refused and the person is told which flag would have allowed it; questions
- * and forms are then not offered to the model at all.
+ * Where nobody can answer, a permission is refused, and a line names the flag that would have allowed it. Questions and
+ * forms are then not offered to the model at all.
  */
 import type { PermissionRequest } from "@retinue/protocol";
 import type {
@@ -51,12 +51,12 @@ export function askingAt(options: AskingOptions): Handlers {
   };
 }
 
-/** One question stands on the screen at a time. */
+/** Asks one question at a time. */
 function queue(): <T>(ask: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (ask) => {
     const next = last.then(ask);
-    last = next.catch(() => undefined); // Told to whoever waits for it; the next question is asked all the same.
+    last = next.catch(() => undefined); // Whoever waits for it gets the error; the next question is asked all the same.
     return next;
   };
 }

@@ -1,4 +1,4 @@
-/** A call in a few words: the name of the tool and the argument that says most. */
+/** A call in a few words: the name of the tool and its most telling argument. */
 
 const TELLING = [
   "command",

@@ -1,7 +1,7 @@
 /** What commands work with. */
 import type { Terminal } from "./terminal.ts";
 
-/** What every process has. The commands that others wait for need nothing more. */
+/** What every process has. The commands whose start somebody waits for need nothing more. */
 export interface ProcessContext {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;

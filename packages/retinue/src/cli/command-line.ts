@@ -24,7 +24,7 @@ async function codeOf(args: readonly string[], context: CliContext): Promise<num
       code = await command.start(values, context);
     },
   });
-  // SDK clients may say --headless anywhere. Only their wrong command lines come here, and those that ask for help.
+  // SDK clients may put --headless anywhere. Their command lines come here only when they are wrong or ask for help.
   const words = args.includes("--headless") ? ["serve", ...args] : [...args];
   try {
     await parser.parseAsync(words, { from: "user" });

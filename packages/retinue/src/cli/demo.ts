@@ -1,8 +1,8 @@
 /**
- * `retinue demo`: the whole machine at work on the current folder, with no key and no network.
+ * `retinue demo`: a main agent with sub-agents at work on the current folder, with no key and no network.
  *
- * It is prompt mode with a prompt of ours. The home is thrown away afterwards unless one is named, so that a look at the
- * demo leaves nothing behind.
+ * It is prompt mode with a fixed prompt. The home folder is removed afterwards unless one is named, so that the demo
+ * leaves nothing behind.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

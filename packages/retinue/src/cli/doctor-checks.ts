@@ -1,4 +1,4 @@
-/** The checks of the doctor, one function each. None throws: what goes wrong is what it reports. */
+/** The checks of the doctor, one function each. None throws: a failure is what it reports. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ export function checkNode(version: string): Check {
   return ok("node", version);
 }
 
-/** Tries it: permissions alone do not tell of a full disk or a read-only mount. */
+/** Tries to write: permissions alone do not show a full disk or a read-only mount. */
 export function checkHome(home: string): Check {
   try {
     mkdirSync(home, { recursive: true });
@@ -159,7 +159,7 @@ function countModels(text: string): number | undefined {
     const { data }: { data?: unknown } = JSON.parse(text);
     return Array.isArray(data) ? data.length : undefined;
   } catch {
-    return undefined; // Some gateways answer with a page; that they answer is what counts.
+    return undefined; // Some gateways answer with a web page; it is enough that they answer.
   }
 }
 
@@ -175,7 +175,7 @@ const LIMITS: readonly Limit[] = [
   { names: ["RETINUE_HOOK_TIMEOUT_MS"], least: 1, most: 3_600_000, otherwise: 60_000 },
 ];
 
-/** What the environment sets, and whether it can be meant. */
+/** What the environment sets, and whether it makes sense. */
 export function checkLimits(env: Env): Check[] {
   return LIMITS.map(({ names, least, most, otherwise }) => {
     const name = names.find((each) => env[each] !== undefined) ?? names[0] ?? "";

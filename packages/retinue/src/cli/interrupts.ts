@@ -10,7 +10,7 @@ export class Interrupts implements Disposable {
 
   constructor(onFirst: () => void) {
     this.#onFirst = onFirst;
-    for (const signal of SIGNALS) process.on(signal, this.#hear);
+    for (const signal of SIGNALS) process.on(signal, this.#interrupt);
   }
 
   get signal(): AbortSignal {
@@ -22,16 +22,16 @@ export class Interrupts implements Disposable {
     return EXIT_CODES[this.#by ?? "SIGINT"];
   }
 
-  /** As if somebody had pressed Ctrl-C once, without a word about it. */
+  /** Stops the run as the first Ctrl-C does, but prints nothing. */
   stop(): void {
     this.#stop.abort();
   }
 
   [Symbol.dispose](): void {
-    for (const signal of SIGNALS) process.off(signal, this.#hear);
+    for (const signal of SIGNALS) process.off(signal, this.#interrupt);
   }
 
-  readonly #hear = (signal: Signal): void => {
+  readonly #interrupt = (signal: Signal): void => {
     if (this.#by) process.exit(EXIT_CODES[signal]); // Shells that still run are killed on exit.
     this.#by = signal;
     this.#onFirst();
@@ -39,7 +39,7 @@ export class Interrupts implements Disposable {
   };
 }
 
-/** For what runs until it is told to end: aborted by the first signal. The next one ends the process as usual. */
+/** For commands that run until they are stopped: aborted by the first signal. The next one ends the process as usual. */
 export function untilStopped(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());

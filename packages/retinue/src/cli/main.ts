@@ -1,6 +1,6 @@
 /**
  * The entry of the executable. A client that starts a runtime and a harness that runs a hook wait for it, so nothing is loaded
- * before it is known what for.
+ * before it is known which command needs it.
  */
 import { readQuickly } from "./quick.ts";
 import { UsageError } from "./usage-error.ts";
@@ -9,15 +9,15 @@ async function main(args: readonly string[]): Promise<void> {
   const context = { env: process.env, cwd: process.cwd(), program: [process.execPath, process.argv[1] ?? ""] };
   const start = await readQuickly(args);
   if (start) {
-    process.exitCode = await start(context).catch(tell);
+    process.exitCode = await start(context).catch(report);
   } else {
     const { runCommandLine } = await import("./command-line.ts");
     await runCommandLine(args, context);
   }
 }
 
-/** One line, and the exit code. */
-function tell(error: unknown): number {
+/** Prints one line, and returns the exit code. */
+function report(error: unknown): number {
   process.stderr.write(`retinue: ${error instanceof Error ? error.message : String(error)}\n`);
   return error instanceof UsageError ? error.exitCode : 1;
 }

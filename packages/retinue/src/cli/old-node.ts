@@ -1,4 +1,4 @@
-/** A word about a Node that gets no more fixes, for people who watch a run. */
+/** A warning about a Node that gets no more fixes, for people who watch a run. */
 import type { Terminal } from "./terminal.ts";
 
 export function noteOldNode(terminal: Terminal): void {

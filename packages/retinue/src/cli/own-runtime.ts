@@ -1,7 +1,7 @@
 /**
  * The runtime in this process, driven through the SDK as any other program would drive it.
  *
- * Owns its life: what is opened here is closed here, in the order that leaves every session resumable.
+ * Opens and closes it, in the order that leaves every session resumable.
  */
 import { isKnownEvent, linkedTransports, parseEvent, type SessionEvent } from "@retinue/protocol";
 import { RetinueClient, RuntimeConnection } from "@retinue/sdk";

@@ -1,4 +1,4 @@
-/** Models that take their time, so that somebody can watch: what the offline model says in a millisecond is spread out. */
+/** Models slowed down so that somebody can watch: what the offline model answers in a millisecond is spread out. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Catalog, type CatalogOptions, openCatalog } from "../models/catalog.ts";
 import type { Part, Provider } from "../models/provider.ts";

@@ -1,4 +1,4 @@
-/** The parser of all commands, made from their descriptions: it finds the command and its values, prints help, and has the words for what is wrong. */
+/** The parser of all commands, made from their descriptions: it finds the command and its values, prints help, and explains what is wrong. */
 import { Option, Command as Parser } from "commander";
 import { VERSION } from "../host/config.ts";
 import { COMMANDS, isGroup } from "./commands/all.ts";
@@ -21,7 +21,7 @@ export function parserOf({ print, run }: ParserOptions): Parser {
     .helpOption("-h, --help", "print help")
     .helpCommand(false)
     .enablePositionalOptions()
-    .configureOutput({ writeOut: print, writeErr: () => undefined }) // What is wrong is thrown, and told in one line.
+    .configureOutput({ writeOut: print, writeErr: () => undefined }) // What is wrong is thrown, and printed in one line.
     .configureHelp({ subcommandTerm: (each) => each.name() });
   describe(root, {
     ...prompt,
@@ -96,7 +96,7 @@ function valuesOf(parser: Parser, fields: Fields): Values {
   );
 }
 
-/** `retinue --home x sessions list`: what stands before a command is an option of prompt mode. It counts when the command has it too. */
+/** `retinue --home x sessions list`: an option before the command belongs to prompt mode, and counts when the command has it too. */
 function givenBefore(parser: Parser, fields: Fields): Values {
   const root = rootOf(parser);
   const given = Object.values(prompt.fields).filter(
@@ -112,7 +112,7 @@ function givenBefore(parser: Parser, fields: Fields): Values {
   return Object.fromEntries(values);
 }
 
-/** For what has commands below it: a word that is none of them is refused, also where help is asked for. */
+/** For a parser with subcommands: a word that is none of them is refused, even with --help. */
 function above(parser: Parser): Parser {
   return parser.allowExcessArguments(true).addHelpText("before", () => {
     refuseUnknown(parser);

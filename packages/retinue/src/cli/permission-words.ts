@@ -88,7 +88,7 @@ function writeWords(request: Extract<PermissionRequest, { kind: "write" }>, work
   };
 }
 
-/** A link is no secret: what is really read or written is what the person must know. */
+/** Where a link leads: the person must know what is really read or written. */
 function leadsTo(target: string | undefined): string {
   return target === undefined ? "" : `, which is ${target}`;
 }

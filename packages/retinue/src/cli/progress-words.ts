@@ -1,4 +1,4 @@
-/** What happens in a run, each in a line. Which lines are shown, and where, is up to progress.ts. */
+/** One line for each thing that happens in a run. Which lines are shown, and where, is decided in progress.ts. */
 import type { SessionEvent } from "@retinue/sdk";
 import { callWords, oneLine } from "./call-words.ts";
 
@@ -8,14 +8,14 @@ const REFUSED = "denied-no-approval-rule-and-could-not-request-from-user";
 export class ProgressWords {
   readonly #agentPath: (id: string) => string | undefined;
   readonly #calls = new Map<string, string>();
-  /** Calls of which the person was told when nobody could allow them. */
+  /** Calls whose refusal was printed already. */
   readonly #refused = new Set<string>();
 
   constructor(agentPath: (id: string) => string | undefined) {
     this.#agentPath = agentPath;
   }
 
-  /** Undefined when there is nothing to say. */
+  /** Undefined when there is nothing to show. */
   of(event: SessionEvent): string | undefined {
     switch (event.type) {
       case "tool.execution_start":

@@ -1,6 +1,6 @@
 /**
- * What a run shows of its work on standard error: calls as lines, and sub-agents as a tree that moves on a screen and as
- * lines where there is none.
+ * What a run shows of its work on standard error: calls as lines, and sub-agents as a live tree on a screen, or as lines
+ * where there is no screen.
  */
 import {
   type AgentTree,
@@ -26,7 +26,7 @@ export class Progress {
   #isSpeaking = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** A quiet one only keeps track. */
+  /** A quiet one prints nothing and only keeps the tree. */
   constructor(terminal: Terminal, { isQuiet }: { isQuiet: boolean }) {
     this.#terminal = terminal;
     this.#isQuiet = isQuiet;
@@ -38,7 +38,7 @@ export class Progress {
     return node && (node.path.join(" › ") || node.displayName);
   }
 
-  hear(event: SessionEvent): void {
+  receive(event: SessionEvent): void {
     this.#tree = foldTree(this.#tree, event);
     if (this.#isQuiet) return;
     const words = this.#words.of(event);
@@ -47,7 +47,7 @@ export class Progress {
     if (this.#hasAgents && this.#terminal.isScreen) this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
   }
 
-  /** Leaves the last state of the tree on the screen, and a line about the whole. */
+  /** Leaves the last state of the tree on the screen, and a line with totals. */
   end(sessionId: string | undefined, { showsTree = this.#terminal.isScreen }: { showsTree?: boolean } = {}): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -67,7 +67,7 @@ export class Progress {
     return agentId !== undefined && this.#terminal.isScreen;
   }
 
-  /** While the main agent speaks on the same screen, the tree is in the way. */
+  /** Hides the tree while the main agent's answer is printed on the same screen. */
   #followSpeech({ type }: SessionEvent): void {
     if (type !== "assistant.message_start" && type !== "assistant.message") return;
     this.#isSpeaking = type === "assistant.message_start" && this.#terminal.isOutScreen;
@@ -97,7 +97,7 @@ export class Progress {
     return facts.join(" · ");
   }
 
-  /** What is only for the curious stays in the background. */
+  /** Lines that matter less are dimmed. */
   #toned(line: string): string {
     return this.#terminal.color && line.startsWith("· ") ? `\u001b[2m${line}\u001b[0m` : line;
   }

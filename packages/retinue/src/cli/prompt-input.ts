@@ -4,6 +4,6 @@ import { UsageError } from "./usage-error.ts";
 
 export async function readPrompt(given: string | undefined, stdin: NodeJS.ReadableStream): Promise<string> {
   const prompt = given === undefined || given === "-" ? await text(stdin) : given;
-  if (prompt.trim() === "") throw new UsageError('the prompt is empty. Try: retinue -p "What is in this folder?"');
+  if (prompt.trim() === "") throw new UsageError('the prompt is empty. Try: retinue -p "What is here?"');
   return prompt;
 }

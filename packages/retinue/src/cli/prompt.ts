@@ -1,7 +1,7 @@
 /**
  * Prompt mode: one prompt, its answer, and an exit code.
  *
- * Owns the order of things in a run. What is printed is in answer.ts and progress.ts, who is asked in asking.ts.
+ * Owns the order of steps in a run. What is printed is in answer.ts and progress.ts; how a person is asked, in asking.ts.
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
@@ -39,9 +39,9 @@ export interface PromptOptions {
   stream: boolean;
   quiet: boolean;
   outputFormat: "text" | "json";
-  /** Draws the tree at the end also where it could not move. */
+  /** Draws the tree at the end even when it could not be drawn live. */
   showsTree?: boolean;
-  /** The session will be gone with its home: its id is of no use to anybody. */
+  /** The session is removed with its home, so its id is not shown. */
   isThrownAway?: boolean;
   /** In place of the models that environment and config file name. */
   catalog?: (env: CliContext["env"]) => Catalog;
@@ -62,10 +62,10 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
   const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
   const watch = new RunWatch();
-  const hear = (event: SessionEvent) => {
-    answer.hear(event);
-    progress.hear(event);
-    watch.hear(event);
+  const receive = (event: SessionEvent) => {
+    answer.receive(event);
+    progress.receive(event);
+    watch.receive(event);
   };
   let workingDirectory = cwd;
   const asking = askingAt({
@@ -77,7 +77,7 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
   const session = await openSession(own.client, options, {
     ...baseConfig(options),
     ...asking,
-    onEvent: hear,
+    onEvent: receive,
     workingDirectory: cwd,
   });
   workingDirectory = (await own.client.getSessionMetadata(session.sessionId))?.context?.workingDirectory ?? cwd;

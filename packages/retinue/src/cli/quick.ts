@@ -1,8 +1,8 @@
 /**
- * The short way for the two commands that others wait for: a runtime that a client starts, and a hook of a harness.
+ * The fast path for the two commands whose start somebody waits for: a runtime that a client starts, and a hook of a harness.
  *
- * Loads one description and reads the arguments with the parser that Node has. Whatever is not plainly right, help included, is
- * left to the parser of all commands (parser.ts), which has the words for it.
+ * Loads one description and reads the arguments with Node's own parser. Anything else, help and mistakes included, is left to the
+ * parser of all commands (parser.ts), which can explain it.
  */
 import { parseArgs } from "node:util";
 import type { ProcessContext } from "./cli-context.ts";
@@ -11,7 +11,7 @@ import { isArgument, isNegated, nameOf, takesValue } from "./commands/term.ts";
 
 export type Start = (context: ProcessContext) => Promise<number>;
 
-/** Undefined: it is neither of the two, or not plainly right. */
+/** Undefined when it is neither of the two commands, or its arguments need the full parser. */
 export async function readQuickly(args: readonly string[]): Promise<Start | undefined> {
   const found = await quickCommand(args);
   const values = found && read(found.command.fields, found);
@@ -21,7 +21,7 @@ export async function readQuickly(args: readonly string[]): Promise<Start | unde
 interface Quick {
   command: Command<ProcessContext>;
   args: readonly string[];
-  /** False for clients of SDKs: theirs may be newer than we are, and use flags that we do not know. */
+  /** False for SDK clients: they may be newer than we are, and use flags that we do not know. */
   strict: boolean;
 }
 
@@ -64,6 +64,6 @@ function parsed(
   try {
     return parseArgs({ args: [...args], strict, allowPositionals: true, options: Object.fromEntries(types) });
   } catch {
-    return undefined; // The parser of all commands says what is wrong.
+    return undefined; // The full parser explains what is wrong.
   }
 }

@@ -23,7 +23,7 @@ export class RunWatch {
     this.#error = undefined;
   }
 
-  hear(event: SessionEvent): void {
+  receive(event: SessionEvent): void {
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "user.message":

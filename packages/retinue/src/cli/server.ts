@@ -1,4 +1,4 @@
-/** `retinue serve` at work: until its client has gone, or a signal. */
+/** Runs `retinue serve` until its client has gone or a signal comes. */
 import { serve } from "../server/serve.ts";
 import type { ProcessContext } from "./cli-context.ts";
 
@@ -16,7 +16,7 @@ export interface ServerOptions {
 
 export async function runServer(options: ServerOptions, env: ProcessContext["env"]): Promise<never> {
   const { stdio: isStdio, port = 0, host, home, provider, authTokenEnv, logLevel, sessionIdleTimeout } = options;
-  // Standard output carries frames, and libraries like to log there.
+  // Standard output carries frames, so what libraries log there goes elsewhere.
   for (const method of ["log", "info", "debug"] as const) console[method] = console.error;
   try {
     const serving = await serve({

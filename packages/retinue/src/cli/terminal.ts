@@ -7,7 +7,7 @@
 import { createInterface } from "node:readline";
 
 export interface Terminal {
-  /** Somebody sees both the question and can type the answer. */
+  /** Somebody can see a question and type the answer. */
   readonly canAsk: boolean;
   /** Progress goes to a screen, not to a file or a pipe. */
   readonly isScreen: boolean;
@@ -40,13 +40,13 @@ export function openTerminal({ stdin, stdout, stderr, env }: TerminalStreams): T
   const isOutScreen = stdout.isTTY === true;
   const gone = new AbortController();
   stdout.on("error", () => gone.abort());
-  stderr.on("error", () => undefined); // Progress that nobody reads is no loss.
+  stderr.on("error", () => undefined); // Nobody reads the progress, so it may be lost.
   let shown: readonly string[] = [];
   let isMidLine = false;
-  /** What came while a question stands on the screen; it follows the answer. */
+  /** Output that came while a question is on the screen; it is printed after the answer. */
   let held: (() => void)[] | undefined;
 
-  /** Lines at the bottom wait while an answer stands half-written on the same screen. */
+  /** The lines at the bottom wait while the last line of an answer is unfinished on the same screen. */
   const isBlocked = () => isOutScreen && isMidLine;
   const erase = () => {
     if (shown.length > 0 && !isBlocked()) stderr.write(`\u001b[${shown.length}A\u001b[0J`);
@@ -112,7 +112,7 @@ export function openTerminal({ stdin, stdout, stderr, env }: TerminalStreams): T
   };
 }
 
-/** What is taller than the screen cannot be erased again. */
+/** Cuts to the height of the screen: what is taller cannot be erased again. */
 function fitting(lines: readonly string[], rows: number): readonly string[] {
   const most = Math.max(3, rows - 2);
   return lines.length > most ? [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more`] : lines;
@@ -145,7 +145,7 @@ function askLine(
 const ESCAPE = "\u001b";
 const COLORS = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
 
-/** What models and tools say must not steer the terminal. */
+/** Removes control characters: output of models and tools must not control the terminal. */
 export function withoutControls(text: string, { keepColors = false } = {}): string {
   const plain = (part: string) => part.replaceAll(/[^\P{Cc}\n\t]/gu, "");
   if (!keepColors) return plain(text);

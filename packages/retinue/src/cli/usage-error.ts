@@ -1,4 +1,4 @@
-/** A command that was not put as it must be: the process says so in one line and ends with code 2, unless the command has its reasons. */
+/** A command line that is wrong: the process prints one line and ends with code 2, unless the command has another code for that. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly exitCode: number;

@@ -1,4 +1,4 @@
-/** Where an agent stands in a stored session: its definition, what is above it, and the limits that hold there. */
+/** The place of an agent in a stored session: its definition, the agents above it, and the limits that apply to it. */
 import { AppError, type PermissionRule } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";

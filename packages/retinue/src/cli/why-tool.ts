@@ -1,4 +1,4 @@
-/** A tool by its name, as far as a stored session tells, and the permission that a call of it would need. */
+/** A tool by its name, as far as a stored session knows it, and the permission that a call of it would need. */
 import { isAbsolute, resolve } from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import type { ToolRef } from "../agents/tool-patterns.ts";
@@ -20,7 +20,7 @@ const LEADING = [
   "session_search",
 ];
 
-/** Host tools are those of the session's clients; an MCP tool is known once it was called, else by `server-tool`. */
+/** Host tools are those of the session's clients. An MCP tool is known once it was called; otherwise by `server-tool`. */
 export function toolNamed(name: string, { hostTools = [] }: SessionLimits, events: readonly StoredEvent[]): ToolRef {
   if (hostTools.includes(name)) return { name, source: "host" };
   const builtin = [...builtinTools({ askUser: "legacy" }).map((tool) => tool.name), ...LEADING];
@@ -90,6 +90,6 @@ function argumentsOf(input: string | undefined): Record<string, unknown> | undef
     const value: unknown = JSON.parse(input);
     return typeof value === "object" && value !== null ? { ...value } : undefined;
   } catch {
-    return undefined; // A command may begin with a bracket as well.
+    return undefined; // Not JSON: a command may begin with a bracket too.
   }
 }

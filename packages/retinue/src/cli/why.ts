@@ -78,7 +78,7 @@ async function rulesOf(
   return rules;
 }
 
-interface Told {
+interface Answer {
   title: string;
   question: WhyQuestion;
   decision: Decision;
@@ -87,12 +87,12 @@ interface Told {
   rules: Rules;
 }
 
-function words({ title, question: { tool, input }, decision, request, verdict, rules }: Told): string {
+function words({ title, question: { tool, input }, decision, request, verdict, rules }: Answer): string {
   const call = input === undefined ? tool : `${tool} ${input}`;
   if (!decision.allowed) return `${title} may not call ${tool}: ${decision.reason} (rule: ${decision.rule}).\n`;
   const may = `${title} may call ${tool}: ${decision.reason}.\n`;
   if (!request || !verdict) return `${may}It needs no permission.\n`;
-  const told = {
+  const permission = {
     allow: `${call} runs without asking: ${verdict.rule}.`,
     deny: `${call} is refused: ${verdict.rule}.`,
     ask: `${call} needs permission (${request.kind}), and somebody is asked: ${verdict.rule === "no rule" ? "no rule allows or denies it" : verdict.rule}.`,
@@ -101,7 +101,7 @@ function words({ title, question: { tool, input }, decision, request, verdict, r
     input === undefined
       ? `${general(rules)}Name a command, path or address as a fourth argument to ask about one call.\n`
       : "";
-  return `${may}${told}\n${more}`;
+  return `${may}${permission}\n${more}`;
 }
 
 function general({ policy: configured }: Rules): string {

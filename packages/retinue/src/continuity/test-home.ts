@@ -8,7 +8,7 @@ import type { TranscriptRoots } from "./records/transcript-roots.ts";
 
 export interface TestHome extends Continuity {
   time: { now: number };
-  /** For what no port tells: a full disk, the shape of a table. */
+  /** For what no port shows: a full disk, the shape of a table. */
   db: SqliteStore["db"];
   close(): void;
 }

@@ -1,5 +1,5 @@
 /**
- * Hooks of one session tree: host callbacks, run in the order in which their clients came, each framed by events.
+ * Hooks of one session tree: host callbacks, run in the order in which their clients joined, each between two events.
  *
  * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect.
  */
@@ -10,7 +10,7 @@ export interface HookHost {
   invoke(call: { hookType: HookType; input: object }, options: { signal: AbortSignal }): Promise<unknown>;
 }
 
-/** Input without what every hook is told. */
+/** The input without the fields that every hook gets. */
 export type HookDetails<T extends HookType> = Omit<
   HookInput<T>,
   "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath" | "agentPathNames"
@@ -46,7 +46,7 @@ export class Hooks {
     return this.#hosts().length === 0;
   }
 
-  /** Runs every hook of a type; later outputs win over earlier ones, contexts are joined. Undefined when none had a say. */
+  /** Runs every hook of a type; later outputs win over earlier ones, contexts are joined. Undefined when none answered. */
   async run<T extends HookType>(
     hookType: T,
     details: HookDetails<T>,
@@ -68,7 +68,7 @@ export class Hooks {
     const { session, agentName, agentPathNames, parentToolCallId } = caller;
     const hookInvocationId = session.world.newId();
     const input = {
-      // The start and the stop of a sub-agent are told about it, and all else by it.
+      // Hooks of a sub-agent's start and stop are about it and belong to the root session; all others belong to its own session.
       sessionId: hookType === "subagentStart" || hookType === "subagentStop" ? session.root.id : session.id,
       timestamp: session.world.now(),
       cwd: session.place.workingDirectory,
@@ -121,7 +121,7 @@ function merge<T extends object>(earlier: T | undefined, later: T): T {
   const given: Record<string, unknown> = defined(later);
   if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") {
     given.permissionDecision = "deny";
-    delete given.permissionDecisionReason; // The reason of a denial is the one of who denied.
+    delete given.permissionDecisionReason; // The reason must come from the hook that denied.
   }
   return { ...earlier, ...given, ...(contexts.length > 0 ? { additionalContext: contexts.join("\n\n") } : {}) };
 }

@@ -1,4 +1,4 @@
-/** What is known about a call of a server's tool, and a name for each way in which it can end without a result. */
+/** A running call of a server's tool, and a name for each way in which it can end without a result. */
 import type { TimeLimit } from "./time-limit.ts";
 
 /** The call that a server's progress and questions belong to. */
@@ -31,7 +31,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** Waits for `work`, but not longer than the call is wanted. */
+/** Waits for `work`, but only until the call is cancelled. */
 export function unlessCancelled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(new CallFailed("cancelled", "the call was cancelled"));

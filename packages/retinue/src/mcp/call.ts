@@ -50,7 +50,7 @@ function failureOf(error: unknown, { options, limit }: { options: CallOptions; l
   return new CallFailed(isLinkFailure(error) ? "server_ended" : "server_error", messageOf(error), cause);
 }
 
-/** The connection is of no more use, as opposed to a server that answered with an error. */
+/** The connection is broken, as opposed to a server that answered with an error. */
 function isLinkFailure(error: unknown): boolean {
   if (error instanceof ProtocolError) return false;
   if (error instanceof SdkHttpError) return true;

@@ -1,7 +1,7 @@
 /**
  * One connection to one MCP server: started at its first use, started again after a crash, closed for good once.
  *
- * Owns the server's state and its list of tools. Who may use the connection, and for how long it lives, is in host.ts; the greeting is
+ * Owns the server's state and its list of tools. Who may use the connection, and for how long it lives, is in host.ts; how it is opened,
  * in handshake.ts; how tools look to the loop, in tools.ts. The client library takes longer to load than the rest of the program, so it
  * is loaded with the first server that starts.
  */
@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   config: McpServerConfig;
   workingDirectory: string;
   clientVersion: string;
-  /** Off from the beginning. */
+  /** Disabled from the start. */
   isDisabled: boolean;
   onStatus(status: McpServerStatus, error?: string): void;
   onToolsChanged(): void;
@@ -28,7 +28,7 @@ const NONE: readonly ServerTool[] = [];
 export interface ConnectionReport {
   error?: string;
   instructions?: string;
-  /** A server that did not start is not tried again at every turn; only when somebody asks for it. */
+  /** A server that did not start is not tried again at every turn, only on request. */
   hasStartFailed: boolean;
 }
 
@@ -37,7 +37,7 @@ export class Connection {
   readonly #active = new Set<ActiveCall>();
   #status: McpServerStatus;
   #error: string | undefined;
-  /** Off, and not to be started by a use. */
+  /** Disabled: a use does not start it. */
   #held: "stopped" | "disabled" | undefined;
   /** The connection, or the attempt to make it. */
   #attempt: Promise<Live> | undefined;
@@ -70,7 +70,7 @@ export class Connection {
     return { error: this.#error, instructions, hasStartFailed: this.#hasStartFailed };
   }
 
-  /** As the server last told. The array is a new one when the list changed. Empty while the server is off. */
+  /** The list that the server sent last. A change makes a new array. Empty while the server is disabled. */
   get tools(): readonly ServerTool[] {
     return this.#held === undefined ? this.#tools : NONE;
   }
@@ -89,7 +89,7 @@ export class Connection {
       if (!(error instanceof CallFailed) || error.kind !== "server_ended") throw error;
       if (this.#held !== undefined)
         throw new CallFailed("cancelled", `the server was ${this.#held} during the call`, { cause: error });
-      // Over HTTP nobody tells that the server went; the failed call does.
+      // Over HTTP only a failed call shows that the server has gone.
       this.#onLost(live);
       await live.close();
       throw new CallFailed("server_ended", `the server went away during the call (${this.#error ?? error.message})`, {
@@ -104,7 +104,7 @@ export class Connection {
     return await use(client);
   }
 
-  /** Ends the connection; it stays off until `start`. */
+  /** Ends the connection; it stays disabled until `start`. */
   async hold(status: "stopped" | "disabled"): Promise<void> {
     this.#held = status;
     await this.#disconnect();
@@ -121,7 +121,7 @@ export class Connection {
     await this.start();
   }
 
-  /** For good: nothing of the server is left when this returns. */
+  /** Closes it for good: nothing of the server is left when this returns. */
   async close(): Promise<void> {
     this.#held = "stopped";
     await this.#disconnect();
@@ -170,7 +170,7 @@ export class Connection {
     if (JSON.stringify(tools) !== JSON.stringify(this.#tools)) this.#tools = tools;
   }
 
-  /** The server went away by itself. Its tools stay listed: the next call starts it again. */
+  /** The server ended by itself. Its tools stay listed: the next call starts it again. */
   #onLost(live: Live): void {
     if (this.#live !== live) return;
     this.#live = undefined;
@@ -184,7 +184,7 @@ export class Connection {
     this.#attempt = undefined;
     this.#stopStarting.abort();
     this.#stopStarting = new AbortController();
-    // An attempt that fails has cleaned up behind itself.
+    // A failed attempt has cleaned up after itself.
     const [settled] = await Promise.allSettled([attempt]);
     this.#live = undefined;
     if (settled.status === "fulfilled" && settled.value) await settled.value.close();

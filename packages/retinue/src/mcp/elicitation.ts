@@ -1,4 +1,4 @@
-/** Questions that an MCP server asks in the middle of a call: handed to the host, and the call's clock stands still meanwhile. */
+/** Questions that an MCP server asks during a call: they go to the host, and the call's time limit is paused meanwhile. */
 import type { Client, ElicitResult } from "@modelcontextprotocol/client";
 import type { ActiveCall, CallRef } from "./call-failed.ts";
 
@@ -8,7 +8,7 @@ export interface Elicitation {
   mode: "form" | "url";
   requestedSchema?: Readonly<Record<string, unknown>>;
   url?: string;
-  /** The call that the question belongs to. Absent when several run at the server, for servers do not say. */
+  /** The call that the question belongs to. Absent when several calls run at the server, because servers do not name the call. */
   call?: CallRef;
 }
 

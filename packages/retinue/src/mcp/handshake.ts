@@ -1,9 +1,9 @@
-/** How a connection begins: the newer greeting first, the older one for servers that end at what they do not know. */
+/** How a connection is opened: with the newer handshake first, and the older one for servers that exit on requests they do not know. */
 import { Client, SdkHttpError, type Tool as ServerTool, UnauthorizedError } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
 import { type Link, openLink } from "./link.ts";
 
-/** A connection that stands. */
+/** An open connection. */
 export interface Live {
   client: Client;
   link: Link;
@@ -13,7 +13,7 @@ export interface Live {
 
 export interface Handshake {
   signal: AbortSignal;
-  /** Before the first message: handlers for what the server may ask. */
+  /** Called before the first message, to set handlers for what the server may ask. */
   prepare(client: Client): void;
   onToolsChanged(tools: readonly ServerTool[]): void;
   onLost(live: Live): void;
@@ -29,7 +29,7 @@ interface Server {
 const START_LIMIT_MS = 30_000;
 const PROBE_LIMIT_MS = 2000;
 
-/** Throws what the server had to say, or `authentication_required`. Nothing is left behind then. */
+/** Throws the server's own error, or `authentication_required`; then nothing is left behind. */
 export async function connect(server: Server, shake: Handshake): Promise<{ live: Live; tools: readonly ServerTool[] }> {
   const first = openLink(server.config, server);
   try {
@@ -59,7 +59,7 @@ async function greet(
       versionNegotiation: { mode: shake.mode, probe: { timeoutMs: PROBE_LIMIT_MS } },
       listChanged: {
         tools: {
-          // A refresh that failed leaves the list as it was; the server tells again when it changes again.
+          // A failed refresh leaves the list as it was; the server notifies us of the next change.
           onChanged: (_error, tools) => tools && shake.onToolsChanged(tools),
         },
       },

@@ -18,7 +18,7 @@ export interface McpHostOptions extends ToolCallbacks {
   disabledServers?: readonly string[];
   onStatus?(change: { serverName: string; status: McpServerStatus; error?: string }): void;
   onToolsChanged?(serverName: string): void;
-  /** Absent: servers are told that nobody can be asked. */
+  /** Absent: servers learn that nobody can be asked. */
   elicit?: Elicit;
 }
 
@@ -33,7 +33,7 @@ export interface McpServerState {
 
 /** What one agent holds. */
 export interface McpUse {
-  /** Starts what is not started. Never throws: a server that fails shows it in its state. */
+  /** Starts what is not started yet. Never throws: a failure shows in the server's state. */
   ready(): Promise<void>;
   /** Of servers that are connected or were; the array keeps its identity while nothing changes. */
   tools(): readonly Tool[];
@@ -89,7 +89,7 @@ export class McpHost {
     return connection?.tools ?? [];
   }
 
-  /** Works with the client of a server, which is started if it is not. */
+  /** Uses the client of a server, which is started if necessary. */
   async with<T>(name: string, use: Parameters<typeof Connection.prototype.with<T>>[0]): Promise<T> {
     const [connection] = this.#named(name);
     if (!connection) throw new AppError("not_configured", `MCP server '${name}' is not configured`);
@@ -118,7 +118,7 @@ export class McpHost {
     await Promise.all(this.#named(name).map((connection) => connection.hold("stopped")));
   }
 
-  /** A server that is disabled stays so: `enable` is the way back. */
+  /** A disabled server stays disabled until `enable`. */
   async start(name: string): Promise<void> {
     const connections = this.#named(name);
     this.#refuseDisabled(name);
@@ -181,7 +181,7 @@ export class McpHost {
   }
 }
 
-/** The tools of a use, made anew only when a server's list changed: the loop counts on that. */
+/** The tools of a use. There is a new array only when a server's list changed; the loop relies on that. */
 class ToolCache {
   readonly #servers: () => { connection: Connection; config: McpServerConfig }[];
   readonly #callbacks: ToolCallbacks;

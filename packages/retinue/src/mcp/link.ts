@@ -1,4 +1,4 @@
-/** The way to an MCP server: a process, streamable HTTP, or server-sent events, behind one shape that can say why it broke. */
+/** The transport to an MCP server: a process, streamable HTTP, or server-sent events, behind one interface that can say why it broke. */
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { type McpServerConfig, messageOf } from "@retinue/protocol";
 import { isLocal, type RemoteServer } from "./server-config.ts";
@@ -8,7 +8,7 @@ export interface Link {
   transport: Transport;
   /** The error with what the server left behind, such as the end of its stderr. */
   explain(error: unknown): Error;
-  /** The server began and ended before it was spoken to. */
+  /** The server started and ended before the first request. */
   endedEarly(): boolean;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ function remoteLink(config: RemoteServer): Link {
   return { transport, explain: asError, endedEarly: () => false, close: () => leave(transport) };
 }
 
-/** Tells the server that the session is over, if it can still be told. */
+/** Ends the session at the server, if it still answers. */
 async function leave(transport: StreamableHTTPClientTransport): Promise<void> {
   const goodbye = transport.sessionId === undefined ? Promise.resolve() : transport.terminateSession();
   // A server that is gone needs no goodbye.

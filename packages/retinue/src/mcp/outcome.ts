@@ -17,7 +17,7 @@ export function outcomeOf(server: string, result: CallToolResult): Outcome {
     : success(text, more);
 }
 
-/** Structured content is added to the text, unless the text already is that. */
+/** Structured content is added to the text, unless the text is the same. */
 function textOf(content: readonly ContentBlock[], structured: unknown): string {
   const text = content
     .map(lineOf)

@@ -1,5 +1,5 @@
 /**
- * An MCP server as a process of ours, spoken to over its standard input and output.
+ * An MCP server as a child process, over its standard input and output.
  *
  * The process leads a group of its own, and the whole group ends with the connection: a server that was started through a wrapper
  * (npx, a shell script) leaves nothing behind. The library's own transport ends only the process that it started.
@@ -41,12 +41,12 @@ export class StdioTransport implements Transport {
     return this.#process?.pid ?? null;
   }
 
-  /** The end of what the server wrote there: usually why it failed. */
+  /** The end of its stderr, which usually says why it failed. */
   get stderr(): string {
     return this.#stderr.trim();
   }
 
-  /** It ran, and runs no more. */
+  /** It was started and has ended. */
   get hasEnded(): boolean {
     return this.#process?.pid !== undefined && (this.#process.exitCode ?? this.#process.signalCode) !== null;
   }
@@ -109,7 +109,7 @@ export class StdioTransport implements Transport {
       .catch((error: unknown) => this.onerror?.(asError(error)));
   }
 
-  /** Hands over what has come, in order. */
+  /** Delivers what has arrived, in order. */
   async #deliver(): Promise<void> {
     for (let message = this.#next(); message !== null; message = this.#next()) {
       if (message === undefined) continue;
@@ -120,7 +120,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** null: no more for now; undefined: a line that is no message, for servers print such things. */
+  /** null: nothing more for now; undefined: a line that is not a message, since servers print such lines. */
   #next(): JSONRPCMessage | null | undefined {
     try {
       return this.#buffer.readMessage();

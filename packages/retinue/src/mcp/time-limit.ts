@@ -1,4 +1,4 @@
-/** A time limit that can be put off: it starts anew with each sign of life, and stands still while a person is asked. */
+/** A time limit that can be extended: it starts over with each progress report, and is paused while a person is asked. */
 export class TimeLimit {
   readonly #ms: number;
   readonly #controller = new AbortController();
@@ -24,7 +24,7 @@ export class TimeLimit {
     if (this.#holds === 0) this.#timer = setTimeout(() => this.#controller.abort(), this.#ms);
   }
 
-  /** The time stands still until every hold is released. */
+  /** Pauses the limit until every hold is released. */
   hold(): () => void {
     this.#holds += 1;
     clearTimeout(this.#timer);

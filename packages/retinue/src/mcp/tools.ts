@@ -25,7 +25,7 @@ export interface McpCall extends CallRef {
   arguments: unknown;
 }
 
-/** The tools that `config` lets through. */
+/** The tools that `config` allows. */
 export function toolsOf(connection: Connection, config: McpServerConfig, callbacks: ToolCallbacks): Tool[] {
   return connection.tools
     .filter((tool) => mayOffer(config, tool.name))

@@ -1,4 +1,4 @@
-/** The end of a model call that failed for good: the words and the class that `session.error` shows. */
+/** The error of a model call that failed for good: the message and the class that `session.error` shows. */
 import { AppError } from "@retinue/protocol";
 import type { ModelError } from "./provider.ts";
 

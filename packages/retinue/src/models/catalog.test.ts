@@ -20,7 +20,7 @@ const configure = (config: unknown) =>
 const catalog = (env: Record<string, string> = {}, more: Partial<CatalogOptions> = {}) =>
   openCatalog({ env, home, ...more });
 
-/** What serves a session, in one line. */
+/** The provider and model that serve a session, in one line. */
 function served(
   env: Record<string, string>,
   session: SessionModelConfig = {},

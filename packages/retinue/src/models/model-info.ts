@@ -1,4 +1,4 @@
-/** What is known about a model: its limits, whether it sees images, what it costs; and the form in which `models.list` tells it. */
+/** What is known about a model: its limits, whether it takes images, what it costs; and its form in `models.list`. */
 import type { ModelCapabilities } from "@retinue/protocol";
 
 export interface ModelInfo {

@@ -35,9 +35,9 @@ const TIMEOUT_MS = 5000;
 /** Endpoints list everything that they run; these do not hold a conversation. */
 const OTHER_KINDS = /embed|whisper|tts|dall-e|moderation|transcri|realtime|image|audio|rerank/i;
 
-/** Empty when the endpoint cannot be asked: a list of models is a help, and its absence no failure. */
+/** Empty when the endpoint cannot be asked: without the list everything still works. */
 export async function listRemoteModels({ endpoint, vision }: Source, signal: AbortSignal): Promise<ListedModel[]> {
-  if (endpoint.type === "azure") return []; // There it lists what could be deployed, not what is.
+  if (endpoint.type === "azure") return []; // Azure lists what could be deployed, not what is deployed.
   try {
     const answer = await send({
       method: "GET",

@@ -1,7 +1,7 @@
 /**
  * Calls a model until it answers or there is no point in trying again.
  *
- * Owns how often and how long to wait for each kind of failure. What a person is told in the end is in call-failed.ts.
+ * Owns how often to retry and how long to wait for each kind of failure. The final error for a person is in call-failed.ts.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { ModelCallFailed } from "./call-failed.ts";
@@ -28,7 +28,7 @@ export interface RetryOptions {
 
 const MANY = 6;
 const MAX_DELAY_MS = 30_000;
-/** An endpoint that asks for more patience than this wants a person to decide. */
+/** When an endpoint asks to wait longer than this, a person must decide. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
 export async function* withRetries(
@@ -67,7 +67,7 @@ function attemptsFor({ kind, status, retryAfterMs = 0 }: ModelError): number {
   return status === 408 || status === 409 || status === 429 || status >= 500 ? MANY : 1;
 }
 
-/** What the endpoint asked for and a little more; else doubling from half a second, a quarter up or down. */
+/** What the endpoint asked for and a little more; otherwise doubling from half a second, with a jitter of a quarter. */
 function delayFor({ status, retryAfterMs }: ModelError, attempt: number, random: () => number): number {
   if (status === 401) return 1000;
   if (retryAfterMs !== undefined) return Math.round(retryAfterMs * (1 + random() / 10));

@@ -1,5 +1,5 @@
 /**
- * A model that says what a test wrote down, turn by turn. Published, so that users test their agents the way we test ours.
+ * A model that follows a script, turn by turn. Published, so that users can test their agents the way we test ours.
  *
  * Each request takes the next turn of the script. A request that the script does not expect fails, and so does
  * `assertSpent()` when a turn was never asked for.
@@ -45,7 +45,7 @@ export function scripted(turns: readonly Turn[]): ScriptedProvider {
 
   async function* stream(request: ModelRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<Part> {
     signal.throwIfAborted();
-    requests.push({ ...request, messages: [...request.messages] }); // As it was asked: the conversation grows on.
+    requests.push({ ...request, messages: [...request.messages] }); // A copy, because the conversation keeps growing.
     const steps = await stepsOf(take(request), request);
     let called = false;
     for (const step of steps) {

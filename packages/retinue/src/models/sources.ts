@@ -23,7 +23,7 @@ export interface SourceOptions {
   config: ModelsConfig;
   /** A source's name, or a base URL: `--provider`. */
   provider?: string;
-  /** What the client signed in with; the bearer of `COPILOT_API_URL`. */
+  /** The client's sign-in token; the bearer token for `COPILOT_API_URL`. */
   clientToken?: () => string | undefined;
 }
 

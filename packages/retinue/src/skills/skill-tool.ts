@@ -9,7 +9,7 @@ import words from "./skill-tool.md";
 const MAX_LINE_CHARS = 300;
 const MAX_LISTED = 100;
 
-/** The list of skills is part of the description, so the tool is made anew when the catalog changes. */
+/** The list of skills is part of the description, so the tool is made again when the catalog changes. */
 export function skillTool(skills: SkillCatalog): Tool {
   return defineTool({
     name: "skill",
@@ -38,7 +38,7 @@ function load(skills: SkillCatalog, name: string): LoadedSkill {
   try {
     return skills.load(name);
   } catch (error) {
-    // The file went or was broken since the catalog was read.
+    // The file was removed or damaged since the catalog was read.
     throw new CallRefused(failure(`Skill "${name}" cannot be read: ${messageOf(error)}`));
   }
 }

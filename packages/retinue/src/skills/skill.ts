@@ -43,7 +43,7 @@ const head = lazy(() =>
   }),
 );
 
-/** Reads a SKILL.md; the folder gives the name where the file does not. Throws with file and line. */
+/** Reads a SKILL.md; the folder's name is used when the file gives none. Throws with file and line. */
 export function readSkill(file: string, source: Skill["source"]): LoadedSkill {
   const { size } = statSync(file);
   if (size > MAX_FILE_BYTES) throw new AppError("invalid_params", `${file}:1: larger than ${MAX_FILE_BYTES} bytes`);
@@ -61,7 +61,7 @@ export function readSkill(file: string, source: Skill["source"]): LoadedSkill {
   };
 }
 
-/** What the model reads. Files that the skill speaks of lie under its base folder. */
+/** What the model reads. Files that the skill mentions are under its base folder. */
 export function skillContext(skill: LoadedSkill): string {
   const name = skill.name.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
   return `<skill-context name="${name}">\nBase folder of this skill: ${path.dirname(skill.path)}\n\n${skill.content}\n</skill-context>`;

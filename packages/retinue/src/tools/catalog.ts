@@ -1,7 +1,7 @@
 /**
  * The tools of a session in the order in which the model sees them: built-in, from MCP servers, of the host.
  *
- * Which of them are offered is in filters.ts. Tools for tasks, skills and plans are made by those who own these.
+ * Which of them are offered is in filters.ts. Tools for tasks, skills and plans are made in the rooms that own those.
  */
 import { AppError } from "@retinue/protocol";
 import { askUserFormTool, askUserTool } from "./builtin/ask-user.ts";
@@ -27,7 +27,7 @@ export interface BuiltinOptions {
   output?: OutputLimit;
   /** Which form of `ask_user` there is; absent: none. */
   askUser?: "legacy" | "elicitation";
-  /** With `task_complete`, for runs that go on by themselves. */
+  /** With `task_complete`, for autopilot. */
   autopilot?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function builtinTools({ output, askUser, autopilot }: BuiltinOptions = {}
   ];
 }
 
-/** An overriding host tool stands at its place among the host tools, not at that of the built-in. */
+/** A host tool that overrides a built-in one is listed among the host tools. */
 export function orderTools({
   builtin,
   mcp,

@@ -8,7 +8,7 @@ import type { Tool } from "./tool.ts";
 export type FilteredTool = Pick<Tool, "name" | "source">;
 
 export interface ToolFilters {
-  /** Absent: everything. Never removes a host tool: the host declared it to have it. */
+  /** Absent: everything. Never removes a host tool: the host declared it because it wants it. */
   availableTools?: readonly string[];
   excludedTools?: readonly string[];
   /** Which list wins for a tool that is in both. */
@@ -17,7 +17,7 @@ export interface ToolFilters {
 
 export interface Offer {
   offered: boolean;
-  /** The list that decided; absent when no list has a say. */
+  /** The list that decided; absent when no list applies. */
   list?: "availableTools" | "excludedTools";
   /** The entry that decided; absent when the tool is in no entry of the list. */
   entry?: string;

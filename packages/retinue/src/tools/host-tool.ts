@@ -1,5 +1,5 @@
 /**
- * A tool of the host program. Its arguments are not checked here, and it runs there: `call` takes them across.
+ * A tool of the host program, which also checks its arguments: `call` sends them there.
  */
 import { AppError } from "@retinue/protocol";
 import type { CallContext, Outcome, Tool } from "./tool.ts";

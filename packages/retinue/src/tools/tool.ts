@@ -19,7 +19,7 @@ export interface Tool extends ToolSpec {
   readonly title?: string;
   /** A successful call ends the turn. */
   readonly isTerminal?: boolean;
-  /** Extra words for the system prompt when the tool is offered. */
+  /** Text for the system prompt when the tool is offered. */
   readonly instructions?: string;
   readonly mcp?: { server: string; tool: string; title?: string };
   prepare(args: unknown, context: CallContext): Prepared | Promise<Prepared>;
@@ -31,7 +31,7 @@ export interface Prepared {
   run(): Promise<Outcome>;
 }
 
-/** What a finished call says to the model (`text`) and to the log. */
+/** The result of a call, for the model (`text`) and for the log. */
 export interface Outcome {
   resultType: "success" | "failure" | "denied" | "rejected" | "timeout";
   /** What the model reads. */
@@ -76,7 +76,7 @@ export interface CallContext {
   readonly mode: "interactive" | "plan" | "autopilot";
   /** Live output of a running call; the whole output so far. */
   partialOutput(output: string): void;
-  /** A session event that a tool causes beside its result (file created, todos changed …). Never recorded. */
+  /** Announces a session event besides the result (file created, todos changed …). It is sent to clients and not recorded. */
   announce(type: "session.info" | "session.todos_changed" | "session.workspace_file_changed", data: object): void;
   /** Services of the session; each tool takes the ones that it needs. */
   readonly services: CallServices;
@@ -98,9 +98,9 @@ export interface CallServices {
   database?: DatabaseService;
 }
 
-/** The session's own database, shared by all agents of its tree. Built by tools/session-database.ts. */
+/** The session's own database, shared by all agents of its tree. Built by tools/sql/session-database.ts. */
 export interface DatabaseService {
-  /** Runs all statements or none, unless they manage transactions themselves. Rejects with words for the model. */
+  /** Runs all statements or none, unless they manage transactions themselves. Rejects with a message for the model. */
   run(query: SqlQuery, options: { signal: AbortSignal }): Promise<SqlResult[]>;
 }
 
@@ -122,7 +122,7 @@ export interface SqlResult {
   lastId: number;
 }
 
-/** Shells of one session; they outlive a call, and end with the session. Built by tools/shells.ts. */
+/** Shells of one session; they outlive a call, and end with the session. Built by tools/shell/shells.ts. */
 export interface ShellService {
   start(options: ShellStart): Shell;
   get(shellId: string): Shell | undefined;
@@ -130,11 +130,11 @@ export interface ShellService {
   list(): readonly Shell[];
   /** Forgets a shell whose end was read. */
   remove(shellId: string): void;
-  /** There was a shell of this id, and its end was read. */
+  /** There was a shell with this id, and its end was read. */
   wasReclaimed(shellId: string): boolean;
   /** `awaited`: a call was waiting for this end and reports it, so nobody else has to. */
   onEnded(listener: (shell: Shell, how: { awaited: boolean }) => void): () => void;
-  /** A shell that no call waits for any more, or never did. */
+  /** A shell that no call waits for, or waits for any more. */
   onBackground(listener: (shell: Shell) => void): () => void;
   /** Kills whatever is not detached, with everything that it started, and waits until it is gone. */
   closeAll(): Promise<void>;
@@ -180,9 +180,9 @@ export interface Shell {
   endInput(): void;
   /** Sends a signal to the whole process group. */
   signal(name: "SIGINT" | "SIGTERM" | "SIGKILL"): void;
-  /** Ends the whole process group, first politely, and resolves when it is gone. */
+  /** Ends the whole process group, first with SIGTERM, and resolves when it is gone. */
   kill(): Promise<void>;
-  /** Lets a waiting call go; the shell goes on. */
+  /** Releases the waiting call; the shell keeps running. */
   promote(): void;
   /** Waits for the end; says what came first. */
   wait(options: { ms: number; signal: AbortSignal }): Promise<"ended" | "timeout" | "promoted" | "aborted">;

@@ -1,4 +1,4 @@
-/** A folder that somebody named: relative to where the session works, and there. */
+/** Resolves a folder that somebody named, relative to the working folder, and checks that it exists. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { AppError } from "@retinue/protocol";

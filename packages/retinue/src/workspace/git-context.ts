@@ -46,5 +46,5 @@ async function exists(path: string): Promise<boolean> {
 }
 
 async function text(path: string): Promise<string> {
-  return await readFile(path, "utf8").catch(() => ""); // A repository without this file has nothing to say about it.
+  return await readFile(path, "utf8").catch(() => ""); // The file may be missing.
 }

@@ -1,4 +1,4 @@
-/** What changed in a repository, file by file, as git tells it. */
+/** What changed in a repository, file by file, according to git. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 

@@ -1,4 +1,4 @@
-/** Words of a project for agents: AGENTS.md and its like, from the repository and the folders that the host names. */
+/** Instructions of a project for agents: AGENTS.md and similar files, from the repository and the folders that the host names. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionConfig } from "@retinue/protocol";

@@ -1,5 +1,5 @@
 /**
- * A runtime that a test plays: it has no model and no tools, speaks protocol 2 or 3, and does what the test tells it.
+ * A fake runtime for tests: it has no model and no tools, speaks protocol 2 or 3, and does what the test says.
  *
  * Owns the server side of a connection in memory. Everything a client sends is kept in `received`; everything a runtime
  * can ask of a client is a method here, the same for both versions.
@@ -122,7 +122,7 @@ export class FakeRuntime {
     else this.emit(sessionId, "subagent.failed", { ...data, error }, options);
   }
 
-  /** Lets the client run a host tool; resolves with its answer, `{ result }` or `{ error }`. */
+  /** Has the client run a host tool; resolves with its answer, `{ result }` or `{ error }`. */
   async callTool(
     sessionId: string,
     { toolName, from, toolCallId = crypto.randomUUID(), ...call }: FakeToolCall,

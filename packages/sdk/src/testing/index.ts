@@ -1,4 +1,4 @@
-/** For tests of programs that use the SDK: a runtime that the test plays, and a model that the test writes down. */
+/** For tests of programs that use the SDK: a fake runtime and a scripted model. */
 export {
   type FakeHandler,
   FakeRuntime,

@@ -1,5 +1,5 @@
 /**
- * A model that a test writes down: an HTTP server on the loopback address that speaks OpenAI chat completions.
+ * A scripted model for tests: an HTTP server on the loopback address that speaks OpenAI chat completions.
  *
  * Owns the script. It answers with the next turn, or with what a function makes of the request; a request that the
  * script does not expect is refused, and a turn that was never asked for fails `assertSpent`. Any runtime can use it.

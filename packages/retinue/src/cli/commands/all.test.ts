@@ -34,7 +34,7 @@ async function parse(args: readonly string[]) {
   return { code, printed, ...found };
 }
 
-/** As a shell would, for what our examples use. */
+/** Splits a line as a shell would, as far as our examples need it. */
 function wordsOf(line: string): string[] {
   const own = line.replace(/^.*\bretinue /, "").replace(/ <.*$/, "");
   return [...own.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(

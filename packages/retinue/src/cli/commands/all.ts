@@ -1,4 +1,4 @@
-/** Every command that has a word of its own, in the order of the help. */
+/** Every command that has a name, in the order of the help. */
 import type { Command, Group } from "./command.ts";
 import { connect, disconnect } from "./connections.ts";
 import { daemon } from "./daemon.ts";

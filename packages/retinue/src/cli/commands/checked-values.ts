@@ -1,4 +1,4 @@
-/** Values with rules, and the words for what breaks them. A schema is made when its value is typed. */
+/** Values with rules, and the messages for what breaks them. A schema is built when its value is given. */
 import * as z from "zod";
 import { type Reader, WrongValue } from "./values.ts";
 

@@ -13,7 +13,7 @@ export interface Field<Value = unknown> {
   /** As it is typed: `<session>`, `[input]`, `--limit <n>`, `-y, --yes`, `--no-stream`. */
   readonly term: string;
   readonly about: string;
-  /** Checks what was typed, and knows what it is when nothing was. */
+  /** Checks what was typed, and gives the value when nothing was typed. */
   readonly is: Reader<Value>;
   /** May be given several times. */
   readonly repeats?: boolean;
@@ -26,9 +26,9 @@ export type InputOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name][
 
 interface Described {
   readonly name: string;
-  /** Follows its name in the list of commands. */
+  /** Shown after its name in the list of commands. */
   readonly summary: string;
-  /** What its own help says besides. */
+  /** Further text for its own help. */
   readonly more?: string;
   /** Whole command lines. */
   readonly examples: readonly string[];
@@ -36,7 +36,7 @@ interface Described {
 
 interface Description<F extends Fields, Context> extends Described {
   readonly fields: F;
-  /** What the process ends with when the command was not put as it must be; 2 unless given. */
+  /** The exit code for wrong usage; 2 unless given. */
   readonly usageCode?: number;
   /** Resolves with the exit code; nothing means 0. */
   run(input: InputOf<F>, context: Context): Promise<number | undefined>;
@@ -51,7 +51,7 @@ export interface Command<Context = CliContext> extends Described {
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Commands under a word of their own. */
+/** Commands that share a first word. */
 export interface Group extends Described {
   readonly commands: readonly Command[];
 }

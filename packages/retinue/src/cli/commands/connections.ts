@@ -12,11 +12,11 @@ const about = HARNESSES.join(", ");
 
 export const connect = command({
   name: "connect",
-  summary: `join another agent program: ${about}`,
-  more: "Shows the exact change, asks, and keeps the old files. Without a program, or with --status, it says what is in effect.",
+  summary: `connect another agent program: ${about}`,
+  more: "Shows the exact change, asks, and keeps the old files. Without a program, or with --status, it shows what is in effect.",
   fields: {
     harness: { term: "[harness]", about, is: optional(choice(...HARNESSES)) },
-    status: { term: "--status", about: "change nothing; say what is in effect", is: flag },
+    status: { term: "--status", about: "change nothing; show what is in effect", is: flag },
     yes,
     home,
   },
@@ -31,7 +31,7 @@ export const connect = command({
 
 export const disconnect = command({
   name: "disconnect",
-  summary: "undo connect: take our lines out of another agent program",
+  summary: "undo connect: remove our lines from another agent program",
   fields: { harness: { term: "<harness>", about, is: choice(...HARNESSES) }, yes, home },
   examples: ["retinue disconnect claude-code"],
   async run({ harness, yes: isYes, home: given }, context) {

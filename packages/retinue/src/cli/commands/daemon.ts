@@ -37,7 +37,7 @@ const stop = command({
 
 const status = command({
   name: "status",
-  summary: "say whether it runs, and where",
+  summary: "show whether it runs, and where",
   fields: { home },
   examples: ["retinue daemon status"],
   async run({ home: given }, context) {
@@ -66,7 +66,7 @@ const logs = command({
 
 const run = command({
   name: "run",
-  summary: "be the daemon, in this process, until Ctrl-C",
+  summary: "run the daemon in this process until Ctrl-C",
   fields: { port, home },
   examples: ["retinue daemon run --port 4322"],
   async run({ port: at, home: given }, context) {

@@ -8,14 +8,14 @@ import { text } from "./values.ts";
 
 export const hook = command({
   name: "hook",
-  summary: "take a hook of another agent program: payload on standard input, answer on standard output",
-  more: "Written into the settings of that program by retinue connect. It ends well whatever it is given.",
+  summary: "handle a hook of another agent program: payload on standard input, answer on standard output",
+  more: "retinue connect writes it into the settings of that program. It succeeds whatever the payload is.",
   fields: {
     harness: { term: "<harness>", about: "the program that the payload comes from: claude-code, codex", is: text },
     home,
   },
   examples: ["retinue hook claude-code < payload.json"],
-  usageCode: 1, // Claude Code takes 2 as an order to block what was about to happen.
+  usageCode: 1, // Claude Code treats 2 as an order to block what was about to happen.
   async run({ harness, home: given }, { env, program }: ProcessContext) {
     const { runHook } = await import("../../continuity/serve/hook-command.ts");
     const onProblem = (problem: string) => process.stderr.write(`retinue: ${problem}\n`);

@@ -1,4 +1,4 @@
-/** `retinue doctor`, `why` and `demo`: to see whether it works, and how. */
+/** `retinue doctor`, `why` and `demo`: commands that show whether it works, and how. */
 import { noteOldNode } from "../old-node.ts";
 import { command } from "./command.ts";
 import { home, json, provider, rules } from "./shared-fields.ts";
@@ -18,7 +18,7 @@ export const doctor = command({
 
 export const why = command({
   name: "why",
-  summary: "say which rule lets an agent of a session call a tool, or forbids it",
+  summary: "show which rule lets an agent of a session call a tool, or forbids it",
   more: "The exit code is 1 when the agent may not.",
   fields: {
     session: { term: "<session>", about: "the beginning of a session's id", is: text },

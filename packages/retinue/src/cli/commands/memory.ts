@@ -13,7 +13,7 @@ export const search = command({
   name: "search",
   summary: "search everything that was said in any session",
   fields: {
-    query: { term: "<query...>", about: 'words, a question, a "phrase in quotes" or a begin*', is: words },
+    query: { term: "<query...>", about: 'words, a question, a "phrase in quotes" or a prefix*', is: words },
     sessionKey: { term: "--session <key>", about: "only in this session", is: optional(text) },
     project: { term: "--project <folder>", about: "only in sessions of this folder", is: optional(text) },
     harness: { term: "--harness <name>", about: "only in sessions of this agent program", is: optional(text) },
@@ -70,7 +70,7 @@ export const checkpoint = command({
   fields: {
     key: { term: "<session>", about: "the key of the session", is: text },
     words: { term: "[summary...]", about: "the summary", is: words },
-    summary: { term: "--summary <text>", about: "the summary, in place of words", is: optional(text) },
+    summary: { term: "--summary <text>", about: "the summary as one option instead of words", is: optional(text) },
     entities: { term: "--entity <name>", about: "what it is about (repeatable)", is: words, repeats: true },
     agentId,
     home,

@@ -1,4 +1,4 @@
-/** The part of docs/cli.md that lists every command with what it takes, as the descriptions have it. */
+/** The part of docs/cli.md that lists every command with its options, generated from the descriptions. */
 import { COMMANDS, isGroup } from "./all.ts";
 import type { Command } from "./command.ts";
 import { prompt } from "./prompt.ts";

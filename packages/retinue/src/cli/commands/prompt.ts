@@ -1,4 +1,4 @@
-/** `retinue -p "…"`: prompt mode, which has no word of its own. */
+/** `retinue -p "…"`: prompt mode, the command without a name. */
 
 import { choice } from "./checked-values.ts";
 import { command } from "./command.ts";
@@ -19,20 +19,20 @@ export const prompt = command({
     ...rules,
     resume: {
       term: "--resume <id>",
-      about: "go on with a session, by the beginning of its id",
+      about: "continue a session, by the beginning of its id",
       is: optional(text),
       conflicts: "--continue",
     },
-    continue: { term: "--continue", about: "go on with the last session of this folder", is: flag },
+    continue: { term: "--continue", about: "continue the last session of this folder", is: flag },
     agent: { term: "--agent <name>", about: "let this agent of yours answer", is: optional(text) },
     mode: {
       term: "--mode <mode>",
-      about: "interactive, plan (only plan) or autopilot (go on until the task is done)",
+      about: "interactive, plan (only plan) or autopilot (work until the task is done)",
       is: optional(choice("interactive", "plan", "autopilot")),
     },
     reasoningEffort: {
       term: "--reasoning-effort <level>",
-      about: "how hard the model thinks, for models that can be told",
+      about: "how hard the model thinks, for models that have this setting",
       is: optional(text),
     },
     outputFormat: {

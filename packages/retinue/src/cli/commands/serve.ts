@@ -5,7 +5,7 @@ import { command } from "./command.ts";
 import { home, provider } from "./shared-fields.ts";
 import { flag, optional, text, unlessTurnedOff } from "./values.ts";
 
-const forOthers = "taken from clients that also start other runtimes; changes nothing";
+const forOthers = "accepted from clients that also start other runtimes; has no effect";
 
 export const serve = command({
   name: "serve",
@@ -13,7 +13,7 @@ export const serve = command({
   more:
     "On standard input and output, or on a TCP port that it prints when it listens. COPILOT_CONNECTION_TOKEN sets the token\n" +
     "that TCP clients must show. SDK clients start it as retinue --headless; with that spelling, options that this version\n" +
-    "does not know are passed over.",
+    "does not know are ignored.",
   fields: {
     stdio: { term: "--stdio", about: "serve one client on standard input and output", is: flag },
     port: { term: "--port <n>", about: "the TCP port (default: any free one)", is: optional(port) },
@@ -32,7 +32,7 @@ export const serve = command({
     },
     sessionIdleTimeout: {
       term: "--session-idle-timeout <seconds>",
-      about: "close sessions that were idle for so long",
+      about: "close sessions that have been idle for this long",
       is: optional(seconds),
     },
     headless: { term: "--headless", about: "the same as serve, for SDK clients", is: flag },

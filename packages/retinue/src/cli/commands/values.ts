@@ -1,13 +1,13 @@
 /**
  * How what was typed becomes a value: text comes as a string, a switch as a boolean, repeated ones as a list, and what was not typed as undefined.
  *
- * Nothing is loaded for these, because hooks wait. Values with rules of their own are in checked-values.ts.
+ * These load nothing, because a hook must start fast. Values with rules of their own are in checked-values.ts.
  */
 export interface Reader<Value> {
   read(typed: unknown): Value;
 }
 
-/** Its words follow the name of the option. */
+/** Its message follows the name of the option. */
 export class WrongValue extends Error {
   override readonly name = "WrongValue";
 }

@@ -83,7 +83,7 @@ function settings(context: ConnectorContext, isOn: boolean): FileChange {
   return { path, before, after: Object.keys(after).length === 0 && !isOn ? undefined : asJson(after) };
 }
 
-/** Reading our store needs no question each time. */
+/** Allows reading our store, so that the user is not asked each time. */
 function allowing(permissions: Readonly<Record<string, unknown>>, isOn: boolean): object | undefined {
   const others = Array.isArray(permissions.allow)
     ? permissions.allow.filter((rule) => !TOOLS.includes(String(rule)))
@@ -161,7 +161,7 @@ function toolCall(payload: Payload, body: object, phase: "before" | "after"): Ho
   return callId && tool ? { route: "tool-call", body: { ...body, callId, tool, phase } } : undefined;
 }
 
-/** The child's file is not there yet when it starts; its place is known. */
+/** The child's file does not exist yet when the child starts, but its path is known. */
 function childTranscript(payload: Payload): string | undefined {
   const parent = text(payload.transcript_path);
   const agent = text(payload.agent_id);

@@ -1,4 +1,4 @@
-/** Asks Codex itself whether it will run our hooks: only it knows what the user has trusted. */
+/** Asks Codex whether it will run our hooks: only Codex knows what the user has trusted. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { messageOf } from "@retinue/protocol/errors";
@@ -16,13 +16,13 @@ export async function askCodexAboutHooks({ env, home }: ConnectorContext): Promi
     return {
       what: "trust",
       ok: false,
-      detail: `Codex skips ${untrusted.length} of ${hooks.length} hooks without a word until you trust them: run codex, type /hooks`,
+      detail: `Codex skips ${untrusted.length} of ${hooks.length} hooks silently until you trust them: run codex, type /hooks`,
     };
   } catch (error) {
     return {
       what: "trust",
       ok: false,
-      detail: `Codex could not be asked (${messageOf(error)}); until you trust the hooks in its /hooks it skips them without a word`,
+      detail: `Codex could not be asked (${messageOf(error)}); until you trust the hooks with /hooks in Codex, it skips them silently`,
     };
   }
 }
@@ -33,21 +33,21 @@ async function listHooks(env: NodeJS.ProcessEnv, cwd: string): Promise<readonly 
   const failed = new Promise<never>((_, reject) => child.on("error", reject));
   const timer = setTimeout(() => child.kill(), WAIT_MS);
   try {
-    const say = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
-    say({ id: 1, method: "initialize", params: { clientInfo: { name: "retinue", version: "1" } } });
-    return await Promise.race([failed, answers(child.stdout, say, cwd)]);
+    const send = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
+    send({ id: 1, method: "initialize", params: { clientInfo: { name: "retinue", version: "1" } } });
+    return await Promise.race([failed, answers(child.stdout, send, cwd)]);
   } finally {
     clearTimeout(timer);
     child.kill();
   }
 }
 
-async function answers(output: NodeJS.ReadableStream, say: (message: object) => void, cwd: string) {
+async function answers(output: NodeJS.ReadableStream, send: (message: object) => void, cwd: string) {
   for await (const line of createInterface({ input: output })) {
     const message = parseLine(line);
     if (message?.id === 1) {
-      say({ method: "initialized" });
-      say({ id: 2, method: "hooks/list", params: { cwds: [cwd] } });
+      send({ method: "initialized" });
+      send({ id: 2, method: "hooks/list", params: { cwds: [cwd] } });
     }
     if (message?.id === 2) return list(fields(message.result).data).flatMap((each) => list(each.hooks));
   }

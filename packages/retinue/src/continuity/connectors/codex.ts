@@ -1,7 +1,7 @@
 /**
  * Codex: hooks in hooks.json, session_search as an MCP server in config.toml.
  *
- * Codex runs no hook of a user until the user has trusted it, and says nothing about it; only Codex itself can be asked.
+ * Codex silently skips hooks that the user has not trusted; codex-trust.ts asks it.
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
@@ -131,7 +131,7 @@ export const codexHook: HarnessHook = {
 };
 
 type Payload = Readonly<Record<string, unknown>>;
-interface Told {
+interface Context {
   root: string;
   body: Record<string, unknown>;
 }
@@ -139,7 +139,7 @@ interface Told {
 const keyOf = (root: string, thread: string | undefined) =>
   thread === undefined || thread === root ? root : `${root}:${thread}`;
 
-const calls: Readonly<Record<string, (payload: Payload, told: Told) => HookCall>> = {
+const calls: Readonly<Record<string, (payload: Payload, context: Context) => HookCall>> = {
   SessionStart: (_payload, { body }) => ({ route: "session-start", body }),
   UserPromptSubmit: (payload, { body }) => ({
     route: "user-prompt-submit",
@@ -158,7 +158,7 @@ const calls: Readonly<Record<string, (payload: Payload, told: Told) => HookCall>
       title: text(payload.agent_type),
     },
   }),
-  // Here the path is the parent's, and the child's has a name of its own.
+  // Here `transcript_path` is the parent's; the child's has another name.
   SubagentStop: (payload, { body }) => ({
     route: "subagent-stop",
     body: {

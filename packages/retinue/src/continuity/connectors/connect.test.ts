@@ -92,7 +92,7 @@ describe("the status", () => {
     await run(connect, "codex");
     const trust = (await checks("codex")).find(({ what }) => what === "trust");
     expect(trust?.ok).toBe(false);
-    expect(trust?.detail).toContain("skips them without a word");
+    expect(trust?.detail).toContain("skips them silently");
   });
 
   test("says that Claude Code's hooks are off when they are", async () => {

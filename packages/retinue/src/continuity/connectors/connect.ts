@@ -1,4 +1,4 @@
-/** Joins a harness to continuity, takes it out again, and says what is in effect. */
+/** Connects a harness to continuity, disconnects it, and reports what is in effect. */
 import { mkdirSync } from "node:fs";
 import { AppError } from "@retinue/protocol";
 import { claudeCode } from "./claude-code.ts";

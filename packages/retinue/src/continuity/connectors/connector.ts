@@ -1,7 +1,7 @@
 /**
- * What a connector is: the exact changes that join a harness to continuity, and those that take it out again.
+ * What a connector is: the exact changes that connect a harness to continuity, and those that disconnect it.
  *
- * Changes are computed first and shown as they are; files are written only after a yes, and the old ones are kept.
+ * Changes are computed first and shown; files are written only after a yes, and the old ones are kept.
  */
 import {
   chmodSync,
@@ -27,7 +27,7 @@ export interface ConnectorContext {
 export interface FileChange {
   path: string;
   before: string | undefined;
-  /** Undefined: the file goes. */
+  /** Undefined: the file is removed. */
   after: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export function readSettings(path: string): { text: string | undefined; value: R
 
 export const asJson = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
 
-/** Only real changes: a file that already says it is not touched. */
+/** Only real changes: a file that already has the right content is not touched. */
 export function effective(changes: readonly FileChange[]): FileChange[] {
   return changes.filter(({ before, after }) => before !== after);
 }
@@ -111,7 +111,7 @@ function replaceFile(path: string, text: string): void {
   renameSync(temporary, path);
 }
 
-/** The lines that go and the lines that come. */
+/** The removed and the added lines. */
 export function showChange({ path, before, after }: FileChange): string {
   const [old, fresh] = [before?.split("\n") ?? [], after?.split("\n") ?? []];
   let head = 0;

@@ -1,4 +1,4 @@
-/** What a connector of a harness that runs our command for its hooks must know: to read a payload, and to say the answer. */
+/** What a harness that runs our command for its hooks needs from its connector: reading a payload, and writing the answer. */
 import type { HookAnswer } from "../ingest/hook-input.ts";
 
 export interface HookCall {

@@ -1,4 +1,4 @@
-/** The `hooks` part of settings that Claude Code and Codex share: event → groups → commands. Ours are told by their command. */
+/** The `hooks` part of settings that Claude Code and Codex share: event → groups → commands. Ours are recognised by their command. */
 import type { ConnectorContext } from "./connector.ts";
 import { shellCommand } from "./connector.ts";
 
@@ -16,7 +16,7 @@ export function hookCommand({ program, home }: ConnectorContext, harness: string
   return shellCommand([...program, "hook", harness, "--home", home]);
 }
 
-/** Seconds. The command ends by itself long before; this is for a machine that has stopped breathing. */
+/** Seconds. The command ends by itself long before; this is for a machine that hangs. */
 const TIMEOUT = 10;
 
 export function withHooks(

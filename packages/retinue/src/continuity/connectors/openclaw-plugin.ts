@@ -67,11 +67,11 @@ function tellMessage(sessionKey, message) {
   const id = createHash("sha1").update(message.role + message.timestamp + JSON.stringify(message.content)).digest("base64url");
   const at = message.timestamp;
   const text = textOf(message.content);
-  if (message.role === "toolResult") tell(sessionKey, { id, role: "tool", tool: undefined, callId: message.toolCallId, text: text || "(nothing)", at });
-  else if (text) tell(sessionKey, { id, role: message.role, text, at });
+  if (message.role === "toolResult") addTurn(sessionKey, { id, role: "tool", tool: undefined, callId: message.toolCallId, text: text || "(nothing)", at });
+  else if (text) addTurn(sessionKey, { id, role: message.role, text, at });
   for (const block of Array.isArray(message.content) ? message.content : []) {
     if (block.type !== "toolCall") continue;
-    tell(sessionKey, { id: id + block.id, role: "assistant", tool: block.name, callId: block.id, text: JSON.stringify(block.arguments ?? {}), at });
+    addTurn(sessionKey, { id: id + block.id, role: "assistant", tool: block.name, callId: block.id, text: JSON.stringify(block.arguments ?? {}), at });
   }
 }
 
@@ -92,12 +92,12 @@ export default {
       const parent = ctx.requesterSessionKey;
       if (!child || !parent) return;
       projects.set(child, projects.get(parent));
-      const told = hook("turn-end", about(parent));
-      const started = told.then(() => hook("subagent-start", { ...about(child), parentSessionKey: parent, title: event.label }));
+      const sent = hook("turn-end", about(parent));
+      const started = sent.then(() => hook("subagent-start", { ...about(child), parentSessionKey: parent, title: event.label }));
       blocks.set(child, started.then((answer) => answer?.inject));
     });
     api.on("subagent_ended", (event, ctx) => {
-      // A reset of the main session comes by this way too.
+      // A reset of the main session comes as this event too.
       if (event.targetKind !== "subagent") return;
       blocks.delete(event.targetSessionKey);
       void hook("subagent-stop", { sessionKey: event.targetSessionKey, parentSessionKey: ctx.requesterSessionKey, reason: event.outcome });

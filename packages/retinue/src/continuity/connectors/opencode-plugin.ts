@@ -36,14 +36,14 @@ export const Retinue = async ({ client, directory }) => {
       return;
     }
     // First what the parent has said until now, then the child.
-    const told = hook("turn-end", { sessionKey: parentID, project: directory });
+    const sent = hook("turn-end", { sessionKey: parentID, project: directory });
     blocks.set(
       sessionID,
-      told.then(() => hook("subagent-start", { sessionKey: sessionID, parentSessionKey: parentID, project: directory, title })).then((answer) => answer?.inject),
+      sent.then(() => hook("subagent-start", { sessionKey: sessionID, parentSessionKey: parentID, project: directory, title })).then((answer) => answer?.inject),
     );
   }
 
-  /** A session that went on from an earlier run: all that it has; what is known already is not stored again. */
+  /** A session continued from an earlier run: sends all its turns; those that are known already are not stored again. */
   async function catchUp(sessionID) {
     const found = await client.session.messages?.({ path: { id: sessionID } }).catch(() => undefined);
     for (const { info, parts } of found?.data ?? []) {
@@ -65,14 +65,14 @@ export const Retinue = async ({ client, directory }) => {
   function onPart(part, at) {
     const role = roles.get(part.messageID) ?? "assistant";
     if (part.type === "text" && !part.synthetic && part.text && (role === "user" || part.time?.end)) {
-      tell(part.sessionID, { id: part.id, role, text: part.text, at });
+      addTurn(part.sessionID, { id: part.id, role, text: part.text, at });
       soon(part.sessionID);
     }
     if (part.type !== "tool") return;
     const { status, input, output, error } = part.state;
-    if (status !== "pending") tell(part.sessionID, { id: part.id + ":call", role: "assistant", tool: part.tool, callId: part.callID, text: JSON.stringify(input ?? {}), at });
+    if (status !== "pending") addTurn(part.sessionID, { id: part.id + ":call", role: "assistant", tool: part.tool, callId: part.callID, text: JSON.stringify(input ?? {}), at });
     if (status === "completed" || status === "error") {
-      tell(part.sessionID, { id: part.id + ":result", role: "tool", callId: part.callID, text: output || error || "(nothing)", at });
+      addTurn(part.sessionID, { id: part.id + ":result", role: "tool", callId: part.callID, text: output || error || "(nothing)", at });
       soon(part.sessionID);
     }
   }
@@ -98,7 +98,7 @@ export const Retinue = async ({ client, directory }) => {
       await parentOf(input.sessionID);
       roles.set(output.message.id, "user");
       for (const part of output.parts) {
-        if (part.type === "text" && !part.synthetic) tell(input.sessionID, { id: part.id, role: "user", text: part.text, at: Date.now() });
+        if (part.type === "text" && !part.synthetic) addTurn(input.sessionID, { id: part.id, role: "user", text: part.text, at: Date.now() });
       }
       soon(input.sessionID);
     },

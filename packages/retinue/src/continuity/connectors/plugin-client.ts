@@ -3,7 +3,7 @@
  * the daemon, and turns that wait until it has them.
  *
  * A plugin must never slow its harness down: every request has a time limit, a dead daemon is started in the background at most
- * twice a minute, and turns that could not be told are told with the next.
+ * twice a minute, and turns that could not be sent are sent with the next hook.
  */
 export function pluginClient({
   home,
@@ -54,11 +54,11 @@ async function post(path, body) {
   }
 }
 
-/** Turns that wait to be told, by session. */
+/** Turns that wait to be sent, by session. */
 const waiting = new Map();
 const busy = new Map();
 
-function tell(sessionKey, turn) {
+function addTurn(sessionKey, turn) {
   const turns = waiting.get(sessionKey) ?? [];
   turns.push(turn);
   waiting.set(sessionKey, turns.slice(-MAX_WAITING));

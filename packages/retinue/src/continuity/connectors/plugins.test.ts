@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
-// A plugin starts the daemon at its first sign of life; here it runs already, and this does nothing.
+// A plugin starts the daemon when it finds none; here it runs already, and this does nothing.
 const program = [process.execPath, "-e", ""];
 const transcript = async (key: string) => {
   const answer = await askDaemon({ home, method: "GET", path: `/api/sessions/${encodeURIComponent(key)}/transcript` });

@@ -1,4 +1,4 @@
-/** What is connected, as connectors.json in the home folder says: where each harness has its files. */
+/** Which harnesses are connected and where their files are: connectors.json in the home folder. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";

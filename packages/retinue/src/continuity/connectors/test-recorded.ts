@@ -1,4 +1,4 @@
-/** Loads a recorded payload, with the places that were taken out of it filled in. For tests. */
+/** Loads a recorded payload and fills in the paths that were removed from it. For tests. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,8 +1,8 @@
 /**
- * What one hook is going to store in one session: changes gather here and are written in one go.
+ * What one hook is going to store in one session: changes are collected here and written in one call.
  *
- * Nothing is locked meanwhile. The write says what was read before it; when somebody else was faster it is refused, and the work begins
- * anew (`untilSaved`). What a later step must know of an earlier one it finds here.
+ * Nothing is locked meanwhile. The write names what was read before it. When somebody else has written since, it is refused, and the
+ * work starts over (`untilSaved`). Later steps find here what earlier ones have drafted.
  */
 import { AppError } from "@retinue/protocol";
 import {
@@ -39,7 +39,7 @@ export class Draft {
     this.#reading = parseReading(session?.reading);
   }
 
-  /** Of a session that was read a moment ago. */
+  /** For a session that was read a moment ago. */
   static of(store: TranscriptStore, { session, now }: { session: TranscriptSession; now: number }): Draft {
     const { agentId, sessionKey, harness } = session;
     return new Draft(store, { name: { agentId, sessionKey, harness }, session, now });
@@ -54,7 +54,7 @@ export class Draft {
     return this.#session;
   }
 
-  /** Where the reader of its transcript stands, with what is drafted. */
+  /** How far its transcript has been read, with what is drafted. */
   get reading(): Reading {
     return this.#reading;
   }
@@ -63,7 +63,7 @@ export class Draft {
     this.#changes.push({ ...change, session: this.name, at: this.#now });
   }
 
-  /** Goes to the end, together with what the reader has come to. Without turns, `at` keeps the session from looking used. */
+  /** Appends turns, together with how far the reader has come. Without turns, `at` keeps the session from looking used. */
   append(turns: readonly NewTurn[], { reading, at = this.#now }: { reading?: Reading; at?: number } = {}): void {
     if (turns.length === 0 && !reading) return;
     this.#turns = this.#turns.concat(turns.map((turn) => ({ ...turn, text: keptText(turn) })));
@@ -100,7 +100,7 @@ export class Draft {
     return new Set([...stored, ...this.#turns.flatMap(({ sourceId }) => sourceId ?? [])]);
   }
 
-  /** Writes what has gathered; the draft is used up. True when the index is due. */
+  /** Writes the collected changes; the draft cannot be used again. True when the index is due. */
   async save(): Promise<boolean> {
     if (this.#changes.length === 0) return false;
     const expects = [{ session: this.name, was: this.#session }];
@@ -109,7 +109,7 @@ export class Draft {
     return isIndexDue;
   }
 
-  /** Writes what has gathered and goes on from there, so that a long transcript is never held as a whole. */
+  /** Writes the collected changes and continues with an empty draft, so that a long transcript is never held in memory as a whole. */
   async saveSoFar(): Promise<void> {
     await this.save();
     const { session } = await this.#store.sessions.resolve(this.name);
@@ -125,7 +125,7 @@ export class Moved extends Error {}
 
 const MAX_ATTEMPTS = 100;
 
-/** Does the work, which reads, drafts and saves, until nobody came between. */
+/** Repeats the work (read, draft, save) until nobody else wrote in between. */
 export async function untilSaved<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     try {

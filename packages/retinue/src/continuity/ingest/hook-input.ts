@@ -1,4 +1,4 @@
-/** What a hook brings and what it is answered. */
+/** The input of a hook and the answer to it. */
 import * as z from "zod";
 
 const word = () => z.string().min(1).max(1_024);

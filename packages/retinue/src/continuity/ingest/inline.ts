@@ -1,7 +1,7 @@
 /**
  * A transcript that a hook brings whole each time: as a list of messages, as JSON lines, or as plain text with speakers.
  *
- * Only what was not seen before becomes turns, also when the last turn has grown or the front was cut away.
+ * Only what is new becomes turns, even when the last turn has grown or the beginning was cut off.
  */
 import { type NewTurn, ROLES } from "../../store/transcript-records.ts";
 import type { Draft } from "./draft.ts";
@@ -17,28 +17,28 @@ export async function takeWhole(draft: Draft, transcript: InlineTranscript): Pro
   const turns = parseInline(transcript, draft.name.harness);
   const last = turns.at(-1);
   if (!last) return;
-  const told = new Set(reading.awaited);
-  const fresh = (await unseen(draft, { turns, seen: reading.inline })).filter((turn) => !told.has(markOf(turn)));
+  const expected = new Set(reading.awaited);
+  const fresh = (await unseen(draft, { turns, seen: reading.inline })).filter((turn) => !expected.has(markOf(turn)));
   const awaited = reading.awaited.filter((mark) => !turns.some((turn) => markOf(turn) === mark));
   const inline = { count: turns.length, last: markOf(last) };
   draft.append(fresh, { reading: { ...reading, awaited, inline } });
 }
 
-/** As many of the last turns are looked at for a turn that is told again. */
+/** How many of the last turns are searched for one that is sent again. */
 const RECENT = 512;
 
 /** Drafts turns that have ids; one that is stored already is not stored again. */
 export async function takeNew(draft: Draft, turns: readonly unknown[]): Promise<void> {
-  const told = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
-  const parsed = told.filter(
-    ({ sourceId }, n) => sourceId === undefined || told.findIndex((each) => each.sourceId === sourceId) === n,
+  const messages = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
+  const parsed = messages.filter(
+    ({ sourceId }, n) => sourceId === undefined || messages.findIndex((each) => each.sourceId === sourceId) === n,
   );
   const recent = await draft.newest(RECENT);
   const newestAt = recent[0]?.at ?? 0;
   const without = (known: ReadonlySet<string | undefined>) =>
     parsed.filter(({ sourceId }) => sourceId === undefined || !known.has(sourceId));
   const fresh = without(new Set(recent.map(({ sourceId }) => sourceId)));
-  // Old turns that are not among the recent ones: a harness that catches up after a restart.
+  // Older turns come from a harness that catches up after a restart.
   const isCatchingUp = recent.length === RECENT && fresh.some(({ at }) => at !== undefined && at < newestAt);
   draft.append(isCatchingUp ? without(await draft.sources()) : fresh);
 }

@@ -1,4 +1,4 @@
-/** How far a foreign session has been read, as it is kept with the session between two hooks. */
+/** How far a session of another harness has been read, as stored with the session between two hooks. */
 import { createHash } from "node:crypto";
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
@@ -9,9 +9,9 @@ const Reading = z.object({
   inode: z.number().optional(),
   /** In the file: bytes consumed, and whether that is inside a line which is too long. */
   position: z.object({ offset: z.number(), skipping: z.boolean().optional() }),
-  /** Marks of turns that a hook told first: when the file brings them, they are not stored again. */
+  /** Marks of turns that a hook brought before the file: when the file has them, they are not stored again. */
   awaited: z.array(z.string()),
-  /** How much of a transcript that comes whole each time was seen, and the mark of its last turn. */
+  /** For a transcript that comes whole each time: how many turns were seen, and the mark of the last one. */
   inline: z.object({ count: z.number(), last: z.string() }).optional(),
 });
 export type Reading = z.output<typeof Reading>;
@@ -26,7 +26,7 @@ export function parseReading(stored: string | undefined): Reading {
   }
 }
 
-/** Two tellings of the same turn have the same mark. */
+/** The same turn has the same mark, whether a hook or the file brings it. */
 export function markOf({ role, text }: Pick<NewTurn, "role" | "text">): string {
   return createHash("sha1")
     .update(`${role}\n${text.replace(/\s+/g, " ").trim()}`)

@@ -1,8 +1,8 @@
 /**
- * Reads on in a foreign session's transcript file, from where its reader stands.
+ * Reads what is new in the transcript file of a session of another harness.
  *
- * That place moves in the same write as the turns, so a crash or a missed hook loses nothing and repeats nothing.
- * A turn that a hook told first is `awaited`: when the file brings it, it is not stored again.
+ * The reading position moves in the same write as the turns, so a crash or a missed hook loses nothing and repeats nothing.
+ * A turn that a hook brought first is `awaited`: when the file has it, it is not stored again.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import type { NewTurn, TranscriptSession } from "../../store/transcript-records.ts";
@@ -29,7 +29,7 @@ export async function readOn(
   });
 }
 
-/** Drafts what is new in the session's file. A file that is not there yet, or no more, is not an error. */
+/** Drafts what is new in the session's file. A file that does not exist yet, or not any more, is not an error. */
 export async function readFile(draft: Draft, path?: string): Promise<void> {
   const readLine = LINE_READERS[draft.name.harness];
   const file = path ?? draft.reading.path;
@@ -57,13 +57,13 @@ const isMissing = (error: unknown) =>
 const isAtEnd = (reading: Reading, { path, inode, size }: File) =>
   reading.path === path && reading.inode === inode && reading.position.offset === size;
 
-/** The file will be looked for again; until then the session does not count as used. */
+/** The file will be looked for again. This alone does not count as use of the session. */
 function remember(draft: Draft, path: string): void {
   if (draft.reading.path === path) return;
   draft.append([], { reading: { ...draft.reading, path }, at: draft.session?.updatedAt });
 }
 
-/** A moved file goes on where it was; another file in its place is read from its beginning. */
+/** A moved file is read on from the same position; another file in its place is read from the beginning. */
 function onFile(reading: Reading, { path, inode, size }: File): Reading {
   const isSame = reading.inode === undefined || (reading.inode === inode && size >= reading.position.offset);
   return { ...reading, path, inode, position: isSame ? reading.position : { offset: 0 } };
@@ -71,7 +71,7 @@ function onFile(reading: Reading, { path, inode, size }: File): Reading {
 
 async function readPieces(draft: Draft, { file, readLine }: { file: File; readLine: LineReader }): Promise<void> {
   let state = onFile(draft.reading, file);
-  // Only needed at the beginning of a file: the first time there are none, after a replacement they tell what is old.
+  // Only needed at the beginning of a file: after a replacement they show which turns are old.
   const known = state.position.offset === 0 ? await draft.sources() : new Set<string>();
   const isNew = (read: Read) =>
     read.type !== "turn" || read.turn.sourceId === undefined || !known.has(read.turn.sourceId);
@@ -96,7 +96,7 @@ const leftOut = (count: number): Read => ({
   turn: { role: "system", text: `[${count} line${count > 1 ? "s" : ""} of the transcript left out: too long]` },
 });
 
-/** Drafts what was read, without what was awaited, which is awaited no longer. */
+/** Drafts what was read, except turns that were awaited; those are no longer awaited. */
 function take(draft: Draft, { reads, state }: { reads: readonly Read[]; state: Reading }): Reading {
   const awaited = [...state.awaited];
   let turns: NewTurn[] = [];
@@ -118,8 +118,11 @@ function take(draft: Draft, { reads, state }: { reads: readonly Read[]; state: R
 
 const MAX_AWAITED = 32;
 
-/** Drafts a turn that a hook told before the transcript has it. The same words twice in a row are one turn told twice. */
-export async function tell(draft: Draft, { turn, isAwaited }: { turn: NewTurn; isAwaited: boolean }): Promise<void> {
+/** Drafts a message that a hook brings before the transcript file has it. The same words twice in a row are one turn sent twice. */
+export async function draftMessage(
+  draft: Draft,
+  { turn, isAwaited }: { turn: NewTurn; isAwaited: boolean },
+): Promise<void> {
   const mark = markOf(turn);
   const [last] = await draft.newest(1);
   if (last && markOf(last) === mark) return;

@@ -1,4 +1,4 @@
-/** Turns as hooks bring them: in a file, whole, one by one, or as a single message that is told before its file has it. */
+/** Turns as hooks bring them: in a file, as a whole transcript, one by one, or as a single message that the file does not have yet. */
 import { AppError } from "@retinue/protocol";
 import type { Continuity } from "../records/continuity.ts";
 import { type Caller, isOwner } from "../records/scope.ts";
@@ -7,7 +7,7 @@ import type { Draft } from "./draft.ts";
 import type { HookInput } from "./hook-input.ts";
 import { takeNew, takeWhole } from "./inline.ts";
 import { isNotice } from "./readers/claude-code.ts";
-import { readFile, tell } from "./reading.ts";
+import { draftMessage, readFile } from "./reading.ts";
 
 /** Drafts the turns that a hook brings, in whichever of the four forms. */
 export async function receive(
@@ -25,10 +25,10 @@ export async function receive(
   const isAwaited = path !== undefined || input.transcript !== undefined;
   if (input.userMessage?.trim()) {
     const role = isNotice(input.userMessage) ? "system" : "user";
-    await tell(draft, { turn: { role, text: input.userMessage }, isAwaited });
+    await draftMessage(draft, { turn: { role, text: input.userMessage }, isAwaited });
   }
   if (input.lastAssistantMessage?.trim())
-    await tell(draft, { turn: { role: "assistant", text: input.lastAssistantMessage }, isAwaited });
+    await draftMessage(draft, { turn: { role: "assistant", text: input.lastAssistantMessage }, isAwaited });
 }
 
 function checkedPath(

@@ -19,11 +19,11 @@ export interface RecordedEvent {
   readonly timestamp: string;
   /** The session whose event it is. */
   readonly sessionId: string;
-  /** Absent for the session at the top. */
+  /** Absent for the root session. */
   readonly agentId?: string;
 }
 
-/** Where an event stands: whose it is, and the session at the top, to which children belong that name no parent. */
+/** Where an event belongs: its session, and the root session, which is the parent of children that name none. */
 interface Place {
   session: SessionName;
   root: SessionName;
@@ -38,15 +38,15 @@ const own = (sessionKey: string): SessionName => ({ agentId: DEFAULT_AGENT, sess
 const turn = ({ session, at }: Place, said: NewTurn): TranscriptChange[] => [
   { type: "turns", session, at, turns: [said] },
 ];
-const say = (place: Place, { role, text }: { role: NewTurn["role"]; text: string | undefined }) =>
+const spoken = (place: Place, { role, text }: { role: NewTurn["role"]; text: string | undefined }) =>
   text ? turn(place, { role, text }) : [];
 
 const FOLDS: { readonly [T in EventType]?: Fold<T> } = {
   "user.message": ({ content, isAutopilotContinuation }, place) =>
-    isAutopilotContinuation ? [] : say(place, { role: "user", text: content }),
-  "assistant.message": ({ content }, place) => say(place, { role: "assistant", text: content }),
-  "system.notification": ({ content }, place) => say(place, { role: "system", text: content }),
-  "session.error": ({ message }, place) => say(place, { role: "system", text: message }),
+    isAutopilotContinuation ? [] : spoken(place, { role: "user", text: content }),
+  "assistant.message": ({ content }, place) => spoken(place, { role: "assistant", text: content }),
+  "system.notification": ({ content }, place) => spoken(place, { role: "system", text: content }),
+  "session.error": ({ message }, place) => spoken(place, { role: "system", text: message }),
   "tool.execution_start": ({ toolName, toolCallId, arguments: args }, place) =>
     turn(place, { role: "assistant", tool: toolName, callId: toolCallId, text: argumentsText(args) }),
   "tool.execution_complete": ({ success, error, result, toolCallId }, place) =>

@@ -1,7 +1,8 @@
 /**
- * The inherit block: what a child session is told about its parent. Made from the store alone, so the same store gives the same block.
+ * The inherit block: what a child session reads about its parent. Made from the store alone, so the same store gives the same block.
  *
- * One budget for all of it. Constraints come first when room is short, then the checkpoint, then the tail; the order on the page is fixed.
+ * One budget holds for all of it. When space is short, constraints come first, then the checkpoint, then the tail; the order in the
+ * block is fixed.
  */
 import type { Checkpoint, TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Entity, TranscriptStore } from "../../store/transcripts.ts";
@@ -13,11 +14,11 @@ export const INHERIT_HEADING = "## Inherited from Parent Session";
 
 export interface InheritOptions {
   tailChars: number;
-  /** The most that the harness delivers whole. */
+  /** The most characters that the harness delivers uncut. */
   maxChars: number;
 }
 
-/** What one injection may measure. Claude Code and Codex cut at 10,000; the rest is for the wrapper around the block. */
+/** How long one injection may be. Claude Code and Codex cut at 10,000; the difference is for the wrapper around the block. */
 export function maxCharsFor(harness: string): number {
   return harness === "claude-code" || harness === "codex" ? 9_500 : 12_000;
 }
@@ -81,7 +82,7 @@ function turnLine(turn: Turn): string {
   return `${speaker(turn)}: ${isTool && text.length > MAX_TOOL_LINE ? `${text.slice(0, MAX_TOOL_LINE)} …` : text}`;
 }
 
-/** Those that the checkpoint names, and those that the recent turns speak of. */
+/** Entities that the checkpoint names or the recent turns mention. */
 function focalEntities(
   known: readonly Entity[],
   { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] },

@@ -1,6 +1,6 @@
 /**
- * What a person or a model typed, as terms of the index. Nothing that can be typed is an error: operators and
- * punctuation are only words or gaps between them. "Quoted words" are a phrase; a word with a star at its end is a beginning.
+ * A typed query as terms of the index. No query is an error: operators and punctuation are only words or gaps
+ * between them. "Quoted words" are a phrase; a word with a star at its end is a prefix.
  */
 import type { Term } from "../../store/transcripts.ts";
 
@@ -32,7 +32,7 @@ function unique(terms: readonly Term[]): Term[] {
   return [...new Map(terms.map((term) => [`${term.words.join(" ")}${term.isPrefix ? "*" : ""}`, term])).values()];
 }
 
-/** Words that a question has and that tell nothing. They count when there is nothing else. */
+/** Common words of questions. They count only when there is nothing else. */
 const FILLERS: ReadonlySet<string> = new Set(
   (
     "a about an and any are as at be been but by can could did do does for from had has have he her his how i if in into is it its me my no not of on or our " +

@@ -1,4 +1,4 @@
-/** Finds turns: by all the words, then by any of the telling ones; best match first, newer before older. */
+/** Finds turns: by all the words, then by any of the rarer ones; best match first, newer before older. */
 import type { TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Match, SearchWithin, Term, TranscriptStore } from "../../store/transcripts.ts";
 import { redact } from "../records/redact.ts";

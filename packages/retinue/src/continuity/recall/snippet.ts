@@ -8,7 +8,7 @@ const BEFORE = 160;
 const AFTER = 320;
 
 export function snippet(turn: Turn, terms: readonly Term[]): string {
-  // Secrets go first: a cut through the middle of one would hide it from the rules.
+  // Secrets are removed first: a cut through the middle of one would hide it from the rules.
   const text = redact(turn.text);
   const at = firstMatch(text, terms);
   const start = at > BEFORE ? wordStart(text, at - BEFORE) : 0;
@@ -17,7 +17,7 @@ export function snippet(turn: Turn, terms: readonly Term[]): string {
   return `${speaker(turn)}: ${start > 0 ? "… " : ""}${shown}${end < text.length ? " …" : ""}`;
 }
 
-/** Where the longest of the words stands. The index finds other endings of a word, so its beginning is enough. */
+/** The position of the longest of the words. The index finds other endings of a word, so its beginning is enough. */
 function firstMatch(text: string, terms: readonly Term[]): number {
   const lower = text.toLowerCase();
   const words = terms.flatMap((term) => term.words).sort((a, b) => b.length - a.length);

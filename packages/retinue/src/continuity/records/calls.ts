@@ -6,12 +6,12 @@ import type { Parentage } from "./lineage.ts";
 const SPAWN_TOOLS = /^(?:agent|task|sessions_spawn|.*spawn_agent)$/i;
 export const isSpawnTool = (tool: string) => SPAWN_TOOLS.test(tool);
 
-/** A call whose end was never told is forgotten. */
+/** After this time a call without an end is forgotten. */
 const MAX_AGE = 10 * 60_000;
 
 /**
- * The session below `root` that has a spawning call open, and that call. Without one it is the root itself: that is what the harness named.
- * Calls of several sessions at once leave it open which of them it was.
+ * The session below `root` that has a spawning call open, and that call. Without one it is the root itself, which the harness named.
+ * When several sessions have one open, it is unknown which of them it was.
  */
 export async function spawningSession(
   { calls }: TranscriptStore,

@@ -45,7 +45,7 @@ export function readConfig(home: string): ContinuityConfig {
   }
 }
 
-/** How much of its parent a child is told. `fork` gives it the whole conversation; then there is no block. */
+/** How much a child inherits from its parent. `fork` gives it the whole conversation; then there is no block. */
 export const Inherit = z.union([z.enum(["none", "brief", "fork"]), z.string().regex(/^tail\(\d{1,5}\)$/)]);
 export type Inherit = z.infer<typeof Inherit>;
 

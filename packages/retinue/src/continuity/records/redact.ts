@@ -1,7 +1,7 @@
 /**
- * Takes secrets out of text before anybody reads it: search results, transcripts, inherit blocks, and the words of the index.
+ * Removes secrets from text before anybody reads it: search results, transcripts, inherit blocks, and the words of the index.
  *
- * The stored turn stays verbatim. A rule errs on the side of hiding; what it hides is named by kind, so that a reader knows what was there.
+ * The stored turn stays verbatim. A rule rather hides too much; what it hides is named by kind, so that a reader knows what was there.
  */
 
 const RULES: readonly { kind: string; pattern: RegExp; keep?: number }[] = [
@@ -26,14 +26,14 @@ const RULES: readonly { kind: string; pattern: RegExp; keep?: number }[] = [
   { kind: "token", pattern: /(\b(?:bearer|basic)\s+)[\w.~+/=-]{12,}/gi, keep: 1 },
   {
     kind: "secret",
-    // NAME=value, name: value, "name": "value", --name value; the name says that it is one.
+    // NAME=value, name: value, "name": "value", --name value, where the name says that it is a secret.
     pattern:
       /((?:["']?[\w.-]{0,40}(?:secret|token|passwd|password|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|credential|auth[_-]?key)[\w.-]{0,20}["']?)\s{0,3}(?:=|:|=>)\s{0,3}["'`]?)(?!\[redacted)[^\s"'`,;)}\]]{6,}/gi,
     keep: 1,
   },
 ];
 
-/** A cheap look: most turns have none of these, and skip the rules. */
+/** A cheap test: most turns match none of this, and skip the rules. */
 const SUSPECT =
   /PRIVATE KEY|eyJ|[srp]k[-_]|gh[pousr]_|github_pat|glpat|npm_|hf_|xox|xapp|SG\.|pypi-|whsec|dop_v1|A[KSGR][IPO]A|AIza|ya29|rtn_|:\/\/|bearer|basic|secret|token|passw|passphrase|key|credential/i;
 

@@ -1,5 +1,5 @@
 /**
- * Who asks, and what they may see. Every operation goes through here, whichever surface it came in by.
+ * Who asks, and what they may see. Every operation goes through here, from every surface.
  *
  * The owner of the home has everything. A scoped token is bound to an agent, a project, or both. An agent reads its own sessions; one
  * that is set to `shared` also reads those of agents whose visibility is `global`.
@@ -27,7 +27,7 @@ export function actingAgent(caller: Caller, agentId: string | undefined): string
   return agentId ?? caller.agentId ?? DEFAULT_AGENT;
 }
 
-/** The project that the caller speaks for. */
+/** The project that the caller acts for. */
 export function actingProject(caller: Caller, project: string | undefined): string | undefined {
   if (caller.project === undefined) return project;
   if (project !== undefined && !isWithin(project, caller.project)) {

@@ -1,4 +1,4 @@
-/** Tokens: the owner's in a file that only the owner reads, scoped ones in the store, by their hash. */
+/** Tokens: the owner's in a file that only the owner can read, scoped ones in the store, as hashes. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { AppError } from "@retinue/protocol";
@@ -19,7 +19,7 @@ export function ownerToken(home: string): string {
   return readFileSync(tokenFile(home), "utf8").trim();
 }
 
-/** Who a token belongs to; undefined when to nobody. */
+/** The caller that a token belongs to; undefined when there is none. */
 export async function callerOf(
   { tokens }: TranscriptStore,
   { owner, token }: { owner: string; token: string },

@@ -1,7 +1,7 @@
 /**
  * Feeds the full-text index with the turns that it does not have yet.
  *
- * Turns wait and come in batches, and whoever searches brings the index up to date first. Secrets are taken out before, so that a search
+ * Turns are indexed in batches, and a search brings the index up to date first. Secrets are removed before that, so that a search
  * cannot be used to guess one.
  */
 import { INDEX_BATCH, type TranscriptStore } from "../../store/transcripts.ts";
@@ -19,7 +19,7 @@ export async function indexAll({ index }: TranscriptStore): Promise<void> {
       words: redact(tool ? `${tool} ${text}` : text),
     }));
     const isAdded = await index.add(mark, words);
-    // Much at once leaves much to join.
+    // Many batches at once leave many pieces of the index to merge.
     if (isAdded && turns.length === CHUNK) await index.tidy(CHUNK);
   }
 }

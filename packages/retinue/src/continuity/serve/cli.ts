@@ -1,5 +1,5 @@
 /**
- * The commands of continuity as functions: arguments in an object, words to an output. The command line itself is somebody else's.
+ * The commands of continuity as functions: arguments in an object, text to an output. Parsing the command line is up to cli/.
  */
 import { AppError } from "@retinue/protocol";
 import { connect, connectionStatus, disconnect } from "../connectors/connect.ts";
@@ -26,34 +26,34 @@ export interface CommandContext {
   out: Output;
 }
 
-const say = ({ out }: CommandContext, text: string) => out.write(`${text}\n`);
+const print = ({ out }: CommandContext, text: string) => out.write(`${text}\n`);
 
 export async function daemonStart(context: CommandContext, { port }: { port?: number } = {}): Promise<Address> {
   const { isNew, ...address } = await startDaemon({ ...context, port });
-  say(context, `${isNew ? "Started" : "Already running"}: process ${address.pid}, http://127.0.0.1:${address.port}`);
+  print(context, `${isNew ? "Started" : "Already running"}: process ${address.pid}, http://127.0.0.1:${address.port}`);
   return address;
 }
 
 export async function daemonStop(context: CommandContext): Promise<void> {
-  say(context, (await stopDaemon(context.home)) ? "Stopped." : "Not running.");
+  print(context, (await stopDaemon(context.home)) ? "Stopped." : "Not running.");
 }
 
 export async function daemonStatus(context: CommandContext): Promise<boolean> {
   const running = await livingDaemon(context.home);
-  say(context, running ? `Running: process ${running.pid}, http://127.0.0.1:${running.port}` : "Not running.");
+  print(context, running ? `Running: process ${running.pid}, http://127.0.0.1:${running.port}` : "Not running.");
   return running !== undefined;
 }
 
 export function daemonLogs(context: CommandContext, { lines = 50 }: { lines?: number } = {}): void {
-  for (const line of daemonLog(context.home, lines)) say(context, line);
+  for (const line of daemonLog(context.home, lines)) print(context, line);
 }
 
-/** The daemon itself, in this process, until it is told to end. */
+/** Runs the daemon in this process until it is stopped. */
 export async function daemonRun(
   context: CommandContext,
   { port, signal }: { port?: number; signal: AbortSignal },
 ): Promise<void> {
-  const log = (line: string) => say(context, `${new Date().toISOString()} ${line}`);
+  const log = (line: string) => print(context, `${new Date().toISOString()} ${line}`);
   const daemon = await runDaemon({ home: context.home, port, env: context.env, log });
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
@@ -70,7 +70,7 @@ export interface ConnectArguments {
 
 export async function connectHarness(context: CommandContext, { harness, confirm }: ConnectArguments): Promise<void> {
   const result = await connect({ ...context, harness, confirm, now: Date.now() });
-  say(
+  print(
     context,
     result.done
       ? `Connected ${harness}.${result.backup ? ` The old files are in ${result.backup}` : ""}`
@@ -84,7 +84,7 @@ export async function disconnectHarness(
   { harness, confirm }: ConnectArguments,
 ): Promise<void> {
   const result = await disconnect({ ...context, harness, confirm, now: Date.now() });
-  say(
+  print(
     context,
     result.done
       ? `Disconnected ${harness}.${result.backup ? ` The old files are in ${result.backup}` : ""}`
@@ -94,11 +94,11 @@ export async function disconnectHarness(
 
 export async function connectStatus(context: CommandContext, only?: string): Promise<void> {
   const daemon = await livingDaemon(context.home);
-  say(context, `daemon: ${daemon ? `running on 127.0.0.1:${daemon.port}` : "not running; the first hook starts it"}`);
+  print(context, `daemon: ${daemon ? `running on 127.0.0.1:${daemon.port}` : "not running; the first hook starts it"}`);
   for (const { harness, folder, checks } of await connectionStatus(context)) {
     if (only !== undefined && harness !== only) continue;
-    say(context, `${harness} (${folder})`);
-    for (const { what, ok, detail } of checks) say(context, `  ${ok ? "✓" : "✗"} ${what}: ${detail}`);
+    print(context, `${harness} (${folder})`);
+    for (const { what, ok, detail } of checks) print(context, `  ${ok ? "✓" : "✗"} ${what}: ${detail}`);
   }
 }
 
@@ -116,10 +116,10 @@ export interface SearchArguments {
 
 export async function searchSessions(context: CommandContext, { json, ...input }: SearchArguments): Promise<void> {
   const found = (await call(context, "session_search", input)) as { hits: Hit[]; hasMore: boolean; note?: string };
-  if (json) return void say(context, JSON.stringify(found));
-  if (found.hits.length === 0) return void say(context, found.note ?? "Nothing was found.");
-  say(context, found.hits.map(hitText).join("\n\n"));
-  if (found.hasMore) say(context, `\nMore: --offset ${(input.offset ?? 0) + found.hits.length}`);
+  if (json) return void print(context, JSON.stringify(found));
+  if (found.hits.length === 0) return void print(context, found.note ?? "Nothing was found.");
+  print(context, found.hits.map(hitText).join("\n\n"));
+  if (found.hasMore) print(context, `\nMore: --offset ${(input.offset ?? 0) + found.hits.length}`);
 }
 
 export async function addCheckpointTo(
@@ -127,7 +127,7 @@ export async function addCheckpointTo(
   input: { key: string; summary: string; entities?: string[]; agentId?: string },
 ): Promise<void> {
   await call(context, "checkpoint_add", { ...input, origin: "cli" });
-  say(context, `Kept a checkpoint of ${input.key}.`);
+  print(context, `Kept a checkpoint of ${input.key}.`);
 }
 
 export async function showTranscript(
@@ -136,7 +136,7 @@ export async function showTranscript(
 ): Promise<void> {
   const { format = "text" } = input;
   const result = await call(context, "session_transcript", { ...input, format });
-  say(context, typeof result === "string" ? result : JSON.stringify(result));
+  print(context, typeof result === "string" ? result : JSON.stringify(result));
 }
 
 /** Any operation by its name, on the store itself: no daemon is needed. */

@@ -1,4 +1,4 @@
-/** Speaks to the daemon of a home folder, and finds out whether there is one. On the way of every hook, so it loads little. */
+/** Talks to the daemon of a home folder, and finds out whether there is one. Every hook runs this, so it loads little. */
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ export interface Address {
 
 export const addressFile = (home: string) => join(home, "daemon.json");
 
-/** Where the daemon said that it is. It may be gone by now. */
+/** The address that the daemon wrote down. It may be gone by now. */
 export function daemonAddress(home: string): Address | undefined {
   try {
     const { pid, port } = fields(JSON.parse(readFileSync(addressFile(home), "utf8")));
     return typeof pid === "number" && typeof port === "number" ? { pid, port } : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined; // It is being written at this moment.
+    if (error instanceof SyntaxError) return undefined; // The file is being written at this moment.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
@@ -58,7 +58,7 @@ export async function livingDaemon(home: string, timeoutMs = 1_000): Promise<Add
     const { text } = await exchange({ port: address.port, method: "GET", path: "/health", timeoutMs });
     return fields(JSON.parse(text)).pid === address.pid ? address : undefined;
   } catch (error) {
-    if (error instanceof AppError || error instanceof SyntaxError) return undefined; // Nobody there, or somebody else.
+    if (error instanceof AppError || error instanceof SyntaxError) return undefined; // Nobody is there, or another program.
     throw error;
   }
 }

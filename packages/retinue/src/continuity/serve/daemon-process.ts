@@ -42,7 +42,7 @@ export async function startDaemon(options: StartOptions): Promise<Address & { is
   return { ...started, isNew: true };
 }
 
-/** For a hook that found none. Does not wait. */
+/** Starts one for a hook that found none, and does not wait for it. */
 export function launchOnDemand(options: StartOptions): void {
   if (options.env?.RETINUE_DAEMON !== "off") launchDaemon(options);
 }
@@ -60,16 +60,16 @@ function launchDaemon({ home, program, port, env = process.env }: StartOptions):
     renameSync(logFile(home), `${logFile(home)}.1`);
   const log = openSync(logFile(home), "a", 0o600);
   const words = [...args, "daemon", "run", "--home", home, ...(port === undefined ? [] : ["--port", String(port)])];
-  // A process that lives for days and makes only short-lived objects: a small nursery saves 30 MB.
+  // The daemon lives for days and makes only short-lived objects: a small young generation saves 30 MB.
   const lean = { ...env, NODE_OPTIONS: `${env.NODE_OPTIONS ?? ""} --max-semi-space-size=2`.trim() };
   const child = spawn(command, words, { detached: true, stdio: ["ignore", log, log], env: lean, cwd: home });
-  child.on("error", () => {}); // A program that is not there shows as a daemon that does not start.
+  child.on("error", () => {}); // When the program is missing, the daemon does not start, and that is reported.
   child.unref();
   closeSync(log);
   writeFileSync(launchFile(home), String(child.pid ?? ""));
 }
 
-/** False while a process that was started a moment ago still lives: it serves soon. */
+/** False while a process that was started a moment ago is alive: it will serve soon. */
 function claimLaunch(marker: string): boolean {
   if (existsSync(marker) && !isUnderWay(marker)) rmSync(marker, { force: true });
   try {
@@ -84,12 +84,12 @@ function claimLaunch(marker: string): boolean {
 function isUnderWay(marker: string): boolean {
   if (Date.now() - statSync(marker).mtimeMs > START_MS) return false;
   const pid = Number(readFileSync(marker, "utf8"));
-  return pid === 0 || isAlive(pid); // Nothing in it yet: the process is being started at this moment.
+  return pid === 0 || isAlive(pid); // Empty: the process is being started at this moment.
 }
 
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0); // Signal 0 only asks.
+    return process.kill(pid, 0); // Signal 0 only checks.
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }

@@ -98,13 +98,13 @@ function listen(
 
 const QUIET_MS = 5_000;
 
-/** When nothing was written for a while, joins the pieces of the index, step by step. */
+/** When nothing was written for a while, merges the pieces of the index, step by step. */
 async function keepTidy(
   { transcripts: { index } }: OpenContinuity,
   { signal, log }: { signal: AbortSignal; log: (line: string) => void },
 ): Promise<void> {
   for (let seen = -1; !signal.aborted; ) {
-    await setTimeout(QUIET_MS, undefined, { signal, ref: false }).catch(() => undefined); // Told to end: the loop does.
+    await setTimeout(QUIET_MS, undefined, { signal, ref: false }).catch(() => undefined); // Aborted: the loop ends.
     const written = await index.writes();
     if (signal.aborted || written !== seen) {
       seen = written;

@@ -47,7 +47,7 @@ export const entityOperations = [
     name: "entity_remove",
     method: "DELETE",
     path: "/api/entities/{name}",
-    summary: "Removes an entity with all that is known of it.",
+    summary: "Removes an entity with all that is known about it.",
     input: z.object({ name: word(), agentId }),
     run: async ({ transcripts }, caller, { name, agentId: given }) => ({
       removed: await transcripts.entities.remove(agentOf(caller, given), name),
@@ -57,7 +57,7 @@ export const entityOperations = [
     name: "attribute_add",
     method: "POST",
     path: "/api/entities/{name}/attributes",
-    summary: "Adds an attribute, or a constraint that every child session is told.",
+    summary: "Adds an attribute, or a constraint that every child session inherits.",
     input: z.object({
       name: word(),
       kind: z.enum(ATTRIBUTE_KINDS).default("attribute"),

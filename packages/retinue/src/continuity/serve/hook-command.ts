@@ -1,5 +1,5 @@
 /**
- * The command that a harness runs for each hook: payload in, answer out, always quickly and never with a failure.
+ * The command that a harness runs for each hook: reads the payload, prints the answer, is quick, and never fails.
  *
  * It asks the daemon. When there is none it does the work itself, on the same store, and starts one for the next time.
  */
@@ -21,7 +21,7 @@ export interface HookCommand {
   input: string;
   program: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** Told what went wrong; nobody else is. */
+  /** Called with what went wrong; the harness does not see it. */
   onProblem: (problem: string) => void;
 }
 

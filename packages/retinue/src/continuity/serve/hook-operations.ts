@@ -1,4 +1,4 @@
-/** The hook API: what connectors, and anybody else's harness, post. */
+/** The hook API: what connectors and other harnesses post. */
 import { CallInput, HookInput } from "../ingest/hook-input.ts";
 import { onSessionEnd, onSessionStart, onSubagentStart, onSubagentStop, onToolCall, onTurns } from "../ingest/hooks.ts";
 import { operation } from "./operation.ts";
@@ -24,7 +24,7 @@ export const hookOperations = [
     ...hook,
     name: "hook_turn_end",
     path: "/api/hooks/turn-end",
-    summary: "The agent has answered, or has new turns to tell.",
+    summary: "The agent has answered, or has new turns.",
     run: onTurns,
   }),
   operation({
@@ -53,7 +53,8 @@ export const hookOperations = [
     input: CallInput,
     name: "hook_tool_call",
     path: "/api/hooks/tool-call",
-    summary: "A call begins or ends that starts a sub-agent or searches: it tells later whose they are.",
+    summary:
+      "A call that starts a sub-agent or searches begins or ends. Later signals without a name are matched with it.",
     run: onToolCall,
   }),
 ];

@@ -198,7 +198,7 @@ describe("scoped tokens", () => {
     expect((await ask("GET", "/api/entities", undefined, { token })).status).toBe(403);
   });
 
-  test("cannot make tokens, set agents or prune, and ends when it is taken back", async () => {
+  test("cannot make tokens, set agents or prune, and stops working when it is revoked", async () => {
     const token = await scoped({ name: "red", agentId: "red" });
     for (const [method, path, body] of [
       ["POST", "/api/tokens", { name: "x", agentId: "y" }],

@@ -1,8 +1,8 @@
 /**
  * The operations over HTTP, for this machine only.
  *
- * Three locks before any of them runs: the Host header (a page that points a name at this machine does not get in), the Origin header
- * (nor does a page at all), and the token.
+ * Three checks before any of them runs: the Host header (keeps out pages that point a name at this machine), the Origin header
+ * (keeps out all other pages), and the token.
  */
 import { AppError, type ErrorCode, messageOf } from "@retinue/protocol";
 import { type Context, Hono } from "hono";

@@ -1,7 +1,8 @@
 /**
  * The operations that models may use, as an MCP server on stdio.
  *
- * Who calls is told by the harness, not by the model: Codex says it in the request, Claude Code by the id of the call, which its hook has told us before.
+ * Who calls is known from the harness, not from the model: Codex names the session in the request, Claude Code the call, which its hook has
+ * reported before.
  */
 
 import { McpServer } from "@modelcontextprotocol/server";

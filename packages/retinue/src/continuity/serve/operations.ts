@@ -11,7 +11,7 @@ const adminOperations = [
     name: "health",
     method: "GET",
     path: "/health",
-    summary: "Whether the daemon serves.",
+    summary: "Whether the daemon is up.",
     access: "public",
     input: z.object({}),
     async run({ transcripts }) {
@@ -59,7 +59,7 @@ const adminOperations = [
     name: "token_remove",
     method: "DELETE",
     path: "/api/tokens/{name}",
-    summary: "Takes a scoped token back.",
+    summary: "Revokes a scoped token.",
     access: "owner",
     input: z.object({ name: word() }),
     run: async ({ transcripts }, _caller, { name }) => ({ removed: await transcripts.tokens.remove(name) }),

@@ -1,4 +1,4 @@
-/** session_search: whose sessions are looked in, and what of them is read first. HTTP, MCP, the command line and our own agents ask the same. */
+/** session_search: whose sessions are searched, and which of them are read first. HTTP, MCP, the command line and our own agents use it. */
 import * as z from "zod";
 import { readOn } from "../ingest/reading.ts";
 import { type Found, search } from "../recall/search.ts";
@@ -54,7 +54,7 @@ export async function runSearch(
   const named = await find(input.sessionKey, asked);
   if (input.sessionKey && !named)
     return { hits: [], hasMore: false, note: `No session ${input.sessionKey} is known here.` };
-  // A sub-agent that names no session looks into its parent's.
+  // A sub-agent that names no session searches its parent's.
   const parent = current ? await parentOf(transcripts, current) : await find(input.parentSessionKey, given);
   const session = named ?? (input.lineage ? undefined : parent);
   for (const each of [session, current]) if (each) await readOn(transcripts, each, { now });

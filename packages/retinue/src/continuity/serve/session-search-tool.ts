@@ -1,4 +1,4 @@
-/** session_search for our own agents: the same operation, asked by the session that calls. */
+/** session_search for our own agents: the same operation, with the calling session as the caller. */
 import { defineTool, failure, success, type Tool } from "../../tools/tool.ts";
 import type { Hit } from "../recall/search.ts";
 import words from "../recall/session-search.md";

@@ -1,4 +1,4 @@
-/** What the offline model sees of a request: the prompt that it works on, and what its own calls since then have brought. */
+/** What the offline model sees of a request: the prompt that it works on, and the results of its calls since then. */
 import type { Message, ModelRequest, ToolSpec, UserMessage } from "../provider.ts";
 
 export interface DoneCall {
@@ -57,7 +57,7 @@ function startsWork(text: string): boolean {
   return text.includes("<system_notification>") || wordsOf(text) !== "";
 }
 
-/** News that comes while calls are under way is no new prompt: the work on the old one goes on. */
+/** A notice that comes while calls are running is not a new prompt: work on the old one goes on. */
 function interrupts(messages: readonly Message[], at: number): boolean {
   const message = messages[at];
   if (message?.role !== "user" || !textOf(message).includes("<system_notification>")) return false;
@@ -68,7 +68,7 @@ function interrupts(messages: readonly Message[], at: number): boolean {
 /** Everything that the runtime puts around a prompt is in tags whose names hold an underscore or a hyphen. */
 const ADDED = /<([a-z]+(?:[_-][a-z]+)+)\b[^>]*>[\s\S]*?<\/\1>/g;
 
-/** What a sub-agent is told of its parent stands before its own prompt, which is the last paragraph. */
+/** The inherit block comes before a sub-agent's own prompt, which is the last paragraph. */
 const INHERITED = /^## Inherited from Parent Session\n[\s\S]*\n\n(?=\S)/;
 
 function wordsOf(text: string): string {
@@ -95,6 +95,6 @@ function argumentsOf(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
-    return {}; // A history of another model may hold anything; without arguments the call just says less.
+    return {}; // A history of another model may contain anything; without arguments the answer only says less.
   }
 }

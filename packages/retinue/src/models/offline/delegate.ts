@@ -1,4 +1,4 @@
-/** Work given to sub-agents: some at once, one in the background that is read, asked once more, and read again. */
+/** Work given to sub-agents: some at the same time, one in the background that is read, gets one more message, and is read again. */
 import type { Conversation, DoneCall } from "./conversation.ts";
 import type { Intent } from "./intent.ts";
 import { answer, calls, type Move, type PlannedCall, resultsOf } from "./move.ts";

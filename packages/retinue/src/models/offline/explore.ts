@@ -1,4 +1,4 @@
-/** A walk through a project: list it, read what describes it, look where the code is, and tell what was found. */
+/** A walk through a project: list it, read what describes it, look where the code is, and report what was found. */
 import type { Conversation, DoneCall } from "./conversation.ts";
 import { answer, calls, counted, grep, linesOf, type Move, quote, resultsOf, view } from "./move.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The model when none is configured: a small set of rules that turns a prompt into real calls on the working folder and says
- * what came of them. It never pretends to be more: every answer says what it is and how to configure a real model.
+ * The model when none is configured: a small set of rules that turns a prompt into real calls on the working folder and reports
+ * the results. It never pretends to be more: every answer says what it is and how to configure a real model.
  *
  * It keeps nothing between requests. What it does next follows from the messages alone.
  */
@@ -73,7 +73,7 @@ function inFolder<Place extends { folder: string }>(place: Place, conversation: 
   ];
 }
 
-/** A background agent has something to say: its answer is read and passed on. */
+/** A notice about a background agent: its answer is read and passed on. */
 function onNotification({ prompt, done, tool }: Conversation): Move {
   const id = /agent_id:?\s*"?([\w-]+)/.exec(prompt)?.[1];
   const [read] = done;
@@ -82,7 +82,7 @@ function onNotification({ prompt, done, tool }: Conversation): Move {
   return read ? answer("The agent in the background reports:", quote(read.text, 60)) : answer(`Noted: ${prompt}`);
 }
 
-/** Without tools there is nothing to find out; what is asked for then is what was said so far. */
+/** A request without tools asks for a summary of what was said so far. */
 function recap({ earlier, answers, prompt }: Conversation): Move {
   if (earlier.length === 0 && answers.length === 0)
     return answer(`I have no tools here, and no words of my own on: ${prompt}`);

@@ -154,7 +154,7 @@ class MessageReader {
     }
   }
 
-  /** Of an answer that was cut for its length, calls that are not whole are dropped rather than run with nothing. */
+  /** When an answer was cut for its length, incomplete calls are dropped and not run without arguments. */
   *end(author: string): Generator<Part> {
     if (!this.#isWhole && this.#stop === undefined) throw cutOff();
     const calls =
@@ -178,7 +178,7 @@ function finishReason(reason: string | undefined, hasCalls: boolean): FinishReas
   return hasCalls ? "calls" : "stop";
 }
 
-/** Here the input leaves out what the cache read or wrote; Usage counts the whole prompt. */
+/** This format leaves out cached tokens from the input; Usage counts the whole prompt. */
 function usageOf(usage: MessageUsage): Usage {
   const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
   const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;

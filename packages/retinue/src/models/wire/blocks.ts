@@ -11,7 +11,7 @@ type Mark = { mark: "text"; length: number } | { mark: "call" };
 
 export type Block = { type: "own"; item: unknown } | { type: "text"; text: string } | { type: "call"; call: ModelCall };
 
-/** Takes down the order while an answer is read. */
+/** Notes the order while an answer is read. */
 export class BlockOrder {
   readonly #items: unknown[] = [];
   #hasOwn = false;
@@ -35,7 +35,7 @@ export class BlockOrder {
   }
 }
 
-/** The message in its order for the provider that wrote it; for another provider without the foreign blocks. */
+/** The message in its original order for the provider that wrote it; for another provider, without the blocks. */
 export function blocksOf(message: AssistantMessage, provider: string): Block[] {
   const { text, calls, reasoning } = message;
   const items = reasoning?.blocks?.provider === provider ? reasoning.blocks.items : [];

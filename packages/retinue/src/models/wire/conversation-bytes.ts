@@ -1,7 +1,7 @@
 /**
  * A conversation in its wire form, as bytes that only grow: a turn costs what is new, not what the history holds.
  *
- * The bytes belong to the message array. They are made anew when the array no longer begins with what was serialised before.
+ * The bytes belong to the message array. They are written again when the array no longer begins with what was serialised before.
  */
 import type { Message } from "../provider.ts";
 

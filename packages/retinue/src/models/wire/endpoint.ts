@@ -9,9 +9,9 @@ export interface Endpoint {
   type: "openai" | "azure" | "anthropic";
   baseUrl: string;
   apiKey?: string;
-  /** Goes before `apiKey`. */
+  /** Used instead of `apiKey`. */
   bearerToken?: string;
-  /** Asked before every request; goes before the other two. */
+  /** Asked before every request; used instead of the other two. */
   tokenProvider?: () => Promise<string>;
   azure?: { apiVersion?: string };
   headers?: Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ export class ToolCallPieces {
     if (delta || piece.function?.name) yield { type: "call_delta", id: call.id, name: call.name, delta };
   }
 
-  /** Of an answer that was cut for its length, calls that are not whole are dropped rather than run with nothing. */
+  /** When an answer was cut for its length, incomplete calls are dropped and not run without arguments. */
   finished({ wasCut }: { wasCut: boolean }): Call[] {
     return this.#calls.flatMap(({ id, name, pieces }): Call[] => {
       const written = pieces.join("");

@@ -27,7 +27,7 @@ export function openaiChat(endpoint: Endpoint): Provider {
   };
 }
 
-/** The history is kept as bytes; only what stands around it is made for each request. */
+/** The history is kept as bytes; only what surrounds it is made for each request. */
 function bodyOf(request: ModelRequest): readonly (string | Uint8Array)[] {
   const { model, system, messages, responseFormat, reasoningEffort } = request;
   const around = jsonObject({
@@ -85,7 +85,7 @@ function userContent(content: UserMessage["content"]): unknown {
   );
 }
 
-/** Reasoning with blocks was written by another wire format, and its own endpoint wants it back, not this one. */
+/** Reasoning with blocks was written by another wire format and is sent back only there. */
 function assistantMessage({ text, calls, reasoning }: AssistantMessage): unknown {
   return {
     role: "assistant",

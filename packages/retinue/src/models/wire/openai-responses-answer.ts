@@ -121,7 +121,7 @@ class ResponseReader {
     yield { type: "call_delta", ...open, delta: "" };
   }
 
-  /** A finished item is whole; what was not streamed before is told now. */
+  /** A finished item is complete; what was not streamed before is yielded now. */
   *#finishItem(at: number, item: Item): Generator<Part> {
     switch (item.type) {
       case "message": {

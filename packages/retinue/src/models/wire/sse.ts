@@ -17,7 +17,7 @@ export async function* serverEvents(chunks: AsyncIterable<Uint8Array>): AsyncGen
   yield* ready;
 }
 
-/** The parser looks through an unfinished line again with every chunk; holding chunks back until a line ends keeps that linear. */
+/** The parser scans an unfinished line again with every chunk; holding chunks back until a line ends keeps the work linear. */
 async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let held: string[] = [];

@@ -57,6 +57,6 @@ function refuse(file: string): void {
       failure(`The folder ${folder} does not exist. Make it first.`, { error: "Parent directory does not exist" }),
     );
   }
-  // A link that leads nowhere is something too.
+  // A broken link counts as existing too.
   if (lstatSync(file, { throwIfNoEntry: false })) throw new CallRefused(alreadyExists(file));
 }

@@ -41,7 +41,7 @@ export const editTool = (): Tool =>
     },
   });
 
-/** Reads again and does not wait before it writes: another edit of the same file may have run since this one was prepared. */
+/** Reads again and writes without waiting in between: another edit of the same file may have run since this one was prepared. */
 async function write(file: string, args: Input): Promise<Outcome> {
   const { before, after } = edited(file, args);
   writeFileSync(file, after);

@@ -37,7 +37,7 @@ export const globTool = (limit: OutputLimit = {}): Tool =>
     },
   });
 
-/** The fixed folders at the beginning of a pattern that leaves the searched folder are where the search starts. */
+/** A pattern that leaves the searched folder is searched from the fixed folders at its beginning. */
 function placeOf(folder: string, pattern: string): Place {
   if (!/^(\/|~\/|\.\.\/)/.test(pattern)) return { folder, pattern };
   const parts = pattern.split("/");

@@ -1,4 +1,4 @@
-/** Runs SQL on the session's own database, and says when the todos changed. */
+/** Runs SQL on the session's own database, and announces when the todos changed. */
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { boundOutput, type OutputLimit } from "../output.ts";

@@ -1,4 +1,4 @@
-/** Ends a run that goes on by itself. */
+/** `task_complete`: ends a run in autopilot mode. */
 import * as z from "zod";
 import { defineTool, success, type Tool } from "../tool.ts";
 import description from "./task-complete.md";

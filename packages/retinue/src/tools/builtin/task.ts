@@ -19,7 +19,7 @@ export interface OfferedAgent {
   isReadOnly: boolean;
 }
 
-/** The list of agents is made anew from the live catalog. */
+/** The list of agents is made from the live catalog each time. */
 export function taskTool(agents: readonly OfferedAgent[]): Tool {
   const list = agents.map(
     ({ name, description, isCustom, isReadOnly }) =>

@@ -13,13 +13,13 @@ export function resolvePath(given: string, workingDirectory: string): string {
 /** Where a path leads once links are followed; absent when that is the path itself. What does not exist yet is added as it is. */
 export function linkTarget(file: string): string | undefined {
   let existing = file;
-  // Not there, or not for us to see: a folder above it may still be a link.
+  // It does not exist or cannot be read: a folder above it may still be a link.
   while (!existsSync(existing) && path.dirname(existing) !== existing) existing = path.dirname(existing);
   const real = path.join(realpathSync(existing), path.relative(existing, file));
   return real === file ? undefined : real;
 }
 
-/** Absent also for a path that cannot be, such as one below a file. */
+/** Also absent for an impossible path, such as one below a file. */
 export function statOf(file: string): Stats | undefined {
   return existsSync(file) ? statSync(file) : undefined;
 }

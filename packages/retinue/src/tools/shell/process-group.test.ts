@@ -22,7 +22,7 @@ test("when this process exits its shells are killed, and the detached ones go on
   });
   const [attached, detached] = JSON.parse(output);
   try {
-    // The signal was sent; that the system has carried it out is seen a moment later.
+    // The signal was sent; the process ends a moment later.
     while (isRunning(attached));
     expect(isRunning(detached)).toBe(true);
   } finally {

@@ -4,7 +4,7 @@
 interface Rule {
   /** An argument like this makes it write or run something. */
   not?: RegExp;
-  /** More arguments than this that are no options: the next one is a file to write. */
+  /** With more arguments than this that are not options, the next one is a file to write. */
   maxOperands?: number;
 }
 

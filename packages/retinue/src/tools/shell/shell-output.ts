@@ -1,14 +1,14 @@
 /**
  * The output of one shell: its beginning and its end in memory, the whole in a log file once it grows.
  *
- * Positions count characters of the whole output. Who shows how much of it to whom is not decided here.
+ * Positions count characters of the whole output. How much of it is shown is not decided here.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import path from "node:path";
 
 export const HEAD_CHARS = 64 * 1024;
 export const TAIL_CHARS = 64 * 1024;
-/** What a shell can say about its output, wherever it is kept. */
+/** The output of a shell, wherever it is kept. */
 export interface OutputView {
   readonly bytes: number;
   readonly logPath: string | undefined;

@@ -1,12 +1,12 @@
 /**
- * What the model reads about a shell: its output and how it stands. Shared by the tools that start, read and list shells.
+ * What the model reads about a shell: its output and its state. Shared by the tools that start, read and list shells.
  */
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, type Outcome, type Shell, type ShellService, success } from "../tool.ts";
 
 const PREVIEW_CHARS = 500;
 
-/** The output since the last read, and the end if it has come; a shell whose end is told here is forgotten. */
+/** The output since the last read, and the end if it has come. A shell whose end is reported here is forgotten. */
 export function reportShell(shell: Shell, { context, limit }: { context: CallContext; limit: OutputLimit }): Outcome {
   const output = shell.read();
   const { text, file } = boundOutput(output, {

@@ -132,7 +132,7 @@ export class ShellProcess implements Shell {
         this.ended.then(() => "ended" as const),
         after(ms, stop.signal).then(() => "timeout" as const),
         aborted(signal, stop.signal).then(() => "aborted" as const),
-        heard(this.#events, "promoted", stop.signal).then(() => "promoted" as const),
+        emitted(this.#events, "promoted", stop.signal).then(() => "promoted" as const),
       ]);
     } finally {
       this.#waiters--;
@@ -153,7 +153,7 @@ export class ShellProcess implements Shell {
       detached: true,
       stdio: [options.interactive ? "pipe" : "ignore", "pipe", "ignore"],
     });
-    // A command may end without reading what was written to it; its exit code tells enough.
+    // A command may end without reading what was written to it; its exit code is enough.
     child.stdin?.on("error", () => child.stdin?.destroy());
     child.stdout?.setEncoding("utf8");
     child.stdout?.on("data", (text: string) => {
@@ -208,7 +208,7 @@ async function drained(child: ChildProcess): Promise<void> {
   const { stdout } = child;
   if (!stdout || stdout.closed || child.pid === undefined) return;
   const stop = new AbortController();
-  await Promise.race([heard(stdout, "close", stop.signal), after(DRAIN_MS, stop.signal)]);
+  await Promise.race([emitted(stdout, "close", stop.signal), after(DRAIN_MS, stop.signal)]);
   stop.abort();
   if (stdout instanceof Socket) stdout.unref();
 }
@@ -226,7 +226,7 @@ function aborted(signal: AbortSignal, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true, signal: stop }));
 }
 
-function heard(emitter: EventEmitter, name: string, stop: AbortSignal): Promise<void> {
+function emitted(emitter: EventEmitter, name: string, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => resolve();
     emitter.once(name, done);

@@ -1,5 +1,5 @@
 /**
- * The shells of one session: their ids, who is told about their end, and that none is left when the session ends.
+ * The shells of one session: their ids, who learns of their end, and that none is left when the session ends.
  *
  * One shell is in shell.ts. A detached shell is listed like any other, and is the only kind that outlives the session.
  */
@@ -18,11 +18,11 @@ export interface ShellsOptions {
   sessionId: string;
   /** Where long outputs are kept. */
   logFolder: string;
-  /** Between the polite signal and the other one. */
+  /** How long to wait between SIGTERM and SIGKILL. */
   graceMs?: number;
 }
 
-/** With the ids that it would give. */
+/** The shells of a session, and a fresh id for the next one. */
 export interface Shells extends ShellService {
   freshId(): string;
 }

@@ -34,7 +34,7 @@ function database(options: ConstructorParameters<typeof SessionDatabase>[0] = {}
   return { run, made };
 }
 
-/** Once it writes it has begun, and can only be ended from outside. */
+/** Once it has written something it is running, and can only be ended from outside. */
 const hasBegun = () => vi.waitFor(() => expect(existsSync(path.join(folder, "session.db-journal"))).toBe(true), SLOW);
 
 function isRunning(pid: number | undefined): boolean {

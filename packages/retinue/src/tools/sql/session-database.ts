@@ -14,7 +14,7 @@ const MAX_CHARS = 16_000_000;
 const LIMIT_MS = 30_000;
 const IDLE_MS = 30_000;
 
-/** The limits are for queries that went wrong: a gigabyte of file, half of one in memory. */
+/** Limits for runaway queries: a gigabyte on disk, half a gigabyte in memory. */
 const SETUP = `
   PRAGMA busy_timeout = 2000;
   PRAGMA foreign_keys = ON;
@@ -73,16 +73,16 @@ export class SessionDatabase implements DatabaseService {
       maxChars: MAX_CHARS,
     };
     const turn = this.#last.then(() => this.#runNow(request, signal));
-    this.#last = turn.catch(() => undefined); // Whoever asked is told; the next query runs all the same.
+    this.#last = turn.catch(() => undefined); // Whoever asked gets the error; the next query runs all the same.
     return await firstOf(turn, { signal });
   }
 
-  /** Of the process that runs queries, while there is one. */
+  /** The id of the process that runs queries, while there is one. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
 
-  /** Ends the process, with a query that runs. */
+  /** Ends the process, and with it a query that is running. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#end();
@@ -146,6 +146,6 @@ async function firstOf<T>(
 const TRANSACTIONS = new Set(["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "VACUUM"]);
 const managesTransactions = ({ verb }: SqlStatement) => TRANSACTIONS.has(verb);
 
-/** The tool asks for no permission, so it must not get at other files. */
+/** The tool asks for no permission, so it must not reach other files. */
 const reachesOut = ({ verb, text }: SqlStatement) =>
   verb === "ATTACH" || verb === "DETACH" || (verb === "VACUUM" && /\binto\b/i.test(text));

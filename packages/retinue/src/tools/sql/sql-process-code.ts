@@ -1,7 +1,7 @@
 /**
  * What runs in the process of sql-process.ts, as the text that `node --eval` gets: so it is the same from sources and from the bundle.
  *
- * Queries run in a thread, because the main thread must hear when the runtime is gone; SQLite itself cannot be interrupted.
+ * Queries run in a thread, because the main thread must notice when the runtime has gone; SQLite itself cannot be interrupted.
  * Arguments: the SQLite library. Messages: a SqlRequest in, a SqlAnswer out.
  */
 const QUERIES = `

@@ -78,7 +78,7 @@ export class SqlProcess {
   }
 
   async kill(): Promise<void> {
-    this.#child.ref(); // Whoever waits for its end must not exit before it.
+    this.#child.ref(); // The program must not exit while somebody waits for the end of this process.
     this.#child.kill("SIGKILL");
     await this.#ended;
   }

@@ -10,17 +10,17 @@ export const WORDLESS: ReadonlySet<string> = new Set(
   "script style noscript template svg iframe object select textarea".split(" "),
 );
 
-/** Pages that mean well stay far below. */
+/** Ordinary pages stay far below this. */
 const MAX_DEPTH = 256;
-/** What is in these is text whatever it looks like, which a new parser would not know. So there the cut waits for the next tag. */
+/** The content of these is text whatever it looks like, and a new parser would not know that. So inside them the cut waits for the next tag. */
 const RAW_TEXT = new Set(["script", "style", "title", "textarea", "xmp"]);
-/** The parser keeps a list of these, and does not take off it what closes itself. */
+/** The parser keeps a list of these, and leaves self-closing ones on it. */
 const FOREIGN = new Set(["svg", "math"]);
 const MAX_FOREIGN = 1000;
 
 /**
- * The parser goes through all open elements at every tag, which takes the square of the size on a page of tags without an end.
- * Where a page gets too deep it is cut, and read on as if another page began. The answer says whether it was cut.
+ * The parser goes through all open elements at every tag, which takes quadratic time on a page of unclosed tags. Where a page
+ * gets too deep it is cut, and the rest is read as if another page began. The answer says whether it was cut.
  */
 export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wasCut: boolean }> {
   const { Parser } = await import("htmlparser2");

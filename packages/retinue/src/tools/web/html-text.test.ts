@@ -105,7 +105,7 @@ describe("a hostile page", () => {
   const count = (piece: string, size = SIZE) => Math.ceil(size / piece.length);
   const long = SENTENCE.repeat(8);
 
-  // Work that grows with the square of the size would run into the time limit of the test.
+  // Quadratic work would run into the time limit of the test.
   test.each([
     ["of five million characters of tags without an end", many("<b>", 10 * SIZE), 0],
     ["of tags without an end, with text", many("<i>x"), count("<i>x")],

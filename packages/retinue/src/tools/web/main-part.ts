@@ -1,7 +1,7 @@
 /**
  * Passes on the part of a page that the page itself marks as its content: `<main>`, or its only `<article>`.
  *
- * Nothing in it is weighed or guessed, so pages of documentation keep every signature and every table.
+ * Nothing is guessed, so pages of documentation keep every signature and every table.
  */
 import type { HtmlHandler } from "./html-events.ts";
 
@@ -13,13 +13,13 @@ const MARKS = {
   article: /<article[\s>]|role=["']?article\b/i,
 } as const satisfies Record<Landmark, RegExp>;
 
-/** A quick look: most pages that mark nothing need not be read for it. */
+/** A quick test: most pages without such marks need not be parsed for it. */
 export const mayHave = (landmark: Landmark, html: string) => MARKS[landmark].test(html);
 
 const CHROME = new Set(["nav", "footer", "dialog"]);
 const CHROME_ROLES = new Set(["navigation", "contentinfo", "complementary", "dialog", "alertdialog", "search", "menu"]);
 
-/** What is never content, whoever looks for it. */
+/** What is never content. */
 export const isChrome = (name: string, { role = "" }: Attributes) => CHROME.has(name) || CHROME_ROLES.has(role);
 
 export class MainPart implements HtmlHandler {

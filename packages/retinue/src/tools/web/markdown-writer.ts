@@ -12,7 +12,7 @@ const BLOCKS = new Set(
     " ",
   ),
 );
-/** Parts of a table that stand in lines of their own, with no empty line between them. */
+/** Parts of a table that are written on lines of their own, with no empty line between them. */
 const ROWS = new Set(["tr", "thead", "tbody", "tfoot"]);
 const MAX_INDENT = 10;
 

@@ -1,15 +1,15 @@
 /**
  * The article of a page that does not mark it, found by Mozilla's Readability as in the reader view of a browser.
  *
- * Readability was made for pages that mean well, and its work grows with the depth of a page and the length of its attributes. So it
- * gets a plain copy of the page, and none of a page that is too large.
+ * Readability was made for ordinary pages: its work grows with the depth of a page and the length of its attributes. So it gets a
+ * plain copy of the page, and is not used when the page is too large.
  */
 import * as z from "zod";
 import { type HtmlHandler, readHtml, WORDLESS } from "./html-events.ts";
 import { isChrome } from "./main-part.ts";
 
 const MAX_PAGE = 4_000_000;
-/** Of the plain copy. */
+/** Characters of the plain copy. */
 const MAX_LENGTH = 1_000_000;
 const MAX_ELEMENTS = 10_000;
 /** The depths of all elements together. */
@@ -26,12 +26,12 @@ export interface ReadablePart {
   length: number;
 }
 
-/** Undefined when the page is no article, or cannot be looked through with reasonable effort. */
+/** Undefined when the page is not an article, or would take too much work. */
 export async function readablePart(html: string): Promise<ReadablePart | undefined> {
   const copy = html.length <= MAX_PAGE ? await plainCopy(html) : undefined;
   if (copy === undefined) return undefined;
   const article = await extract(copy);
-  // Code is never decoration: what leaves some of it out is not all that there is to read.
+  // Code always belongs to the content: when some of it is missing, the wrong part was found.
   const isWhole = article && countPre(article.content) >= countPre(copy);
   return isWhole ? { title: article.title ?? "", html: article.content, length: article.length } : undefined;
 }
@@ -48,7 +48,7 @@ async function extract(html: string): Promise<z.output<typeof Article> | undefin
     if (!isProbablyReaderable(document)) return undefined;
     return Article.safeParse(new Readability(document, { disableJSONLD: true }).parse()).data;
   } catch {
-    return undefined; // Markup that the libraries cannot cope with. The page as a whole is still worth reading.
+    return undefined; // The libraries failed on this markup. The caller shows the whole page instead.
   }
 }
 

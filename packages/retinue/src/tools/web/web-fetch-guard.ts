@@ -1,8 +1,8 @@
 /**
- * The real fetch behind `web_fetch`, and the guard before it: no loopback, private or link-local address is ever connected to.
+ * The real fetch behind `web_fetch`, with its guard: it never connects to a loopback, private or link-local address.
  *
  * Names are checked as they are resolved for the connection itself, so that a second answer of a name server changes nothing.
- * A redirect is checked like a first address; it is followed on the same host, and told to the caller when it leaves it.
+ * A redirect is checked like the first address. It is followed on the same host, and reported to the caller when it leads elsewhere.
  */
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -112,7 +112,7 @@ function decoder(response: Response): TextDecoder {
   try {
     return new TextDecoder(charset);
   } catch {
-    return new TextDecoder(); // A charset that nobody knows; most of it is ASCII then.
+    return new TextDecoder(); // An unknown charset is mostly ASCII.
   }
 }
 
@@ -123,7 +123,7 @@ function isExempt(address: string, allowPrivate: boolean | readonly string[]): b
 class Guard {
   readonly #mayReach: (address: string) => boolean;
   #url = "";
-  /** Set when an address was refused: the reason behind whatever the connection says. */
+  /** Set when an address was refused: the real reason behind the connection's error. */
   refusal: WebFetchBlockedUrlError | undefined;
 
   constructor(mayReach: (address: string) => boolean) {

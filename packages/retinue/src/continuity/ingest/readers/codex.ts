@@ -42,6 +42,6 @@ function readItem(payload: Fields) {
 const outputText = (output: unknown) =>
   contentText(typeof output === "string" ? output : (fields(output).content ?? output));
 
-/** What Codex itself puts in front of the first prompt. */
+/** Text that Codex itself puts before the first prompt. */
 const isPreamble = (words: string) =>
   /^<(?:environment_context|user_instructions|permissions|skills_instructions)\b/.test(words);

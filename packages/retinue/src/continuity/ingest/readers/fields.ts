@@ -1,8 +1,8 @@
-/** What other programs write, looked at field by field: nothing is believed to be there or to be of its kind. */
+/** Reads what other programs write, field by field: any field may be missing or have another type. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A line that is no JSON object is damaged, and passed over. */
+/** A line that is not a JSON object is damaged, and skipped. */
 export function parseLine(line: string): Fields | undefined {
   if (line.trim() === "") return undefined;
   try {

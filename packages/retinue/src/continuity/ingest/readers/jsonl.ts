@@ -1,7 +1,7 @@
 /**
- * Reads a growing file of JSON lines from where it was left: whole lines only, bounded memory, no line too long to get past.
+ * Reads a growing file of JSON lines from where the last reading ended: whole lines only, in bounded memory.
  *
- * A half-written last line stays for the next time. A line over `MAX_LINE` is passed over, also when it comes in pieces.
+ * A half-written last line is left for the next time. A line over `MAX_LINE` is skipped, even when it comes in pieces.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
@@ -17,7 +17,7 @@ export interface Position {
 
 export interface Lines {
   lines: string[];
-  /** How many lines were passed over. */
+  /** How many lines were skipped. */
   skipped: number;
   position: Position;
   atEnd: boolean;

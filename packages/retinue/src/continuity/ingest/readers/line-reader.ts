@@ -4,7 +4,7 @@ import { readCodexLine } from "./codex.ts";
 import type { Fields } from "./fields.ts";
 import type { Read } from "./read.ts";
 
-/** What one parsed line holds; nothing for lines that are no part of the conversation. */
+/** What one parsed line contains; nothing for lines that are not part of the conversation. */
 export type LineReader = (line: Fields) => Read[];
 
 export const LINE_READERS: Readonly<Record<string, LineReader>> = {
