@@ -1,5 +1,5 @@
 /**
- * The benchmark: `npm run bench -- --peer name=path [--only turn,tool] [--quick] [--json]`.
+ * The benchmark: `npm run bench -- --peer name=path [--only turn,tool] [--rounds n] [--quick] [--json]`.
  *
  * Our runtime and each peer are driven by the same official client over the same loopback model. The runtimes take
  * turns within each measure, so that a slow minute of the machine affects them all.
@@ -18,6 +18,8 @@ const { values: options } = parseArgs({
     peer: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
     ours: { type: "string", default: fileURLToPath(new URL("../bin/retinue.js", import.meta.url)) },
+    /** On a machine with other work: every measure is taken this often, and the median counts. */
+    rounds: { type: "string", default: "1" },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -32,6 +34,7 @@ const contenders: Contender[] = [
   }),
 ];
 
+const rounds = Math.max(1, Math.floor(Number(options.rounds) || 1));
 const wanted = options.only?.split(",") ?? Object.keys(MEASURES);
 const unknown = wanted.filter((id) => !(id in MEASURES));
 if (unknown.length > 0)
@@ -53,17 +56,38 @@ try {
 async function measureAll(setting: Setting): Promise<Result[]> {
   const results: Result[] = contenders.map(({ name }) => ({ name, numbers: {}, failures: {} }));
   for (const id of wanted) {
-    for (const [at, contender] of contenders.entries()) {
-      const result = results[at];
-      const measure = MEASURES[id];
-      if (!result || !measure) continue;
-      process.stderr.write(`${id}: ${contender.name} …\n`);
-      try {
-        Object.assign(result.numbers, await measure(contender, setting));
-      } catch (error) {
-        result.failures[id] = error instanceof Error ? error.message : String(error);
+    const taken = contenders.map(() => new Map<string, number[]>());
+    for (let round = 1; round <= rounds; round++) {
+      for (const [at, contender] of inTurn(round)) {
+        process.stderr.write(`${id}: ${contender.name} (${round} of ${rounds}) …\n`);
+        try {
+          const numbers = await MEASURES[id]?.(contender, setting);
+          for (const [name, number] of Object.entries(numbers ?? {})) keep(taken[at], name, number);
+        } catch (error) {
+          const result = results[at];
+          if (result) result.failures[id] = error instanceof Error ? error.message : String(error);
+        }
       }
     }
+    for (const [at, numbers] of taken.entries())
+      for (const [name, all] of numbers) Object.assign(results[at]?.numbers ?? {}, { [name]: median(all) });
   }
   return results;
+}
+
+/** Whoever comes second may find a warmer machine, so the order changes from round to round. */
+function inTurn(round: number): [number, Contender][] {
+  const order = [...contenders.entries()];
+  return round % 2 === 0 ? order.reverse() : order;
+}
+
+function keep(numbers: Map<string, number[]> | undefined, name: string, number: number): void {
+  const all = numbers?.get(name) ?? [];
+  all.push(number);
+  numbers?.set(name, all);
+}
+
+function median(all: readonly number[]): number {
+  const sorted = [...all].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

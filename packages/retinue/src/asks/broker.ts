@@ -7,6 +7,7 @@
  */
 import { type Answer, type Ask, type AskKind, isKept, KINDS } from "./kinds.ts";
 import { type Answerers, OpenAsk } from "./open-ask.ts";
+import { SparseMap } from "./sparse-map.ts";
 
 /** Where answers are kept while nothing in the log tells of them. */
 export interface AnswerKeeper {
@@ -27,8 +28,8 @@ interface Expected<K extends AskKind> {
 }
 
 interface Waiting<K extends AskKind> {
-  open: Map<string, OpenAsk<K>>;
-  expected: Map<string, Expected<K>>;
+  open: SparseMap<OpenAsk<K>>;
+  expected: SparseMap<Expected<K>>;
 }
 
 export class AskBroker {
@@ -89,11 +90,7 @@ export class AskBroker {
   /** Nobody will come back to what this session asked in an earlier process. */
   forget(sessionId: string): void {
     for (const { expected } of Object.values(this.#waiting)) {
-      for (const [requestId, { ask }] of expected) {
-        if (ask.sessionId !== sessionId) continue;
-        expected.delete(requestId);
-        this.settled(requestId);
-      }
+      for (const { ask } of expected.values()) if (ask.sessionId === sessionId) this.settled(ask.requestId);
     }
   }
 
@@ -114,8 +111,8 @@ export class AskBroker {
   list<K extends AskKind>(kind: K): Ask<K>[] {
     const { open, expected } = this.#waiting[kind];
     return [
-      ...[...open.values()].filter(({ isOffered }) => isOffered),
-      ...[...expected.values()].filter(({ answer }) => answer === undefined),
+      ...open.values().filter(({ isOffered }) => isOffered),
+      ...expected.values().filter(({ answer }) => answer === undefined),
     ].map(({ ask }) => ask);
   }
 
@@ -130,5 +127,5 @@ export class AskBroker {
 }
 
 function nothing<K extends AskKind>(): Waiting<K> {
-  return { open: new Map(), expected: new Map() };
+  return { open: new SparseMap(), expected: new SparseMap() };
 }
