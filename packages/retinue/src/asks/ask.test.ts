@@ -209,7 +209,7 @@ test.each(["permission", "tool", "question", "elicitation"] as const)(
     const { signal } = new AbortController();
     void ask(world.as(grandchild, ["finder", "reader"]), kind, { payload, callId: "c", signal });
     await offered;
-    const { agentId, data } = JSON.parse(world.told[0]?.json ?? "");
+    const { agentId, data } = JSON.parse(world.sent[0]?.json ?? "");
     expect(agentId).toBeUndefined(); // Clients expect asks on the root's stream.
     expect(data).toMatchObject({
       agentId: "grandchild-id",

@@ -85,7 +85,7 @@ export const SAMPLES: { readonly [K in AskKind]: Sample<K> } = {
 export class SmallAsker implements Disposable {
   readonly small: SmallSession = smallSession();
   readonly story: string[] = [];
-  readonly told: LoggedEvent[] = [];
+  readonly sent: LoggedEvent[] = [];
   readonly retracted: string[] = [];
   readonly warnings: string[] = [];
   readonly asks = new AskBroker({
@@ -103,7 +103,7 @@ export class SmallAsker implements Disposable {
 
   constructor() {
     this.small.log.listen((events) => {
-      this.told.push(...events);
+      this.sent.push(...events);
       this.story.push(...events.map(({ type }) => type));
     });
   }
@@ -147,12 +147,12 @@ export class SmallAsker implements Disposable {
   }
 
   requestId(kind: AskKind): string {
-    const event = this.told.find(({ type }) => type === KINDS[kind].requested);
+    const event = this.sent.find(({ type }) => type === KINDS[kind].requested);
     return JSON.parse(event?.json ?? "{}").data.requestId;
   }
 
   ends(kind: AskKind): LoggedEvent[] {
-    return this.told.filter(({ type }) => type === KINDS[kind].completed);
+    return this.sent.filter(({ type }) => type === KINDS[kind].completed);
   }
 
   [Symbol.dispose](): void {

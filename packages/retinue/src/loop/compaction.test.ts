@@ -67,7 +67,7 @@ test("at the threshold the history becomes its summary, asked for with the tools
     expect(JSON.stringify(agent.session.state.messages[0])).toContain("what was done");
     expect(provider.requests).toMatchObject([{ toolChoice: "none", headers: { "x-initiator": "agent" } }]);
     expect(provider.requests[0]?.messages).toHaveLength(4);
-    expect(await client.heard("session.compaction_complete")).toMatchObject({ success: true, trigger: "threshold" });
+    expect(await client.received("session.compaction_complete")).toMatchObject({ success: true, trigger: "threshold" });
   });
 });
 
@@ -88,7 +88,7 @@ test.each([
     const before = [...agent.session.state.messages];
     await compactIfNeeded(agent, input);
     expect(agent.session.state.messages).toEqual(before);
-    expect(await client.heard("session.compaction_complete")).toMatchObject({ success: false });
+    expect(await client.received("session.compaction_complete")).toMatchObject({ success: false });
   });
 });
 
@@ -97,7 +97,7 @@ test("a stop during the summary ends the turn", async () => {
     talk(agent);
     const stop = new AbortController();
     const compacting = expect(compactIfNeeded(agent, { ...input, signal: stop.signal })).rejects.toThrow("stopped");
-    await client.heard("session.compaction_start");
+    await client.received("session.compaction_start");
     stop.abort(new Error("stopped"));
     await compacting;
     expect(agent.session.state.messages).toHaveLength(3);

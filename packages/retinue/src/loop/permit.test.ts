@@ -115,7 +115,7 @@ describe("what a client is asked", () => {
     await inCallScene(async (scene) => {
       const { agent, answer, client, sessionId } = scene;
       const running = callOf(scene, custom);
-      const told = await client.heard("permission.requested");
+      const told = await client.received("permission.requested");
       const { events } = await client.call("session.getMessages", { sessionId });
       expect((events as { type: string }[]).map(({ type }) => type)).toContain("permission.requested");
       const request = { ...custom, toolCallId: "a" };
@@ -347,7 +347,7 @@ describe("when the run is stopped while somebody is asked", () => {
     const tool = probe("tool", { permission: custom });
     scene.ask({ id: "a", name: "tool" });
     const running = scene.run([tool], { signal: controller.signal });
-    await scene.client.heard("permission.requested");
+    await scene.client.received("permission.requested");
     controller.abort(new Stop(type, reason));
     expect(await running).toBe(true);
     return { ends: await scene.ends() };

@@ -126,13 +126,13 @@ function modeWords({ mode, sessionFolder }: PromptSurroundings): string {
   return "";
 }
 
-const toldTools = new WeakMap<object, readonly string[]>();
+const shownTools = new WeakMap<object, readonly string[]>();
 
 /** Words about tools that came or went since the model was last told. */
 export function toolsChangedNotice({ session }: Agent, { tools }: Toolset): string | undefined {
   const now = tools.map(({ name }) => name);
-  const before = toldTools.get(session);
-  toldTools.set(session, now);
+  const before = shownTools.get(session);
+  shownTools.set(session, now);
   if (!before) return undefined;
   const added = now.filter((name) => !before.includes(name));
   const removed = before.filter((name) => !now.includes(name));

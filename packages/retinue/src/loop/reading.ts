@@ -20,7 +20,7 @@ export interface Answer {
 
 export class Reading {
   readonly #agent: Agent;
-  readonly #isTelling: boolean;
+  readonly #isStreaming: boolean;
   #messageId: string;
   #text: string[] = [];
   #reasoning: string[] = [];
@@ -29,7 +29,7 @@ export class Reading {
   #calls: ModelCall[] = [];
   #hasBegun = false;
   #bytes = 0;
-  #toldBytes = 0;
+  #announcedBytes = 0;
   responseId: string | undefined;
   finish: Answer["finish"] = "stop";
   usage: Usage = NO_USAGE;
@@ -37,7 +37,7 @@ export class Reading {
 
   constructor(agent: Agent) {
     this.#agent = agent;
-    this.#isTelling = agent.settings.streaming && agent.settings.includeDeltas;
+    this.#isStreaming = agent.settings.streaming && agent.settings.includeDeltas;
     this.#messageId = agent.session.world.newId();
   }
 
@@ -69,8 +69,8 @@ export class Reading {
         this.#blocks = { provider: part.provider, items: part.items };
         return;
       case "call_delta":
-        this.#tellBytes(part.delta.length);
-        this.#tell("assistant.tool_call_delta", {
+        this.#countBytes(part.delta.length);
+        this.#announce("assistant.tool_call_delta", {
           toolCallId: part.id,
           toolName: part.name,
           toolType: "function",
@@ -113,14 +113,14 @@ export class Reading {
 
   #onText(delta: string): void {
     this.#text.push(delta);
-    if (!this.#isTelling) return;
-    this.#tellBytes(delta.length);
+    if (!this.#isStreaming) return;
+    this.#countBytes(delta.length);
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      this.#tell("assistant.message_start", { messageId: this.#messageId });
+      this.#announce("assistant.message_start", { messageId: this.#messageId });
     }
     const { parentCallId } = this.#agent.session;
-    this.#tell("assistant.message_delta", {
+    this.#announce("assistant.message_delta", {
       messageId: this.#messageId,
       deltaContent: delta,
       parentToolCallId: parentCallId,
@@ -130,18 +130,18 @@ export class Reading {
   #onReasoning(delta: string): void {
     this.#reasoning.push(delta);
     this.#reasoningId ??= this.#agent.session.world.newId();
-    this.#tell("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
+    this.#announce("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
   }
 
   /** A running size, told now and then and not with every piece. */
-  #tellBytes(count: number): void {
+  #countBytes(count: number): void {
     this.#bytes += count;
-    if (this.#toldBytes > 0 && this.#bytes - this.#toldBytes < 4096) return;
-    this.#toldBytes = this.#bytes;
-    this.#tell("assistant.streaming_delta", { totalResponseSizeBytes: this.#bytes });
+    if (this.#announcedBytes > 0 && this.#bytes - this.#announcedBytes < 4096) return;
+    this.#announcedBytes = this.#bytes;
+    this.#announce("assistant.streaming_delta", { totalResponseSizeBytes: this.#bytes });
   }
 
-  #tell<
+  #announce<
     T extends
       | "assistant.message_start"
       | "assistant.message_delta"
@@ -149,7 +149,7 @@ export class Reading {
       | "assistant.tool_call_delta"
       | "assistant.streaming_delta",
   >(type: T, data: EventData<T>): void {
-    if (this.#isTelling) this.#agent.session.announce(type, data);
+    if (this.#isStreaming) this.#agent.session.announce(type, data);
   }
 }
 

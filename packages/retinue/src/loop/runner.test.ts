@@ -24,7 +24,7 @@ test("prompts that queue behind each other are one busy period and end in one id
     const sessionId = await create();
     for (const prompt of ["a", "b", "c"]) await client.call("session.send", { sessionId, prompt });
     first.open();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     await quiet(client, sessionId);
     expect(client.of("assistant.message").map(({ content }) => content)).toEqual(["1", "2", "3"]);
     expect(idles(client)).toHaveLength(1);
@@ -42,11 +42,11 @@ test("a prompt that comes at any moment in which a run ends is answered", async 
     for (const [moment, { open }] of gates.entries()) {
       const after = client.events.length;
       await client.call("session.send", { sessionId, prompt: "first" });
-      await client.heard("assistant.turn_start", { after });
+      await client.received("assistant.turn_start", { after });
       open();
       for (let step = 0; step < moment; step++) await undefined;
       await enqueue(hosted, [{ prompt: "second" }], {});
-      while (hosted.runner.owesIdle) await client.heard("session.idle", { after: client.events.length });
+      while (hosted.runner.owesIdle) await client.received("session.idle", { after: client.events.length });
       expect(provider.requests.length, `after ${moment} steps`).toBe(2 * (moment + 1));
     }
   });
@@ -57,9 +57,9 @@ test("a stopped run ends in one idle that says so, and what queued behind it is 
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "work" });
     await client.call("session.send", { sessionId, prompt: "queued" });
-    await client.heard("assistant.turn_start");
+    await client.received("assistant.turn_start");
     await Promise.all([client.call("session.abort", { sessionId }), client.call("session.abort", { sessionId })]);
-    await client.heard("session.idle");
+    await client.received("session.idle");
     await quiet(client, sessionId);
     expect(idles(client)).toMatchObject([{ aborted: true }]);
     expect(provider.requests).toHaveLength(1);
@@ -91,11 +91,11 @@ test("work in the background keeps the session busy until its news was answered:
   await inSmallWorld(turns, async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "delegate" });
-    await client.heard("assistant.idle");
+    await client.received("assistant.idle");
     await quiet(client, sessionId);
     expect(idles(client)).toEqual([]);
     working.open();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     await quiet(client, sessionId);
     expect(client.of("assistant.idle")).toHaveLength(2);
     expect(idles(client)).toHaveLength(1);

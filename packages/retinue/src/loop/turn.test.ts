@@ -24,7 +24,7 @@ async function turn(
       signal: new AbortController().signal,
     });
     await main.session.log.committed();
-    await world.client.heard("assistant.message");
+    await world.client.received("assistant.message");
     await test({ ...world, answer, sessionId });
   });
 }

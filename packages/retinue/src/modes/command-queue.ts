@@ -40,7 +40,7 @@ export class CommandQueue {
 
   add(command: string, displayText = command): void {
     this.#waiting.push({ id: this.#target.session.world.newId(), command, displayText });
-    this.#told();
+    this.#announceChange();
     void this.#drain();
   }
 
@@ -75,7 +75,7 @@ export class CommandQueue {
     while (runner.isRunning) await runner.ended();
     if (this.#target.isClosing) return undefined;
     const next = this.#waiting.shift();
-    if (next) this.#told();
+    if (next) this.#announceChange();
     return next;
   }
 
@@ -112,7 +112,7 @@ export class CommandQueue {
     return stopProcessingQueue !== true;
   }
 
-  #told(): void {
+  #announceChange(): void {
     const { session } = this.#target;
     session.announce("pending_messages.modified", {});
   }

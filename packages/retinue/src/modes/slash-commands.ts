@@ -39,7 +39,7 @@ export interface SlashCommand {
   run(call: CommandCall): CommandOutcome | Promise<CommandOutcome>;
 }
 
-const told = (text: string): CommandOutcome => ({ kind: "text", text });
+const shown = (text: string): CommandOutcome => ({ kind: "text", text });
 const completed = (message: string, mode?: Mode): CommandOutcome => ({
   kind: "completed",
   message,
@@ -50,11 +50,11 @@ const completed = (message: string, mode?: Mode): CommandOutcome => ({
 function report(
   name: string,
   description: string,
-  tell: (target: HostedSession) => string | Promise<string>,
+  textOf: (target: HostedSession) => string | Promise<string>,
 ): SlashCommand {
   return {
     info: { name, description, kind: "builtin", allowDuringAgentExecution: true },
-    run: async ({ target }) => told(await tell(target)),
+    run: async ({ target }) => shown(await textOf(target)),
   };
 }
 
@@ -151,7 +151,7 @@ const COMMANDS: readonly SlashCommand[] = [
     { hint: "a folder", aliases: ["cd"] },
     async ({ target, input }) =>
       input === ""
-        ? told(target.session.place.workingDirectory)
+        ? shown(target.session.place.workingDirectory)
         : completed(`Working in ${await moveTo(target, input)}`),
   ),
   command("fleet", "Split work over several sub-agents", { hint: "the work" }, ({ input }) => ({
@@ -220,7 +220,7 @@ function helpText(): string {
 function allowAll({ target, input }: CommandCall): CommandOutcome {
   const { rules } = target.tree;
   if (input !== "show") rules.change({ approveAll: input !== "off" });
-  return told(rules.policy.approveAll ? "Every request is approved." : "Requests need an answer.");
+  return shown(rules.policy.approveAll ? "Every request is approved." : "Requests need an answer.");
 }
 
 function autopilot({ target, input }: CommandCall): CommandOutcome {
@@ -238,7 +238,7 @@ function plan({ target, input }: CommandCall): CommandOutcome {
 
 function model({ target, input }: CommandCall): CommandOutcome {
   const before = target.main.model().id;
-  if (input === "") return told(`The model is ${before}`);
+  if (input === "") return shown(`The model is ${before}`);
   checkModel(target.tree, input);
   switchModel(target, { model: input, source: "slash_command" });
   return completed(`Model changed from ${before} to ${input}`);

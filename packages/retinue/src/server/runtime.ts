@@ -51,7 +51,7 @@ export class Runtime {
       runtime: config,
       world,
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
-      onLifecycle: (change) => this.#tell(change),
+      onLifecycle: (change) => this.#notify(change),
       extend: { ...memory, extraTools: (agent, parts) => [...memory.tools, ...planTools(agent, parts)] },
       transcribe,
       warn: (message) => this.#diagnostics.write("warn", message),
@@ -80,14 +80,14 @@ export class Runtime {
     try {
       answer = await handler(parsed, { client, signal, sessions: this.sessions });
     } catch (error) {
-      await this.#commit(parsed).catch(() => undefined); // The client is told what went wrong first.
+      await this.#commit(parsed).catch(() => undefined); // The client gets the first error.
       throw error;
     }
     await this.#commit(parsed);
     return answer;
   }
 
-  /** What a client is told is committed first, whatever the method. This is the only place that sees to it. */
+  /** Every answer is sent after the commit of what it reports, whatever the method. This is the only place that ensures it. */
   async #commit(params: object): Promise<void> {
     if ("sessionId" in params && typeof params.sessionId === "string")
       await this.sessions.find(params.sessionId)?.session.log.committed();
@@ -110,7 +110,7 @@ export class Runtime {
     }
   }
 
-  #tell(change: Lifecycle): void {
+  #notify(change: Lifecycle): void {
     for (const client of this.#clients) client.notify("session.lifecycle", change);
   }
 }

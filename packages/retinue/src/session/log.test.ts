@@ -13,7 +13,7 @@ function farLog() {
   const { store, lease } = smallStore();
   const waiting: { batch: Batch; settle(isRefused: boolean): void }[] = [];
   const failures: string[] = [];
-  const told: string[] = [];
+  const received: string[] = [];
   const log = new Log({
     lease,
     world: countingWorld(),
@@ -26,13 +26,13 @@ function farLog() {
       },
     },
   });
-  log.listen((events) => told.push(...events.map(messageOf)));
+  log.listen((events) => received.push(...events.map(messageOf)));
   return {
     log,
     store,
     waiting,
     failures,
-    told,
+    received,
     say: (message: string) => log.append("session.error", { errorType: "x", message }, { sessionId: "root" }),
     /** The messages of the commit that is under way. */
     underWay: () => waiting.map(({ batch }) => (batch.events ?? []).map(messageOf)),
@@ -75,13 +75,13 @@ test("an event is told only after it is in the store", async () => {
 
 test("events of one tick are told together and in order, without anybody asking for it", async () => {
   using small = smallSession();
-  const told: string[][] = [];
-  small.log.listen((events) => told.push(events.map(({ type }) => type)));
+  const received: string[][] = [];
+  small.log.listen((events) => received.push(events.map(({ type }) => type)));
   small.session.append("assistant.turn_start", { turnId: "0" });
   small.session.announce("session.info", info("only now"));
   small.session.append("assistant.turn_end", { turnId: "0" });
   await tick();
-  expect(told).toEqual([["assistant.turn_start", "session.info", "assistant.turn_end"]]);
+  expect(received).toEqual([["assistant.turn_start", "session.info", "assistant.turn_end"]]);
   const stored = await small.store.events.read("root");
   expect(stored.map(({ type }) => type)).toEqual(["assistant.turn_start", "assistant.turn_end"]);
 });
@@ -155,9 +155,9 @@ test("a barrier starts a commit at once and waits for it; without anything to co
   const barrier = watch(far.log.committed());
   expect(far.underWay()).toEqual([["one"]]);
   await tick();
-  expect([barrier.outcome, far.told]).toEqual(["pending", []]);
+  expect([barrier.outcome, far.received]).toEqual(["pending", []]);
   await far.letThrough();
-  expect([barrier.outcome, far.told]).toEqual(["committed", ["one"]]);
+  expect([barrier.outcome, far.received]).toEqual(["committed", ["one"]]);
 });
 
 test("there is one commit at a time, and what is appended meanwhile goes into the next", async () => {
@@ -175,7 +175,7 @@ test("there is one commit at a time, and what is appended meanwhile goes into th
   expect(far.underWay()).toEqual([["two", "three"]]);
   await far.letThrough();
   expect([second.outcome, third.outcome]).toEqual(["committed", "committed"]);
-  expect(far.told).toEqual(["one", "two", "three"]);
+  expect(far.received).toEqual(["one", "two", "three"]);
   expect(await far.stored()).toEqual(["one", "two", "three"]);
   expect(far.underWay()).toEqual([]);
 });
@@ -197,9 +197,9 @@ test("passing events wait for the commit before them, so that their order stays"
   await tick();
   far.log.append("session.info", info("passing"), { sessionId: "root", ephemeral: true });
   await tick();
-  expect(far.told).toEqual([]);
+  expect(far.received).toEqual([]);
   await far.letThrough();
-  expect(far.told).toEqual(["kept", "passing"]);
+  expect(far.received).toEqual(["kept", "passing"]);
   expect(far.waiting).toEqual([]);
 });
 
@@ -210,15 +210,15 @@ test("what the store refuses is told to nobody, and the next try commits all of 
   far.say("two");
   const second = watch(far.log.committed());
   await far.refuse();
-  expect([first.outcome, second.outcome, far.told]).toEqual(["no connection", "pending", []]);
+  expect([first.outcome, second.outcome, far.received]).toEqual(["no connection", "pending", []]);
   expect(far.underWay()).toEqual([["one", "two"]]);
   await far.refuse();
-  expect([second.outcome, far.told, await far.stored()]).toEqual(["no connection", [], []]);
+  expect([second.outcome, far.received, await far.stored()]).toEqual(["no connection", [], []]);
   far.say("three");
   await tick();
   expect(far.underWay()).toEqual([["one", "two", "three"]]);
   await far.letThrough();
-  expect(far.told).toEqual(["one", "two", "three"]);
+  expect(far.received).toEqual(["one", "two", "three"]);
   expect(await far.stored()).toEqual(["one", "two", "three"]);
 });
 
@@ -231,7 +231,7 @@ test("a commit that nobody waits for and that the store refuses is reported", as
   far.say("two");
   await tick();
   await far.letThrough();
-  expect([far.failures.length, far.told]).toEqual([1, ["one", "two"]]);
+  expect([far.failures.length, far.received]).toEqual([1, ["one", "two"]]);
 });
 
 test("a listener may append and wait: every listener hears everything once, in order", async () => {
@@ -250,7 +250,7 @@ test("a listener may append and wait: every listener hears everything once, in o
   expect([first.outcome, barrier.outcome, far.underWay()]).toEqual(["committed", "pending", [["answer"]]]);
   await far.letThrough();
   expect(barrier.outcome).toBe("committed");
-  expect([far.told, late]).toEqual([
+  expect([far.received, late]).toEqual([
     ["question", "answer"],
     ["question", "answer"],
   ]);
@@ -258,14 +258,14 @@ test("a listener may append and wait: every listener hears everything once, in o
 
 test("a listener that throws keeps nothing from the others and is reported", async () => {
   using small = smallSession();
-  const told: string[] = [];
+  const received: string[] = [];
   small.log.listen(() => {
     throw new Error("broken listener");
   });
-  small.log.listen((events) => told.push(...events.map(({ type }) => type)));
+  small.log.listen((events) => received.push(...events.map(({ type }) => type)));
   small.session.append("assistant.turn_start", { turnId: "0" });
   await small.log.committed();
-  expect([told, small.failures]).toEqual([["assistant.turn_start"], ["broken listener"]]);
+  expect([received, small.failures]).toEqual([["assistant.turn_start"], ["broken listener"]]);
 });
 
 test("a cut waits for what is under way, takes the tail with what belongs to it, and the chain goes on before it", async () => {
@@ -299,13 +299,13 @@ test("a cut that the store refuses leaves the log as it stood", async () => {
 
 test("a writer whose lease was taken commits nothing more, and is told so each time", async () => {
   using small = smallSession();
-  const told: string[] = [];
-  small.log.listen((events) => told.push(...events.map(({ type }) => type)));
+  const received: string[] = [];
+  small.log.listen((events) => received.push(...events.map(({ type }) => type)));
   await small.store.leases.acquire("root", thisProcess());
   small.session.append("assistant.turn_start", { turnId: "0" });
   await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
   await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
-  expect([told, await small.store.events.count("root")]).toEqual([[], 0]);
+  expect([received, await small.store.events.count("root")]).toEqual([[], 0]);
 });
 
 test("what recorded events mean for the transcript is in their commit", async () => {

@@ -210,7 +210,7 @@ export class Log {
       this.#draft = joined(draft, this.#draft);
       throw error;
     }
-    if (draft.events.length > 0) this.#tell(draft.events);
+    if (draft.events.length > 0) this.#notify(draft.events);
   }
 
   /** Undefined when there is nothing to keep: passing events are only told. */
@@ -230,7 +230,7 @@ export class Log {
     };
   }
 
-  #tell(events: readonly LoggedEvent[]): void {
+  #notify(events: readonly LoggedEvent[]): void {
     for (const listener of this.#listeners) {
       try {
         listener(events);

@@ -120,7 +120,7 @@ export class SessionState {
   }
 
   onCallEnded(data: EventData<"tool.execution_complete">): void {
-    if (data.isUserRequested) this.#hear(data.modelText ?? "");
+    if (data.isUserRequested) this.#addUserMessage(data.modelText ?? "");
     const call = this.openCalls.get(data.toolCallId);
     if (!call) return;
     this.openCalls.delete(data.toolCallId);
@@ -194,11 +194,11 @@ export class SessionState {
 
   #say(content: string | UserPart[]): void {
     this.isModelDue = true;
-    this.#hear(content);
+    this.#addUserMessage(content);
   }
 
   /** The model will read it with the next prompt, and owes no answer to it. */
-  #hear(content: string | UserPart[]): void {
+  #addUserMessage(content: string | UserPart[]): void {
     if (content === "") return;
     const message: Message = { role: "user", content };
     if (this.openCalls.size > 0) this.#afterResults.push(message);

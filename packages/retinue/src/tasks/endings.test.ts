@@ -98,10 +98,10 @@ describe("an agent fails", () => {
     await inSmallWorld(turns, async ({ client, create, provider }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const after = client.events.length;
       await client.call("session.tasks.sendMessage", { sessionId, id, message: "more" });
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ status: "failed", error: expect.stringContaining("no model") });
       expect(agent).not.toHaveProperty("idleSince");
@@ -151,7 +151,7 @@ describe("cancelling", () => {
       await deep.reached;
       const { id } = await agentNamed(client, sessionId, "a");
       expect(await client.call("session.tasks.cancel", { sessionId, id })).toEqual({ cancelled: true });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const agents = await agentsOf(client, sessionId);
       expect(agents.map(({ status }) => status)).toEqual(["cancelled", "cancelled", "cancelled"]);
       for (const agent of agents) {
@@ -182,7 +182,7 @@ describe("cancelling", () => {
       await deep.reached;
       const { id } = await agentNamed(client, sessionId, "b");
       await client.call("session.tasks.cancel", { sessionId, id });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentsOf(client, sessionId)).map(({ status }) => status)).toEqual([
         "idle",
         "cancelled",
@@ -211,7 +211,7 @@ describe("cancelling", () => {
     await inSmallWorld([by("dig", say("gold")), main(say("seen"))], async ({ client, create }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(await client.call("session.tasks.cancel", { sessionId, id })).toEqual({ cancelled: true });
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ status: "cancelled", latestResponse: "gold" });
@@ -256,7 +256,7 @@ describe("cancelling", () => {
       expect(stops).toEqual(["cancelled"]);
       const after = client.events.length;
       await startAgent(client, sessionId, "ok");
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
       expect(stops).toEqual(["cancelled", "end_turn"]);
     });
   });
@@ -273,7 +273,7 @@ describe("cancelling", () => {
       await send({ client }, sessionId);
       await Promise.all([sync.reached, behind.reached]);
       await client.call("session.abort", { sessionId });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentsOf(client, sessionId)).map(({ status }) => status)).toEqual(["cancelled", "cancelled"]);
       expect(client.of("session.idle")).toMatchObject([{ aborted: true }]);
       await quiet(client, sessionId);
@@ -297,7 +297,7 @@ describe("cancelling", () => {
       expect((await agentNamed(client, sessionId, "sync")).status).toBe("cancelled");
       expect((await agentNamed(client, sessionId, "behind")).status).toBe("running");
       behind.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentNamed(client, sessionId, "behind")).status).toBe("idle");
     });
   });

@@ -25,7 +25,7 @@ export class Notices {
   }
 
   /** Not when somebody waits for the task in a call: then the call says it. */
-  tell({ record, waiting }: Live): void {
+  notify({ record, waiting }: Live): void {
     const { records, executorOf, mailboxOf } = this.#options;
     if (this.#isClosed || record.mode !== "background" || waiting.isAwaited || record.status === "cancelled") return;
     const owner = records.get(record.ownerId);

@@ -10,7 +10,7 @@ import {
   byHeld,
   delegate,
   gate,
-  heardBy,
+  userTexts,
   held,
   idIn,
   LEAD,
@@ -61,16 +61,16 @@ describe("an agent that is started", () => {
     await inSmallWorld(turns, async ({ client, create, provider }) => {
       const sessionId = await create();
       await send({ client }, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       await dig.reached;
       const { id, status, executionMode, canPromoteToBackground } = await agentNamed(client, sessionId, "dig");
       expect([status, executionMode, canPromoteToBackground]).toEqual(["running", "background", false]);
       expect(client.of("tool.execution_complete")[0]?.result?.content).toContain(`agent_id: ${id}`);
       dig.go();
-      await client.heard("session.idle");
-      const [, started, news] = provider.requests.filter((request) => heardBy(request)[0]?.endsWith("go"));
-      expect(started && heardBy(started)).toHaveLength(1);
-      expect(news && heardBy(news).slice(1)).toEqual([
+      await client.received("session.idle");
+      const [, started, news] = provider.requests.filter((request) => userTexts(request)[0]?.endsWith("go"));
+      expect(started && userTexts(started)).toHaveLength(1);
+      expect(news && userTexts(news).slice(1)).toEqual([
         expect.stringContaining(`"dig" has answered and is idle. Read its answer with read_agent, agent_id "${id}"`),
       ]);
       expect(client.of("system.notification")).toHaveLength(1);
@@ -84,7 +84,7 @@ describe("an agent that is started", () => {
     await inSmallWorld(turns, async ({ client, create }) => {
       const sessionId = await create();
       const agentId = await startAgent(client, sessionId, "dig");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ id: agentId, toolCallId: agentId, executionMode: "background", status: "idle" });
     });
@@ -178,7 +178,7 @@ describe("a message", () => {
       expect(await client.call("session.tasks.sendMessage", { sessionId, id, message: "and what else?" })).toEqual({
         sent: true,
       });
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({
         status: "idle",
@@ -188,8 +188,8 @@ describe("a message", () => {
       });
       expect(lifeOf(client, id)).toEqual(["started", "completed"]);
       expect(client.of("system.notification")).toHaveLength(1);
-      const asked = provider.requests.find((request) => heardBy(request).at(-1)?.endsWith("and what else?"));
-      expect(asked && heardBy(asked)).toHaveLength(2);
+      const asked = provider.requests.find((request) => userTexts(request).at(-1)?.endsWith("and what else?"));
+      expect(asked && userTexts(asked)).toHaveLength(2);
       const told = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
       expect(told.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "user"]);
     });
@@ -207,7 +207,7 @@ describe("a message", () => {
       const { status, prompt } = await agentNamed(client, sessionId, "dig");
       expect([status, prompt]).toEqual(["running", "silver too"]);
       dig.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentNamed(client, sessionId, "dig")).latestResponse).toBe("silver");
       expect(client.of("system.notification")).toHaveLength(1);
       const told = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
@@ -314,12 +314,12 @@ describe("reading an agent", () => {
     await inSmallWorld(turns, async ({ client, create, provider }) => {
       const sessionId = await create();
       await send({ client }, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       const results = resultsIn(provider.requests.at(-1)).slice(1);
       expect(results).toHaveLength(2);
       for (const result of results) expect(result).toMatch(/^Agent is running. .* status: running, .* total_turns: 0$/);
       dig.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(client.of("system.notification")).toHaveLength(1);
     });
   });
@@ -343,7 +343,7 @@ describe("reading an agent", () => {
       await client.until(({ type }) => type === "subagent.completed");
       await client.call("session.tasks.waitForPending", { sessionId });
       door.open();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(resultsIn(provider.requests.at(-1)).at(-1)).toContain("gold");
       expect(client.of("system.notification")).toEqual([]);
       provider.assertSpent();
@@ -365,7 +365,7 @@ describe("reading an agent", () => {
       const { client, create, provider } = world;
       const sessionId = await create();
       const broken = await startAgent(client, sessionId, "broken");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       await world.send(sessionId, `agent_id: ${broken}`);
       const failed = client.of("tool.execution_complete").at(-1);
       expect(failed).toMatchObject({
@@ -403,8 +403,8 @@ describe("reading an agent", () => {
       const inner = await client.until(({ type, data }) => type === "subagent.started" && data.parentId !== undefined);
       innerId = inner.agentId ?? "";
       outerId = String(inner.data.parentId);
-      await client.heard("session.idle");
-      const other = provider.requests.findLast((request) => heardBy(request)[0]?.endsWith("do other"));
+      await client.received("session.idle");
+      const other = provider.requests.findLast((request) => userTexts(request)[0]?.endsWith("do other"));
       const [ofInner, ofOuter, list] = resultsIn(other);
       expect(ofInner).toBe("Agent not found");
       expect(ofOuter).toMatch(/^Agent is idle/);
@@ -460,7 +460,7 @@ describe("promotion", () => {
       const id = task?.id ?? "";
       expect(task).toMatchObject({ type: "agent", executionMode: "sync", canPromoteToBackground: true });
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id })).toEqual({ promoted: true });
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       expect(resultsIn(provider.requests.at(-1))).toEqual([
         `The agent was moved to the background and goes on there. agent_id: ${id}. You will be told when it has answered.`,
       ]);
@@ -473,7 +473,7 @@ describe("promotion", () => {
       });
       expect(client.of("session.idle")).toEqual([]);
       dig.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(client.of("system.notification")).toHaveLength(1);
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id })).toEqual({ promoted: false });
       provider.assertSpent();
@@ -497,10 +497,10 @@ describe("promotion", () => {
       const { task } = await client.call("session.tasks.promoteCurrentToBackground", { sessionId });
       expect(task).toMatchObject({ displayName: "b" });
       a.go();
-      await client.heard("assistant.message");
+      await client.received("assistant.message");
       await client.until(({ type, agentId }) => type === "assistant.idle" && agentId === undefined);
       b.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(resultsIn(provider.requests.at(-1))).toContain("A");
     });
   });
@@ -518,7 +518,7 @@ describe("news of background agents", () => {
       await startAgent(client, sessionId, "b");
       await client.call("session.tasks.waitForPending", { sessionId });
       busy.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const told = client.of("system.notification");
       expect(
         told.map(({ kind }) => kind).sort((x, y) => (JSON.stringify(x) < JSON.stringify(y) ? -1 : 1)),
@@ -526,7 +526,7 @@ describe("news of background agents", () => {
         { type: "agent_completed", displayName: "b", status: "failed" },
         { type: "agent_idle", displayName: "a" },
       ]);
-      expect(provider.requests.filter((request) => heardBy(request)[0]?.endsWith("go"))).toHaveLength(2);
+      expect(provider.requests.filter((request) => userTexts(request)[0]?.endsWith("go"))).toHaveLength(2);
       provider.assertSpent();
     });
   });
@@ -577,7 +577,7 @@ test("a task can be taken off the list only after it has ended", async () => {
     await dig.reached;
     expect(await remove()).toBe(false);
     dig.go();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(await remove()).toBe(false); // It is idle.
     await client.call("session.tasks.cancel", { sessionId, id });
     expect(await remove()).toBe(true);
@@ -609,7 +609,7 @@ test("an agent whose start is cut from the log is no task any more, and one from
     expect((await agentsOf(client, sessionId)).map(({ displayName }) => displayName)).toEqual(["kept"]);
     const after = client.events.length;
     expect(await client.call("session.tasks.sendMessage", { sessionId, id, message: "more" })).toEqual({ sent: true });
-    await client.heard("session.idle", { after });
+    await client.received("session.idle", { after });
     expect((await agentNamed(client, sessionId, "kept")).latestResponse).toBe("silver");
   });
 });
@@ -625,7 +625,7 @@ test("the progress of an agent tells what it has used and last did", async () =>
     expect(progress).toMatchObject({ type: "agent", totalToolCalls: 1 });
     expect(progress?.type === "agent" && progress.recentActivity.length).toBeGreaterThan(0);
     dig.go();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect((await client.call("session.tasks.getProgress", { sessionId, id })).progress).toMatchObject({
       totalToolCalls: 1,
     });

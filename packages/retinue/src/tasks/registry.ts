@@ -185,7 +185,7 @@ export class Tasks {
     for (const owned of this.records.ownedBy(id)) await this.lose(owned.id, error);
     live.ending.claim({ way: "lost", error });
     await this.#endUnlessEnded(live);
-    this.#notices.tell(live);
+    this.#notices.notify(live);
   }
 
   /** Takes an ended task off the list. */
@@ -270,7 +270,7 @@ export class Tasks {
     this.#record(live, end);
     if (isEnded(record.status)) await executor.close?.(record);
     // The notice is in the owner's inbox before anybody may think that nothing is left to do.
-    this.#notices.tell(live);
+    this.#notices.notify(live);
     live.waiting.wake();
     this.#changed(record);
   }

@@ -8,7 +8,7 @@ import {
   by,
   byHeld,
   delegate,
-  heardBy,
+  userTexts,
   LEAD,
   lifeOf,
   main,
@@ -47,7 +47,7 @@ describe("after a restart", () => {
         const id = await startAgent(client, sessionId, "dig");
         await cut.reached;
         const again = await resumed(world, sessionId);
-        await again.heard("session.idle");
+        await again.received("session.idle");
         const agent = await agentNamed(again, sessionId, "dig");
         expect(agent).toMatchObject({ id, status: "idle", latestResponse: "gold, at last" });
         expect([...lifeOf(client, id), ...lifeOf(again, id)]).toEqual(["started", "completed"]);
@@ -75,18 +75,18 @@ describe("after a restart", () => {
         const { client, create, provider } = world;
         const sessionId = await create();
         const id = await startAgent(client, sessionId, "dig");
-        await client.heard("session.idle");
+        await client.received("session.idle");
         const after = client.events.length;
         await startAgent(client, sessionId, "bad");
-        await client.heard("session.idle", { after });
+        await client.received("session.idle", { after });
         const before = await agentsOf(client, sessionId);
         const again = await resumed(world, sessionId);
         for (const agent of before) expect(await agentNamed(again, sessionId, agent.displayName ?? "")).toEqual(agent);
         expect(before.map(({ status }) => status).sort()).toEqual(["failed", "idle"]);
         await again.call("session.tasks.sendMessage", { sessionId, id, message: "more" });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect((await agentNamed(again, sessionId, "dig")).latestResponse).toBe("silver");
-        const last = provider.requests.findLast((request) => heardBy(request).at(-1)?.endsWith("more"));
+        const last = provider.requests.findLast((request) => userTexts(request).at(-1)?.endsWith("more"));
         expect(last?.messages).toHaveLength(3);
       },
       onDisk,
@@ -112,7 +112,7 @@ describe("after a restart", () => {
         await cut.reached;
         const ids = new Set((await agentsOf(client, sessionId)).map(({ id }) => id));
         const again = await resumed(world, sessionId, { continuePendingWork: true });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect(new Set((await agentsOf(again, sessionId)).map(({ id }) => id))).toEqual(ids);
         expect((await agentNamed(again, sessionId, "outer")).status).toBe("idle");
         expect((await agentNamed(again, sessionId, "inner")).status).toBe("completed");
@@ -172,10 +172,10 @@ describe("after a restart", () => {
         const { client, create } = world;
         const sessionId = await create({ customAgents: [LEAD] });
         await send(world, sessionId);
-        await client.heard("assistant.idle");
+        await client.received("assistant.idle");
         await Promise.all([top.reached, low.reached]);
         const again = await resumed(world, sessionId, { customAgents: [LEAD] });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect((await agentNamed(again, sessionId, "top")).status).toBe("idle");
         expect((await agentNamed(again, sessionId, "low")).status).toBe("completed");
       },
@@ -200,9 +200,9 @@ describe("after a restart", () => {
         await send(world, sessionId);
         await cut.reached;
         await client.call("session.tasks.promoteCurrentToBackground", { sessionId });
-        await client.heard("assistant.idle");
+        await client.received("assistant.idle");
         const again = await resumed(world, sessionId);
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect(await agentNamed(again, sessionId, "dig")).toMatchObject({
           status: "idle",
           executionMode: "background",
@@ -225,7 +225,7 @@ describe("after a restart", () => {
         await busy.reached;
         await client.call("session.tasks.waitForPending", { sessionId });
         const again = await resumed(world, sessionId);
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect(again.of("system.notification")).toMatchObject([{ kind: { type: "agent_idle", displayName: "dig" } }]);
         provider.assertSpent();
       },
@@ -247,10 +247,10 @@ describe("after a restart", () => {
         const { client, create } = world;
         const sessionId = await create({ customAgents: [LEAD] });
         await send(world, sessionId);
-        await client.heard("assistant.idle");
+        await client.received("assistant.idle");
         await cut.reached;
         const again = await resumed(world, sessionId, { customAgents: [] });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         const agent = await agentNamed(again, sessionId, "top");
         expect(agent).toMatchObject({ status: "failed", error: expect.stringContaining("lead") });
         expect(again.of("subagent.failed")).toMatchObject([{ reason: "lost" }]);
@@ -269,7 +269,7 @@ test("a session whose last client leaves by its own will cancels what runs; idle
       const { client, create } = world;
       const sessionId = await create();
       await startAgent(client, sessionId, "idle");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       await startAgent(client, sessionId, "dig");
       await cut.reached;
       await client.call("session.detach", { sessionId });
@@ -293,7 +293,7 @@ test("a suspended session holds its agents where they stood: one can be cancelle
   await inSmallWorld(turns, async ({ client, create }) => {
     const sessionId = await create();
     const idle = await startAgent(client, sessionId, "idle");
-    await client.heard("session.idle");
+    await client.received("session.idle");
     const id = await startAgent(client, sessionId, "dig");
     await cut.reached;
     await client.call("session.suspend", { sessionId });
@@ -304,7 +304,7 @@ test("a suspended session holds its agents where they stood: one can be cancelle
     expect(lifeOf(client, id)).toEqual(["started", "completed (cancelled)"]);
     const after = client.events.length;
     await client.call("session.tasks.sendMessage", { sessionId, id: idle, message: "more" });
-    await client.heard("session.idle", { after });
+    await client.received("session.idle", { after });
     expect((await agentNamed(client, sessionId, "idle")).latestResponse).toBe("silver");
   });
 });

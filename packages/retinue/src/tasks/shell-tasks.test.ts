@@ -37,7 +37,7 @@ describe("a shell", () => {
       const { client, folder } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       await quiet(client, sessionId);
       expect(client.of("session.idle")).toEqual([]);
       const [shell] = await shellsOf(client, sessionId);
@@ -54,7 +54,7 @@ describe("a shell", () => {
       expect(progress).toMatchObject({ type: "shell", pid: shell?.pid });
       writeFileSync(join(folder, "done"), "");
       await client.call("session.tasks.waitForPending", { sessionId });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(client.of("system.notification")).toMatchObject([{ kind: { type: "shell_completed", shellId: "sh" } }]);
       const after = await client.call("session.tasks.getProgress", { sessionId, id: "sh" });
       expect(after.progress).toMatchObject({ type: "shell", recentOutput: expect.stringContaining("got it") });
@@ -71,10 +71,10 @@ describe("a shell", () => {
       const { client, provider } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       expect(await client.call("session.tasks.remove", { sessionId, id: "sh" })).toEqual({ removed: false });
       expect(await client.call("session.tasks.cancel", { sessionId, id: "sh" })).toEqual({ cancelled: true });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await shellsOf(client, sessionId))[0]).toMatchObject({ status: "cancelled" });
       expect(client.of("system.notification")).toEqual([]);
       provider.assertSpent();
@@ -90,7 +90,7 @@ describe("a shell", () => {
       const { client, provider } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.heard("tool.execution_partial_result");
+      await client.received("tool.execution_partial_result");
       const { task } = await client.call("session.tasks.getCurrentPromotable", { sessionId });
       expect(task).toMatchObject({ type: "shell", id: "sh", executionMode: "sync", canPromoteToBackground: true });
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id: "sh" })).toEqual({
@@ -99,12 +99,12 @@ describe("a shell", () => {
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id: "sh" })).toEqual({
         promoted: false,
       });
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       expect(resultsIn(provider.requests.at(-1))[0]).toContain("sh");
       expect((await shellsOf(client, sessionId))[0]).toMatchObject({ status: "running", executionMode: "background" });
       expect(client.of("session.idle")).toEqual([]);
       await client.call("session.tasks.cancel", { sessionId, id: "sh" });
-      await client.heard("session.idle");
+      await client.received("session.idle");
     });
   });
 
@@ -141,7 +141,7 @@ describe("a shell", () => {
       expect(await client.call("session.tasks.cancel", { sessionId, id: "one" })).toEqual({ cancelled: true });
       const [agent] = (await client.call("session.tasks.list", { sessionId })).tasks;
       await client.call("session.tasks.cancel", { sessionId, id: agent?.id ?? "" });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(await shellsOf(client, sessionId)).toEqual([]);
     });
   });

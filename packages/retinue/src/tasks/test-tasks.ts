@@ -63,7 +63,7 @@ function promptOf({ messages }: ModelRequest): string {
 }
 
 /** The texts of the user messages of a request: prompts and notifications. */
-export function heardBy({ messages }: ModelRequest): string[] {
+export function userTexts({ messages }: ModelRequest): string[] {
   return messages.flatMap((message) =>
     message.role === "user" && typeof message.content === "string" ? [message.content] : [],
   );

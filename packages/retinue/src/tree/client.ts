@@ -37,7 +37,7 @@ export class Client {
   }
 
   /** A whole notification, serialised by the caller once for all clients. */
-  tell(text: string): void {
+  send(text: string): void {
     this.#peer?.sendText(text);
   }
 

@@ -23,17 +23,17 @@ class Room implements Disposable {
 
   attach(style: ProtocolStyle, config: SessionConfig, answer: Answerer = () => new Promise(() => undefined)) {
     const [near, far] = linkedTransports();
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const peer = new Peer(near, {
       request: async (method, params, { signal }) => await answer(method, params, signal),
-      notification: (_, params) => heard.push(params),
+      notification: (_, params) => received.push(params),
     });
     const client = new Client(`client-${this.#peers.length}`);
     client.style = style;
     client.use(new Peer(far, { request: () => undefined }));
     this.#peers.push(peer);
     this.participants.join(client, config);
-    return { client, heard, peer };
+    return { client, received, peer };
   }
 
   /** Settles when this many answers have come. */
@@ -163,15 +163,15 @@ test("an event is told to all, and pieces of sub-agents not to those who want no
   using room = new Room();
   const all = room.attach(3, {}, fails);
   const some = room.attach(3, { includeSubAgentStreamingEvents: false }, fails);
-  room.participants.tell([
+  room.participants.send([
     event("assistant.message_delta"),
     event("assistant.message_delta", "child"),
     event("assistant.message", "child"),
   ]);
   const hook = { sessionId: "s", hookType: "x", input: {} };
   for (const { client } of [all, some]) await expect(client.call("hooks.invoke", hook)).rejects.toThrow("no idea");
-  expect(all.heard).toHaveLength(3);
-  expect(some.heard).toHaveLength(2);
+  expect(all.received).toHaveLength(3);
+  expect(some.received).toHaveLength(2);
 });
 
 test("the client that came last owns the name of a tool, until it leaves", () => {

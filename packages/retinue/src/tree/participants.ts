@@ -73,14 +73,14 @@ export class Participants implements Answerers {
     };
   }
 
-  tell(events: readonly LoggedEvent[]): void {
+  send(events: readonly LoggedEvent[]): void {
     const head = `{"jsonrpc":"2.0","method":"session.event","params":{"sessionId":${JSON.stringify(this.#sessionId)},"event":`;
     for (const { client, config } of this.#all.values()) {
       const skipsDeltas = config.includeSubAgentStreamingEvents === false;
       for (const event of events) {
         if (skipsDeltas && event.agentId && DELTAS.has(event.type)) continue;
         if (client.style === 2 && ASKED_BY_REQUEST.has(event.type)) continue;
-        client.tell(`${head}${event.json}}}`);
+        client.send(`${head}${event.json}}}`);
       }
     }
   }

@@ -98,7 +98,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     const child = this.#open.get(record.id);
     if (!child) return await this.#settleLeft(record);
     if (!child.hasBegun || child.hasAnswered) return;
-    await this.#tellStop(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
+    await this.#runStopHook(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
   }
 
   ended(record: AgentRecord, end: End): void {
@@ -151,7 +151,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     if (await store.sessions.get(record.id)) settleInterrupted(await loadSession(record, parts.root, { store }));
   }
 
-  async #tellStop({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
+  async #runStopHook({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
     const { hooks, transcript } = this.#options.parts;
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";

@@ -55,11 +55,11 @@ function alternatives(counts: TermCounts, { terms, scope }: { terms: readonly Te
     .map((term) => ({ match: quoted(term), count: counts.upto(quoted(term), scope) }))
     .sort((a, b) => a.count - b.count);
   let room = CANDIDATES;
-  const telling = counted.filter(({ count }) => {
+  const rare = counted.filter(({ count }) => {
     room -= count;
     return room > 0;
   });
-  return (telling.length > 0 ? telling : counted).map(({ match }) => match).join(" OR ");
+  return (rare.length > 0 ? rare : counted).map(({ match }) => match).join(" OR ");
 }
 
 const MAX_COUNTS = 10_000;
