@@ -8,7 +8,7 @@ import { countingWorld, smallSession, smallStore } from "./small-session.ts";
 const info = (message: string) => ({ infoType: "notification", message });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A log on a store that is far away: each commit waits until the test lets it through or refuses it. */
+/** A log on a remote store: each commit waits until the test lets it through or refuses it. */
 function farLog() {
   const { store, lease } = smallStore();
   const waiting: { batch: Batch; settle(isRefused: boolean): void }[] = [];
@@ -53,7 +53,7 @@ function messageOf({ data }: { data: object }): string {
   return "message" in data ? String(data.message) : "";
 }
 
-/** How a promise stands. */
+/** Whether a promise is pending, committed or rejected. */
 function watch(promise: Promise<void>): { outcome: string } {
   const seen = { outcome: "pending" };
   promise.then(
@@ -63,7 +63,7 @@ function watch(promise: Promise<void>): { outcome: string } {
   return seen;
 }
 
-test("an event is told only after it is in the store", async () => {
+test("listeners get an event only after it is in the store", async () => {
   using small = smallSession();
   const stored: Promise<number>[] = [];
   small.log.listen(() => stored.push(small.store.events.count("root")));
@@ -73,7 +73,7 @@ test("an event is told only after it is in the store", async () => {
   expect(await Promise.all(stored)).toEqual([1]);
 });
 
-test("events of one tick are told together and in order, without anybody asking for it", async () => {
+test("listeners get the events of one tick together and in order, without a barrier", async () => {
   using small = smallSession();
   const received: string[][] = [];
   small.log.listen((events) => received.push(events.map(({ type }) => type)));
@@ -86,7 +86,7 @@ test("events of one tick are told together and in order, without anybody asking 
   expect(stored.map(({ type }) => type)).toEqual(["assistant.turn_start", "assistant.turn_end"]);
 });
 
-test("each event names the recorded one before it; what is not recorded is no link of the chain", () => {
+test("each event names the recorded one before it; ephemeral events are not part of the chain", () => {
   using small = smallSession();
   const first = small.session.append("assistant.turn_start", { turnId: "0" });
   small.session.announce("session.info", info("passing"));
@@ -95,7 +95,7 @@ test("each event names the recorded one before it; what is not recorded is no li
   expect(small.log.count).toBe(2);
 });
 
-test("an event of a child carries its agent's id, and an ask of it does not", async () => {
+test("an event of a child carries its agent's id, and its asks do not", async () => {
   using small = smallSession();
   const child = small.child("kid");
   const events: LoggedEvent[] = [
@@ -107,7 +107,7 @@ test("an event of a child carries its agent's id, and an ask of it does not", as
   expect(await small.store.events.read("root", { sessionId: "kid" })).toHaveLength(2);
 });
 
-test("events, prompts, documents and sessions of one tick are one commit, and a barrier leaves nothing for the tick", async () => {
+test("events, prompts, documents and sessions of one tick are one commit, and after a barrier nothing is left for the tick", async () => {
   const commits: Batch[] = [];
   const { store: kept, lease } = smallStore();
   const store = {
@@ -141,14 +141,14 @@ test("events, prompts, documents and sessions of one tick are one commit, and a 
   await store.close();
 });
 
-test("the title of a session is in its row with the event that gives it", async () => {
+test("the title of a session is stored in its row with the event that sets it", async () => {
   using small = smallSession();
   small.session.append("user.message", { content: "Mend the lock\nplease" });
   await small.log.committed();
   expect(await small.store.sessions.get("root")).toMatchObject({ name: "Mend the lock", summary: "Mend the lock" });
 });
 
-test("a barrier starts a commit at once and waits for it; without anything to commit it is open", async () => {
+test("a barrier starts a commit at once and waits for it; with nothing to commit it resolves", async () => {
   using far = farLog();
   await far.log.committed();
   far.say("one");
@@ -180,7 +180,7 @@ test("there is one commit at a time, and what is appended meanwhile goes into th
   expect(far.underWay()).toEqual([]);
 });
 
-test("a barrier while a commit is under way waits for it, also when nothing was appended since", async () => {
+test("a barrier during a commit waits for it, even when nothing was appended since", async () => {
   using far = farLog();
   far.say("one");
   await tick();
@@ -191,7 +191,7 @@ test("a barrier while a commit is under way waits for it, also when nothing was 
   expect(barrier.outcome).toBe("committed");
 });
 
-test("passing events wait for the commit before them, so that their order stays", async () => {
+test("ephemeral events wait for the commit before them, so that the order is kept", async () => {
   using far = farLog();
   far.say("kept");
   await tick();
@@ -203,7 +203,7 @@ test("passing events wait for the commit before them, so that their order stays"
   expect(far.waiting).toEqual([]);
 });
 
-test("what the store refuses is told to nobody, and the next try commits all of it in order", async () => {
+test("listeners do not get events that the store refuses, and the next try commits all of them in order", async () => {
   using far = farLog();
   far.say("one");
   const first = watch(far.log.committed());
@@ -222,7 +222,7 @@ test("what the store refuses is told to nobody, and the next try commits all of 
   expect(await far.stored()).toEqual(["one", "two", "three"]);
 });
 
-test("a commit that nobody waits for and that the store refuses is reported", async () => {
+test("a refused commit that no barrier waits for is reported", async () => {
   using far = farLog();
   far.say("one");
   await tick();
@@ -234,7 +234,7 @@ test("a commit that nobody waits for and that the store refuses is reported", as
   expect([far.failures.length, far.received]).toEqual([1, ["one", "two"]]);
 });
 
-test("a listener may append and wait: every listener hears everything once, in order", async () => {
+test("a listener may append and wait: every listener gets every event once, in order", async () => {
   using far = farLog();
   const late: string[] = [];
   let barrier = { outcome: "none" };
@@ -256,7 +256,7 @@ test("a listener may append and wait: every listener hears everything once, in o
   ]);
 });
 
-test("a listener that throws keeps nothing from the others and is reported", async () => {
+test("a listener that throws is reported, and the others still get the event", async () => {
   using small = smallSession();
   const received: string[] = [];
   small.log.listen(() => {
@@ -268,7 +268,7 @@ test("a listener that throws keeps nothing from the others and is reported", asy
   expect([received, small.failures]).toEqual([["assistant.turn_start"], ["broken listener"]]);
 });
 
-test("a cut waits for what is under way, takes the tail with what belongs to it, and the chain goes on before it", async () => {
+test("a cut waits for the current commit, removes the tail and what belongs to it, and the chain goes on from the rest", async () => {
   using far = farLog();
   const [one, two] = [far.say("one"), far.say("two")];
   const cut = watch(far.log.cut({ from: two.id, lastId: one.id, count: 1, deleted: ["kid"] }));
@@ -282,7 +282,7 @@ test("a cut waits for what is under way, takes the tail with what belongs to it,
   expect(await far.stored()).toEqual(["one", "three"]);
 });
 
-test("a cut that the store refuses leaves the log as it stood", async () => {
+test("a cut that the store refuses leaves the log unchanged", async () => {
   using far = farLog();
   const [one, two] = [far.say("one"), far.say("two")];
   await tick();
@@ -297,7 +297,7 @@ test("a cut that the store refuses leaves the log as it stood", async () => {
   expect(await far.stored()).toEqual(["one", "two", "three"]);
 });
 
-test("a writer whose lease was taken commits nothing more, and is told so each time", async () => {
+test("a writer that lost its lease can commit nothing, and each try rejects", async () => {
   using small = smallSession();
   const received: string[] = [];
   small.log.listen((events) => received.push(...events.map(({ type }) => type)));
@@ -308,7 +308,7 @@ test("a writer whose lease was taken commits nothing more, and is told so each t
   expect([received, await small.store.events.count("root")]).toEqual([[], 0]);
 });
 
-test("what recorded events mean for the transcript is in their commit", async () => {
+test("the transcript changes of recorded events are in the same commit", async () => {
   using small = smallSession();
   const session = { agentId: "default", harness: "retinue", sessionKey: "root" };
   const log = new Log({

@@ -37,7 +37,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("when its model does, and what it had said so far is kept", async () => {
+  test("when its model fails, and its text so far is kept", async () => {
     const turns = [
       main(delegate("dig")),
       by("dig", say("half of it"), call("list_agents")),
@@ -57,7 +57,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("when its time is over, with the reason and the limit in words", async () => {
+  test("at its time limit, with the reason and the limit in words", async () => {
     const dig = never();
     const turns = [main(delegate("dig", { budget: { maxSeconds: 0.05 } })), byHeld("dig", dig), main(say("done"))];
     await inSmallWorld(turns, async (world) => {
@@ -70,7 +70,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("when its budget is used up, with what it said in its last turn", async () => {
+  test("when its budget is used up, with the text of its last turn", async () => {
     const turns = [
       main(delegate("dig", { budget: { maxTurns: 1 } })),
       by("dig", call("list_agents")),
@@ -88,7 +88,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("in a later run without a second end in the events, and its owner is told", async () => {
+  test("in a later run without a second end event, and its owner is notified", async () => {
     const turns = [
       by("dig", say("gold")),
       main(say("seen")),
@@ -114,7 +114,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("together with what still works below it", async () => {
+  test("together with the agents that still work below it", async () => {
     const below = never();
     const turns = [
       main(delegate("top", { agent_type: "lead" })),
@@ -136,7 +136,7 @@ describe("an agent fails", () => {
 });
 
 describe("cancelling", () => {
-  test("an agent ends everything below it, deepest first, and its call tells the parent", async () => {
+  test("an agent ends everything below it, deepest first, and the parent reads it in the result of its call", async () => {
     const deep = never();
     const turns = [
       main(delegate("a")),
@@ -159,14 +159,14 @@ describe("cancelling", () => {
         expect(agent.completedAt).toBeDefined();
       }
       expect(resultsIn(provider.requests.at(-1))).toEqual(["The agent was cancelled before it had answered."]);
-      // Each call that was under way in the tree has its end.
+      // Each running call in the tree has an end.
       const started = client.of("tool.execution_start").map(({ toolCallId }) => toolCallId);
       expect(client.of("tool.execution_complete").map(({ toolCallId }) => toolCallId)).toHaveLength(started.length);
       provider.assertSpent();
     });
   });
 
-  test("an agent in the middle leaves the one above it at work", async () => {
+  test("an agent in the middle leaves the one above it running", async () => {
     const deep = never();
     const turns = [
       main(delegate("a")),
@@ -192,7 +192,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("twice ends it once; what has ended or is unknown cannot be cancelled", async () => {
+  test("twice ends it once, and an ended or unknown task cannot be cancelled", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig)], async ({ client, create }) => {
       const sessionId = await create();
@@ -207,7 +207,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("an idle agent ends it without another end in the events", async () => {
+  test("an idle agent ends it without a second end event", async () => {
     await inSmallWorld([by("dig", say("gold")), main(say("seen"))], async ({ client, create }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
@@ -220,7 +220,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("an agent whose run has not begun keeps it from beginning", async () => {
+  test("an agent before its run prevents the run", async () => {
     const asked = gate();
     await inSmallWorld([], async ({ client, create, provider }) => {
       client.answers.set("hooks.invoke", ({ hookType }: { hookType: string }) => {
@@ -238,7 +238,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("an agent tells its stop hook, and one that answers is told to stop by the same hook once", async () => {
+  test("an agent runs its stop hook, which runs once for an agent that answers", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig), by("ok", say("gold")), main(say("seen"))], async ({ client, create }) => {
       const stops: unknown[] = [];
@@ -261,7 +261,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("a parent by an abort of the session ends its background agents as well, and nothing goes on", async () => {
+  test("a parent by aborting the session ends its background agents as well, and nothing goes on", async () => {
     const [sync, behind] = [never(), never()];
     const turns = [
       main(delegate("behind", background), delegate("sync")),
@@ -281,7 +281,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("the turn that waits for an agent cancels the agent, and leaves background agents at work", async () => {
+  test("the turn that waits for an agent cancels the agent, and leaves background agents running", async () => {
     const [sync, behind] = [never(), held(say("gold"))];
     const turns = [
       main(delegate("behind", background), delegate("sync")),

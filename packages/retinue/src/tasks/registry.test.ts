@@ -1,4 +1,4 @@
-/** What a client and a model see of sub-agents as tasks: start, states, messages, waiting, news. */
+/** What a client and a model see of sub-agents as tasks: start, states, messages, waiting, notices. */
 import { describe, expect, test } from "vitest";
 import type { ModelRequest } from "../models/provider.ts";
 import { call, say } from "../models/scripted.ts";
@@ -10,7 +10,6 @@ import {
   byHeld,
   delegate,
   gate,
-  userTexts,
   held,
   idIn,
   LEAD,
@@ -23,12 +22,13 @@ import {
   resultsIn,
   send,
   startAgent,
+  userTexts,
 } from "./test-tasks.ts";
 
 const background = { mode: "background" };
 
 describe("an agent that is started", () => {
-  test("by a call that waits has its answer as the result of the call, and stays idle for more", async () => {
+  test("by a call that waits gives its answer as the result of the call, and is then idle", async () => {
     await inSmallWorld([main(delegate("dig")), by("dig", say("gold")), main(say("done"))], async (world) => {
       const { client, create, provider } = world;
       const sessionId = await create();
@@ -55,7 +55,7 @@ describe("an agent that is started", () => {
     });
   });
 
-  test("in the background lets its call go at once, and the news of it come once, before the session is idle", async () => {
+  test("in the background lets its call return at once, and notifies its owner once, before the session is idle", async () => {
     const dig = held(say("gold"));
     const turns = [main(delegate("dig", background)), main(say("started")), byHeld("dig", dig), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create, provider }) => {
@@ -68,9 +68,9 @@ describe("an agent that is started", () => {
       expect(client.of("tool.execution_complete")[0]?.result?.content).toContain(`agent_id: ${id}`);
       dig.go();
       await client.received("session.idle");
-      const [, started, news] = provider.requests.filter((request) => userTexts(request)[0]?.endsWith("go"));
+      const [, started, notified] = provider.requests.filter((request) => userTexts(request)[0]?.endsWith("go"));
       expect(started && userTexts(started)).toHaveLength(1);
-      expect(news && userTexts(news).slice(1)).toEqual([
+      expect(notified && userTexts(notified).slice(1)).toEqual([
         expect.stringContaining(`"dig" has answered and is idle. Read its answer with read_agent, agent_id "${id}"`),
       ]);
       expect(client.of("system.notification")).toHaveLength(1);
@@ -90,7 +90,7 @@ describe("an agent that is started", () => {
     });
   });
 
-  test("by a client and of no known kind is refused, and nothing is listed", async () => {
+  test("by a client with an unknown agent is refused, and nothing is listed", async () => {
     await inSmallWorld([], async ({ client, create }) => {
       const sessionId = await create();
       const params = { sessionId, agentType: "wizard", name: "w", prompt: "p" };
@@ -101,7 +101,7 @@ describe("an agent that is started", () => {
     });
   });
 
-  test("by a sub-agent works once: it is completed with its answer and has its parent's id", async () => {
+  test("by a sub-agent has one run: it is completed with its answer and has its parent's id", async () => {
     const turns = [
       main(delegate("outer")),
       by("outer", delegate("inner")),
@@ -161,7 +161,7 @@ describe("an agent that is started", () => {
 });
 
 describe("a message", () => {
-  test("wakes an idle agent; its answer is a second turn, told to the owner, and no second end of the agent", async () => {
+  test("wakes an idle agent; its answer is a second turn, of which the owner is notified, and no second end", async () => {
     const turns = [
       main(delegate("dig")),
       by("dig", say("gold")),
@@ -190,12 +190,12 @@ describe("a message", () => {
       expect(client.of("system.notification")).toHaveLength(1);
       const asked = provider.requests.find((request) => userTexts(request).at(-1)?.endsWith("and what else?"));
       expect(asked && userTexts(asked)).toHaveLength(2);
-      const told = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
-      expect(told.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "user"]);
+      const prompts = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
+      expect(prompts.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "user"]);
     });
   });
 
-  test("to a running agent is worked on in the same run, whose last answer is the one that counts", async () => {
+  test("to a running agent is handled in the same run, whose last answer counts", async () => {
     const dig = held(say("gold"));
     const turns = [byHeld("dig", dig), by("dig", say("silver")), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create }) => {
@@ -210,12 +210,12 @@ describe("a message", () => {
       await client.received("session.idle");
       expect((await agentNamed(client, sessionId, "dig")).latestResponse).toBe("silver");
       expect(client.of("system.notification")).toHaveLength(1);
-      const told = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
-      expect(told.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "agent-somebody"]);
+      const prompts = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
+      expect(prompts.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "agent-somebody"]);
     });
   });
 
-  test("to nobody, or to an agent that was cancelled, is not sent and says why", async () => {
+  test("to an unknown or a cancelled agent is not sent and says why", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig)], async ({ client, create }) => {
       const sessionId = await create();
@@ -230,7 +230,7 @@ describe("a message", () => {
     });
   });
 
-  test("of the model goes to all that it names, and each that cannot take it is told by name", async () => {
+  test("from the model goes to all agents that it names, and the result names each that cannot take it", async () => {
     const turns = [
       main(delegate("a"), delegate("b")),
       by("a", say("A")),
@@ -266,7 +266,7 @@ describe("a message", () => {
 });
 
 describe("reading an agent", () => {
-  test("says what state it is in and what it has answered, and leaves out turns that were seen", async () => {
+  test("shows its state and its answers, and leaves out turns that were seen", async () => {
     const turns = [
       main(delegate("dig", background)),
       mainOn("read_agent", { wait: true }),
@@ -295,13 +295,13 @@ describe("reading an agent", () => {
       expect(both).toBe(`${head(2)}\n\n[Turn 0]\ngold\n\n${second}`);
       expect(none).toBe(head(2));
       expect(nobody).toBe("Agent not found");
-      // Whoever has waited for an answer or read it needs no news of it.
+      // An owner that has waited for the answer, or read it, gets no notice.
       expect(client.of("system.notification")).toEqual([]);
       provider.assertSpent();
     });
   });
 
-  test("that works does not wait unless asked, and not longer than the time limit", async () => {
+  test("that is running does not wait unless asked to, and not longer than the time limit", async () => {
     const dig = held(say("gold"));
     const turns = [
       main(delegate("dig", background)),
@@ -324,7 +324,7 @@ describe("reading an agent", () => {
     });
   });
 
-  test("whose news still wait takes them away", async () => {
+  test("drops its waiting notice", async () => {
     const [asked, door] = [gate(), gate()];
     const reads = (request: ModelRequest) => {
       asked.open();
@@ -449,7 +449,7 @@ test("agents are listed by scope, ended ones on request", async () => {
 });
 
 describe("promotion", () => {
-  test("lets the waiting call go while the agent works on, and its news come later", async () => {
+  test("lets the waiting call return while the agent works on, and its notice comes later", async () => {
     const dig = held(say("gold"));
     const turns = [main(delegate("dig")), byHeld("dig", dig), main(say("meanwhile")), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create, provider }) => {
@@ -480,7 +480,7 @@ describe("promotion", () => {
     });
   });
 
-  test("of what the turn waits for takes the agent that was started last", async () => {
+  test("of the current turn's task takes the agent that was started last", async () => {
     const [a, b] = [held(say("A")), held(say("B"))];
     const turns = [
       main(delegate("a"), delegate("b")),
@@ -506,8 +506,8 @@ describe("promotion", () => {
   });
 });
 
-describe("news of background agents", () => {
-  test("that come while the main agent works are told together", async () => {
+describe("notices of background agents", () => {
+  test("that come while the main agent works are delivered together", async () => {
     const busy = held(say("busy"));
     const turns = [mainHeld(busy), by("a", say("A")), by("b"), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create, provider }) => {
@@ -519,9 +519,9 @@ describe("news of background agents", () => {
       await client.call("session.tasks.waitForPending", { sessionId });
       busy.go();
       await client.received("session.idle");
-      const told = client.of("system.notification");
+      const notices = client.of("system.notification");
       expect(
-        told.map(({ kind }) => kind).sort((x, y) => (JSON.stringify(x) < JSON.stringify(y) ? -1 : 1)),
+        notices.map(({ kind }) => kind).sort((x, y) => (JSON.stringify(x) < JSON.stringify(y) ? -1 : 1)),
       ).toMatchObject([
         { type: "agent_completed", displayName: "b", status: "failed" },
         { type: "agent_idle", displayName: "a" },
@@ -531,7 +531,7 @@ describe("news of background agents", () => {
     });
   });
 
-  test("do not come when it was cancelled", async () => {
+  test("are not sent for a cancelled agent", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig)], async ({ client, create, provider }) => {
       const sessionId = await create();
@@ -545,7 +545,7 @@ describe("news of background agents", () => {
   });
 });
 
-test("waiting for pending tasks ends with the last of them, and at once when there is none", async () => {
+test("waiting for pending tasks ends with the last of them, or at once when there are none", async () => {
   const [a, b] = [held(say("A")), held(say("B"))];
   const turns = [byHeld("a", a), byHeld("b", b), main(say("seen")), main(say("seen"))];
   await inSmallWorld(turns, async ({ client, create }) => {
@@ -568,7 +568,7 @@ test("waiting for pending tasks ends with the last of them, and at once when the
   });
 });
 
-test("a task can be taken off the list only after it has ended", async () => {
+test("a task can be removed from the list only after it has ended", async () => {
   const dig = held(say("gold"));
   await inSmallWorld([byHeld("dig", dig), main(say("seen"))], async ({ client, create }) => {
     const sessionId = await create();
@@ -578,7 +578,7 @@ test("a task can be taken off the list only after it has ended", async () => {
     expect(await remove()).toBe(false);
     dig.go();
     await client.received("session.idle");
-    expect(await remove()).toBe(false); // It is idle.
+    expect(await remove()).toBe(false); // It is only idle.
     await client.call("session.tasks.cancel", { sessionId, id });
     expect(await remove()).toBe(true);
     expect(await agentsOf(client, sessionId)).toEqual([]);
@@ -587,7 +587,7 @@ test("a task can be taken off the list only after it has ended", async () => {
   });
 });
 
-test("an agent whose start is cut from the log is no task any more, and one from before stays and takes messages", async () => {
+test("an agent whose start is cut from the log is no longer a task, and an earlier one stays and takes messages", async () => {
   const turns = [
     main(delegate("kept")),
     by("kept", say("gold")),
@@ -614,7 +614,7 @@ test("an agent whose start is cut from the log is no task any more, and one from
   });
 });
 
-test("the progress of an agent tells what it has used and last did", async () => {
+test("the progress of an agent shows its usage and its latest activity", async () => {
   const dig = held(say("gold"));
   const turns = [by("dig", call("list_agents", {})), byHeld("dig", dig), main(say("seen"))];
   await inSmallWorld(turns, async ({ client, create }) => {

@@ -1,4 +1,4 @@
-/** Tasks when their session is set aside: what goes on in the next process, what is lost, what was over. */
+/** Tasks when their session is parked: which go on in the next process, which are lost, which had ended. */
 import { describe, expect, test } from "vitest";
 import { call, say } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
@@ -8,7 +8,6 @@ import {
   by,
   byHeld,
   delegate,
-  userTexts,
   LEAD,
   lifeOf,
   main,
@@ -18,12 +17,13 @@ import {
   resultsIn,
   send,
   startAgent,
+  userTexts,
 } from "./test-tasks.ts";
 
 const background = { mode: "background" };
 const onDisk = { isOnDisk: true };
 
-/** Another process opens the session; everything that is told from then on. */
+/** Another process opens the session. Returns a client that receives its events from then on. */
 async function resumed(world: SmallWorld, sessionId: string, config: object = {}) {
   const { client } = await world.restart();
   await client.call("session.resume", { sessionId, requestPermission: true, ...config });
@@ -31,7 +31,7 @@ async function resumed(world: SmallWorld, sessionId: string, config: object = {}
 }
 
 describe("after a restart", () => {
-  test("a background agent goes on from its log, and its owner is told of its answer", async () => {
+  test("a background agent goes on from its log, and its owner is notified of its answer", async () => {
     const cut = never();
     const turns = [
       by("dig", call("list_agents")),
@@ -53,7 +53,7 @@ describe("after a restart", () => {
         expect([...lifeOf(client, id), ...lifeOf(again, id)]).toEqual(["started", "completed"]);
         expect(again.of("system.notification")).toHaveLength(1);
         const [, , gone] = provider.requests;
-        expect(resultsIn(gone)).toHaveLength(1); // The call of before was not run again.
+        expect(resultsIn(gone)).toHaveLength(1); // The earlier call was not run again.
         provider.assertSpent();
       },
       onDisk,
@@ -124,7 +124,7 @@ describe("after a restart", () => {
     );
   });
 
-  test("an agent whose call was given up is lost, with everything below it, and nobody is told twice", async () => {
+  test("an agent whose call was given up is lost, with everything below it, and each has one end", async () => {
     const cut = never();
     const turns = [main(delegate("outer")), by("outer", delegate("inner")), byHeld("inner", cut)];
     await inSmallWorld(
@@ -143,8 +143,8 @@ describe("after a restart", () => {
         ]);
         expect(again.of("subagent.failed")).toMatchObject([{ reason: "lost" }, { reason: "lost" }]);
         const { events } = await again.call("session.getMessages", { sessionId });
-        const told = (type: string) => events.filter((event) => (event as { type: string }).type === type);
-        expect(told("tool.execution_complete")).toHaveLength(told("tool.execution_start").length);
+        const recorded = (type: string) => events.filter((event) => (event as { type: string }).type === type);
+        expect(recorded("tool.execution_complete")).toHaveLength(recorded("tool.execution_start").length);
         await quiet(again, sessionId);
         expect(again.of("system.notification")).toEqual([]);
         expect(provider.requests).toHaveLength(3);
@@ -183,7 +183,7 @@ describe("after a restart", () => {
     );
   });
 
-  test("what a promoted agent is stays: it goes on in the background", async () => {
+  test("a promoted agent goes on in the background", async () => {
     const cut = never();
     const turns = [
       main(delegate("dig")),
@@ -213,7 +213,7 @@ describe("after a restart", () => {
     );
   });
 
-  test("news that were not told yet are told, once", async () => {
+  test("a notice that was not delivered yet is delivered once", async () => {
     const busy = never();
     const turns = [main(delegate("dig", background)), mainHeld(busy), by("dig", say("gold")), main(say("seen"))];
     await inSmallWorld(
@@ -260,7 +260,7 @@ describe("after a restart", () => {
   });
 });
 
-test("a session whose last client leaves by its own will cancels what runs; idle agents stay", async () => {
+test("a session whose last client detaches cancels what runs; idle agents stay", async () => {
   const cut = never();
   const turns = [by("idle", say("gold")), main(say("seen")), byHeld("dig", cut)];
   await inSmallWorld(
@@ -281,7 +281,7 @@ test("a session whose last client leaves by its own will cancels what runs; idle
   );
 });
 
-test("a suspended session holds its agents where they stood: one can be cancelled, an idle one written to", async () => {
+test("a suspended session keeps its agents parked: one can be cancelled, an idle one takes a message", async () => {
   const cut = never();
   const turns = [
     by("idle", say("gold")),

@@ -1,4 +1,4 @@
-/** Shells as tasks, those of the main agent and of sub-agents, as a client sees them. */
+/** Shells of the main agent and of sub-agents as tasks, as a client sees them. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ async function allowed({ client, create }: SmallWorld): Promise<string> {
 }
 
 describe("a shell", () => {
-  test("that cannot be started is no task, and the model reads why", async () => {
+  test("that cannot be started is not a task, and the model reads why", async () => {
     const turns = [main(bash("echo a\0b")), main(say("understood"))];
     await inSmallWorld(turns, async (world) => {
       const { client, provider } = world;
@@ -27,7 +27,7 @@ describe("a shell", () => {
     });
   });
 
-  test("in the background is a task that tells its output, holds back the idle and ends with a notice", async () => {
+  test("in the background is a task that shows its output, delays the idle and ends with a notice", async () => {
     const turns = [
       main(bash("until [ -e done ]; do sleep 0.02; done; echo got it", { mode: "async", shellId: "sh" })),
       main(say("started")),
@@ -108,7 +108,7 @@ describe("a shell", () => {
     });
   });
 
-  test("that is detached holds nothing back and is not waited for", async () => {
+  test("that is detached does not delay the idle and is not waited for", async () => {
     const turns = [main(bash("sleep 300", { detach: true, shellId: "sh" })), main(say("started"))];
     await inSmallWorld(turns, async (world) => {
       const { client } = world;

@@ -1,6 +1,6 @@
 /**
- * The asks that reach a client as a request of their own: which clients take one, how it is put to them, and what it comes to when
- * none of them answers.
+ * The asks that are sent to a client as a request: which clients take one, the request itself, and the answer when none of them
+ * answers.
  */
 import type { SessionConfig } from "@retinue/protocol";
 import type { Answer, AskKind, Payload } from "../asks/kinds.ts";
@@ -14,9 +14,9 @@ export interface Participant {
 export interface ClientRequest<K extends AskKind> {
   isFor(participant: Participant, payload: Payload<K>): boolean;
   send(client: Client, payload: Payload<K>, context: { sessionId: string; signal: AbortSignal }): Promise<Answer<K>>;
-  /** The answer when every client that was asked has failed to give one. */
+  /** The answer when every client that was asked has failed. */
   nobody: Answer<K>;
-  /** Clients of protocol 3 take it from the event. While one of them is there, the ask stays open for it. */
+  /** Clients of protocol 3 take it from the event. While one of them is attached, the ask stays open for it. */
   isEventToo: boolean;
 }
 
