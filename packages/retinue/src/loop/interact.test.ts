@@ -5,7 +5,7 @@ import type { SqliteStore } from "../store/sqlite/store.ts";
 
 const task = { agent_type: "explore", name: "look", description: "d", prompt: "look around" };
 
-test("a turn that is stopped while its agent waits for a place has its end, and the place is not lost", async () => {
+test("a turn that is stopped while its agent waits for a slot has an end, and the slot is not lost", async () => {
   await inSmallWorld([[call("task", task)]], async ({ client, create, runtime }) => {
     const sessionId = await create();
     const { limiter } = runtime.sessions.get(sessionId).tree;
@@ -25,7 +25,7 @@ test("a turn that is stopped while its agent waits for a place has its end, and 
   });
 });
 
-test("a store that fails when the stop hook is due ends the run with an error and not the process", async () => {
+test("a store that fails when the stop hook is due ends the run with an error, not the process", async () => {
   let reached = () => {};
   const atModel = new Promise<void>((resolve) => {
     reached = resolve;

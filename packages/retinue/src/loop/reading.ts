@@ -1,7 +1,7 @@
 /**
- * The answer of a model while it comes: its parts are told as they come and gathered into one `Answer`.
+ * A model's answer as it streams in: its parts are announced as they come and collected into one `Answer`.
  *
- * A provider may break off and begin again; then what was told belongs to a message that will never come.
+ * A provider may fail half-way and start again; then the deltas sent so far belong to a message that is never completed.
  */
 import type { EventData } from "@retinue/protocol";
 import { type ModelCall, NO_USAGE, type Part, type Reasoning, type Usage } from "../models/provider.ts";
@@ -10,7 +10,7 @@ import type { Agent } from "./agent.ts";
 export interface Answer {
   text: string;
   calls: readonly ModelCall[];
-  /** Why the arguments of a call could not be read, by call id. */
+  /** Why the arguments of a call could not be parsed, by call id. */
   badArguments: ReadonlyMap<string, string>;
   finish: "stop" | "calls" | "length" | "filtered";
   reasoning?: Reasoning;
@@ -45,7 +45,7 @@ export class Reading {
     return this.#reasoningId;
   }
 
-  /** The call failed half-way and is made again: what was told so far belongs to a message that will never come. */
+  /** The request failed half-way and is made again, with a new message id. */
   restart(): void {
     this.#messageId = this.#agent.session.world.newId();
     this.#text = [];
@@ -133,7 +133,7 @@ export class Reading {
     this.#announce("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
   }
 
-  /** A running size, told now and then and not with every piece. */
+  /** Announces the running size now and then, not with every delta. */
   #countBytes(count: number): void {
     this.#bytes += count;
     if (this.#announcedBytes > 0 && this.#bytes - this.#announcedBytes < 4096) return;
@@ -153,7 +153,7 @@ export class Reading {
   }
 }
 
-/** Two calls with one id would be one call in the log. */
+/** Makes ids unique: two calls with the same id would be one call in the log. */
 function distinct(calls: readonly ModelCall[]): ModelCall[] {
   const given = new Set(calls.map(({ id }) => id));
   const seen = new Set<string>();

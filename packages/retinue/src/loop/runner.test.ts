@@ -13,12 +13,12 @@ function gate(): { open(): void; opened: Promise<void> } {
 
 const idles = (client: TestClient) => client.of("session.idle");
 
-/** What was told up to now is all there is: the runtime has answered after it. */
+/** Waits until all events sent so far have arrived, since the answer to a call comes after them. */
 async function quiet(client: TestClient, sessionId: string): Promise<void> {
   await client.call("session.metadata.isProcessing", { sessionId });
 }
 
-test("prompts that queue behind each other are one busy period and end in one idle", async () => {
+test("queued prompts are one busy period and end in one idle", async () => {
   const first = gate();
   await inSmallWorld([[first.opened, say("1")], [say("2")], [say("3")]], async ({ client, create }) => {
     const sessionId = await create();
@@ -32,7 +32,7 @@ test("prompts that queue behind each other are one busy period and end in one id
   });
 });
 
-test("a prompt that comes at any moment in which a run ends is answered", async () => {
+test("a prompt that comes while a run is ending is answered", async () => {
   const moments = 60;
   const gates = Array.from({ length: moments }, gate);
   const turns = gates.flatMap(({ opened }) => [[say("first"), opened], [say("second")]]);
@@ -52,7 +52,7 @@ test("a prompt that comes at any moment in which a run ends is answered", async 
   });
 });
 
-test("a stopped run ends in one idle that says so, and what queued behind it is not run", async () => {
+test("a stopped run ends in one idle that says so, and queued prompts do not run", async () => {
   await inSmallWorld([[new Promise(() => undefined)], [say("later")]], async ({ client, create, send, provider }) => {
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "work" });
@@ -84,7 +84,7 @@ test("a run that fails ends in one idle, after its error", async () => {
   });
 });
 
-test("work in the background keeps the session busy until its news was answered: one idle, and it comes last", async () => {
+test("background work keeps the session busy until its notice was answered: there is one idle, and it comes last", async () => {
   const working = gate();
   const args = { agent_type: "explore", name: "look", description: "d", prompt: "look around", mode: "background" };
   const turns = [[call("task", args)], [say("started")], [working.opened, say("found it")], [say("it was found")]];
@@ -103,7 +103,7 @@ test("work in the background keeps the session busy until its news was answered:
   });
 });
 
-test("a call to stop when nothing runs stops nothing and tells of no idle", async () => {
+test("stopping when nothing runs stops nothing and sends no idle", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.abort", { sessionId });
