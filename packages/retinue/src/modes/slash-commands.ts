@@ -1,7 +1,7 @@
 /**
  * The slash commands of the runtime, as data: what each is called, what it takes, what it does.
  *
- * A command acts on the session, tells something, or gives a prompt that the client sends on. Commands of clients and skills are in
+ * A command acts on the session, shows a text, or returns a prompt for the client to send. Commands of clients and skills are in
  * run-command.ts.
  */
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
@@ -46,7 +46,7 @@ const completed = (message: string, mode?: Mode): CommandOutcome => ({
   ...(mode ? { mode } : {}),
 });
 
-/** Reads only, so it may run while the agent works. */
+/** A command that only reads, so it may run while the agent works. */
 function report(
   name: string,
   description: string,
@@ -89,7 +89,7 @@ function command(
   };
 }
 
-/** A prepared prompt; `{{request}}` in the words is where the input goes. */
+/** A command that returns a prepared prompt; the input replaces `{{request}}`. */
 function prompting(name: string, description: string, takes: Takes & { words: string; joined?: string }): SlashCommand {
   const { words, joined = "", ...rest } = takes;
   return command(name, description, rest, ({ input }) => ({
