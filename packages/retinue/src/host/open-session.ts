@@ -45,7 +45,7 @@ export interface Loaded {
   hosted: HostedSession;
   record: SessionRecord;
   left: LeftBehind;
-  /** What could not be read, in words. */
+  /** Why some stored data could not be read. */
   problems: readonly string[];
 }
 

@@ -59,7 +59,7 @@ export class StandingAnswers {
 
   forLocation(approval: Approval, locationKey = this.#locationKey): void {
     this.keep(approval, locationKey);
-    if (locationKey !== this.#locationKey) this.#session.push(approval); // Stored for another folder, but given in this session, so it applies here too.
+    if (locationKey !== this.#locationKey) this.#session.push(approval); // It was also given here.
   }
 
   /** Stores an answer for a folder without applying it to this session. */

@@ -21,7 +21,7 @@ const PROTOCOL_VERSION = 3;
 const TASK_KINDS: readonly TaskKind[] = ["agent", "shell", "client"];
 let nextClient = 1;
 
-/** Resolves when the connection is gone and its sessions are closed. */
+/** Resolves when the client has disconnected and its sessions are closed. */
 export function serveConnection(transport: Transport, options: ConnectionOptions): Promise<void> {
   const client = new Client(`client-${nextClient++}`);
   let isWelcome = options.token === undefined;

@@ -155,7 +155,7 @@ export class Log {
   committed(): Promise<void> {
     if (!this.#committing) return this.#commit();
     if (isEmpty(this.#draft)) return this.#committing;
-    this.#next ??= this.#afterPresent();
+    this.#next ??= this.#afterCurrent();
     return this.#next;
   }
 
@@ -179,7 +179,7 @@ export class Log {
   }
 
   /** Barriers on the current commit get its outcome; the next commit is tried in either case. */
-  async #afterPresent(): Promise<void> {
+  async #afterCurrent(): Promise<void> {
     await this.#committing?.catch(() => undefined);
     this.#next = undefined;
     await this.committed();

@@ -86,11 +86,11 @@ export class SessionState {
     }
     const text = data.transformedContent ?? data.content;
     if (data.content !== "") this.#prompts.push(data.content);
-    this.#say(withImages(text, data.attachments));
+    this.#promptModel(withImages(text, data.attachments));
   }
 
   onNotification(data: EventData<"system.notification">): void {
-    this.#say(data.content);
+    this.#promptModel(data.content);
   }
 
   onAssistantMessage(data: EventData<"assistant.message">): void {
@@ -147,7 +147,7 @@ export class SessionState {
       // Context from the host's hook comes before the first prompt.
       this.#messages.splice(Math.max(0, this.#messages.length - 1), 0, { role: "user", content: context });
     } else if (data.hookType === "preToolUse" || data.hookType === "postToolUseFailure") {
-      this.#say(context);
+      this.#promptModel(context);
     }
   }
 
@@ -192,7 +192,7 @@ export class SessionState {
     }
   }
 
-  #say(content: string | UserPart[]): void {
+  #promptModel(content: string | UserPart[]): void {
     this.isModelDue = true;
     this.#addUserMessage(content);
   }

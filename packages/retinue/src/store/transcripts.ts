@@ -154,7 +154,7 @@ export interface ScopedTokens {
 }
 
 export interface Retention {
-  /** Deletes the session and everything below it; returns how many. One read from a file keeps its position, so that it does not come back. */
+  /** Deletes the session and everything below it; returns how many. One read from a file keeps its position, so as not to come back. */
   delete(sessionId: number): Promise<number>;
   /** Deletes sessions not used since a time, and the oldest ones above a size; returns how many. */
   prune(limits: { unusedSince?: number; maxBytes?: number }): Promise<number>;

@@ -161,7 +161,7 @@ describe("an agent that is started", () => {
 });
 
 describe("a message", () => {
-  test("wakes an idle agent; its answer is a second turn, of which the owner is notified, and no second end", async () => {
+  test("wakes an idle agent; its answer is a second turn and no second end, and the owner is notified", async () => {
     const turns = [
       main(delegate("dig")),
       by("dig", say("gold")),

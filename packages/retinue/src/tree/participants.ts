@@ -123,7 +123,7 @@ export class Participants implements Answerers {
         (answer) => this.#answer(ask.kind, ask.requestId, answer),
         () => {
           failed++;
-          if (failed === asked.length && !retract.signal.aborted) this.#onNobody(ask, request);
+          if (failed === asked.length && !retract.signal.aborted) this.#onAllFailed(ask, request);
         },
       );
     }
@@ -131,9 +131,9 @@ export class Participants implements Answerers {
   }
 
   /** Called when every client that was sent a request has failed to answer. */
-  #onNobody<K extends AskKind>({ kind, requestId }: Ask<K>, { nobody, isEventToo }: ClientRequest<K>): void {
+  #onAllFailed<K extends AskKind>({ kind, requestId }: Ask<K>, { ifAllFail, isEventToo }: ClientRequest<K>): void {
     const canComeByEvent = isEventToo && this.all.some(({ client }) => client.style === 3 && !client.isGone);
-    if (!canComeByEvent) this.#answer(kind, requestId, nobody);
+    if (!canComeByEvent) this.#answer(kind, requestId, ifAllFail);
   }
 }
 

@@ -144,7 +144,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     };
   }
 
-  /** Gives an end to the calls and asks of a child session that nobody continues. */
+  /** Gives an end to the calls and asks of a child session that will not be continued. */
   async #settleLeft(record: AgentRecord): Promise<void> {
     const { parts, store } = this.#options;
     parts.asks.forget(record.id);
