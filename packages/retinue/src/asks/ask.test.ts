@@ -25,7 +25,7 @@ describe.each(ASK_KINDS)("an ask of the kind %s", (kind) => {
     expect(world.retracted).toEqual([requestId]);
   });
 
-  test("takes the first answer, and tells the second that it came too late", async () => {
+  test("takes the first answer, and refuses the second as too late", async () => {
     using world = new SmallAsker();
     const offered = world.offered();
     const answer = world.ask(kind);
@@ -37,7 +37,7 @@ describe.each(ASK_KINDS)("an ask of the kind %s", (kind) => {
     expect(world.ends(kind)).toHaveLength(1);
   });
 
-  test("can be answered as soon as it is told, before it is offered", async () => {
+  test("can be answered as soon as its event is sent, before it is offered", async () => {
     using world = new SmallAsker();
     world.small.log.listen(([event]) => {
       if (event?.type === requested) world.asks.answer(kind, world.requestId(kind), sample.answer);
@@ -48,7 +48,7 @@ describe.each(ASK_KINDS)("an ask of the kind %s", (kind) => {
     expect(world.ends(kind)).toHaveLength(1);
   });
 
-  test("is on record and never offered when its asker was stopped before", async () => {
+  test("is recorded and never offered when its asker was already stopped", async () => {
     using world = new SmallAsker();
     const signal = AbortSignal.abort(new Stop("abort", "because"));
     await expect(world.ask(kind, { signal })).rejects.toThrow("was withdrawn");
@@ -91,14 +91,14 @@ describe.each(ASK_KINDS)("an ask of the kind %s", (kind) => {
     expect(await answer).toEqual(sample.answer);
   });
 
-  test("is settled at once with the answer that stands for nobody", async () => {
+  test("is settled at once with the given answer when no one can be asked", async () => {
     using world = new SmallAsker();
     expect(await world.ask(kind, { unattended: sample.answer })).toEqual(sample.answer);
     await world.small.log.committed();
     expect(world.story).toEqual([requested, "slot given back", "slot taken", completed]);
   });
 
-  test("goes on under its old id after a restart, and is not told again", async () => {
+  test("goes on under its old id after a restart, and its event is not sent again", async () => {
     using world = new SmallAsker();
     const offered = world.offered();
     const answer = world.ask(kind, { earlier: { requestId: "old" } });
@@ -109,7 +109,7 @@ describe.each(ASK_KINDS)("an ask of the kind %s", (kind) => {
     expect(world.story).toEqual(["slot given back", "offered", "slot taken", completed]);
   });
 
-  test("answered before its agent is back after a restart is not offered, and its end is told once", async () => {
+  test("answered after a restart before its agent is back is not offered, and has one end", async () => {
     using world = new SmallAsker();
     const earlier = { requestId: "old" };
     world.asks.expect({ ...earlier, kind, sessionId: "root", payload: sample.payload });
@@ -162,7 +162,7 @@ describe("what is kept", () => {
     }
   });
 
-  test("the answer to a permission is gone with its end, and that of a host tool stays until the call has its result", async () => {
+  test("the answer to a permission is dropped with its end, and that of a host tool when the call has its result", async () => {
     for (const kind of ["permission", "tool"] as const) {
       using world = new SmallAsker();
       const offered = world.offered();
@@ -179,7 +179,7 @@ describe("what is kept", () => {
     }
   });
 
-  test("what an answer changes is changed before the answer is on record", async () => {
+  test("the effects of an answer are applied before the answer is recorded", async () => {
     using world = new SmallAsker();
     const offered = world.offered();
     const answer = world.ask("permission", { onAnswer: ({ kind }) => world.story.push(kind) });
@@ -190,7 +190,7 @@ describe("what is kept", () => {
   });
 });
 
-test("an ask that the store refuses is offered to nobody and cannot be answered", async () => {
+test("an ask that the store refuses is not offered and cannot be answered", async () => {
   using world = new SmallAsker();
   world.small.store.db.exec("PRAGMA query_only = 1");
   await expect(world.ask("permission")).rejects.toThrow(/could not be written/);
@@ -209,7 +209,7 @@ test.each(["permission", "tool", "question", "elicitation"] as const)(
     const { signal } = new AbortController();
     void ask(world.as(grandchild, ["finder", "reader"]), kind, { payload, callId: "c", signal });
     await offered;
-    const { agentId, data } = JSON.parse(world.told[0]?.json ?? "");
+    const { agentId, data } = JSON.parse(world.sent[0]?.json ?? "");
     expect(agentId).toBeUndefined(); // Clients expect asks on the root's stream.
     expect(data).toMatchObject({
       agentId: "grandchild-id",

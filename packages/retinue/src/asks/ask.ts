@@ -1,8 +1,8 @@
 /**
- * How every ask goes, whatever its kind: record, commit, offer, wait, settle.
+ * The steps of every ask, whatever its kind: record, commit, offer, wait, settle.
  *
- * It is on disk before anybody hears of it, it can be answered from the moment it is recorded, its agent holds no slot while it
- * waits, and it has one end. What differs from kind to kind is in the table of kinds.ts.
+ * It is committed before it is sent, it can be answered from the moment it is recorded, its agent holds no slot while it waits, and it
+ * has one end. What differs between kinds is in the table of kinds.ts.
  */
 import type { Session } from "../session/session.ts";
 import { Stop, stopOf } from "../session/stop.ts";
@@ -11,7 +11,7 @@ import type { Asked } from "./kind.ts";
 import { type Answer, type AskKind, isKept, KINDS, type Payload } from "./kinds.ts";
 import type { OpenAsk } from "./open-ask.ts";
 
-/** Whoever asks: an agent at work. */
+/** The agent that asks. */
 export interface Asker {
   readonly session: Session;
   readonly asks: AskBroker;
@@ -24,11 +24,11 @@ export interface AskOptions<K extends AskKind> {
   payload: Payload<K>;
   callId?: string;
   signal: AbortSignal;
-  /** It was asked before a restart: the log knows it under this id, and perhaps its end as well. */
+  /** An ask from before a restart: the log has it under this id, and perhaps its end as well. */
   earlier?: { requestId: string; isCompleted?: boolean };
-  /** Nobody is here who could be asked: it is recorded, and settled with this. */
+  /** Set when no one can be asked: the ask is recorded and settled with this answer. */
   unattended?: Answer<K>;
-  /** What the answer changes beyond this ask. Done before the answer is on record. */
+  /** Applies what the answer changes beyond this ask, before the answer is recorded. */
   onAnswer?(answer: Answer<K>): void;
 }
 
@@ -49,7 +49,7 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
     });
   options.onAnswer?.(answer);
   if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
-  if (KINDS[kind].endsWithCall) return answer; // The result of the call settles the rest, in one commit.
+  if (KINDS[kind].endsWithCall) return answer; // The result of the call settles it, in one commit.
   if (isKept(kind)) asker.asks.settled(requestId);
   await session.log.committed();
   return answer;
@@ -60,7 +60,7 @@ async function record<K extends AskKind>(kind: K, asked: Asked<Payload<K>>, open
     KINDS[kind].record(asked);
     await asked.session.log.committed();
   } catch (error) {
-    open.withdraw(); // What is not on record must not be answered.
+    open.withdraw(); // An ask that is not recorded must not be answered.
     throw error;
   }
 }

@@ -41,7 +41,7 @@ function world() {
 }
 
 describe("an ask", () => {
-  test("is answered once: the first answer wins, and the second is told so", async () => {
+  test("is answered once: the first answer wins, and the second is refused", async () => {
     const { asks } = world();
     const open = asks.open(question("1"), never);
     open.offer();
@@ -60,7 +60,7 @@ describe("an ask", () => {
     expect(await open.answer()).toEqual(blue);
   });
 
-  test("ends with its call, and an answer after that is told so", async () => {
+  test("ends with its call, and a later answer is refused", async () => {
     const { asks, retracted } = world();
     const stop = new AbortController();
     const open = asks.open(question("1"), { signal: stop.signal });
@@ -71,7 +71,7 @@ describe("an ask", () => {
     await expect(asks.open(question("2"), { signal: stop.signal }).answer()).rejects.toThrow("was withdrawn");
   });
 
-  test("is offered again to those who come, and taken back from those it was offered to", () => {
+  test("is offered again to clients that join, and withdrawn from those it was offered to", () => {
     const { asks, delivered, retracted } = world();
     asks.open(question("1"), never).offer();
     asks.redeliver();
@@ -90,7 +90,7 @@ describe("an ask", () => {
 });
 
 describe("an answer", () => {
-  test("is kept until what follows from it is recorded", async () => {
+  test("is kept until its consequence is recorded", async () => {
     const { asks, kept } = world();
     const open = asks.open(tool("1"), never);
     asks.answer("tool", "1", { result: "r" });
@@ -100,7 +100,7 @@ describe("an answer", () => {
     expect(kept.size).toBe(0);
   });
 
-  test("to a question is not kept: a question is asked anew", () => {
+  test("to a question is not kept, because a question is asked again", () => {
     const { asks, kept } = world();
     asks.open(question("1"), never);
     asks.answer("question", "1", blue);
@@ -120,7 +120,7 @@ describe("an ask of an earlier process", () => {
     expect([await open.answer(), delivered]).toEqual([{ result: "early" }, []]);
   });
 
-  test("that was answered there is not asked again", async () => {
+  test("that was answered in that process is not asked again", async () => {
     const { asks, delivered } = world();
     asks.expect(tool("1"), { value: { result: "taken before" } });
     expect(asks.answer("tool", "1", { result: "new" })).toBe(false);
@@ -129,7 +129,7 @@ describe("an ask of an earlier process", () => {
     expect([await open.answer(), delivered]).toEqual([{ result: "taken before" }, []]);
   });
 
-  test("whose stored answer cannot be read is open, and somebody is told", () => {
+  test("whose stored answer cannot be read is open, and the problem is reported", () => {
     const { asks, kept, warnings } = world();
     kept.set("1", { result: 17 });
     asks.expect(tool("1"), { value: { result: 17 } });

@@ -1,15 +1,14 @@
 /**
- * The ask broker: everything that a person or the host must answer, from any depth of a session tree.
+ * The open asks of a session tree: everything that a person or the host must answer, from any depth.
  *
- * Owns the open asks. The first answer wins, and a later one is told so. An answer is kept until what follows from it is recorded, so
- * that one that was taken is never asked for again. Who can be asked is the host's knowledge (`Answerers`); what the kinds of asks
- * are is in kinds.ts.
+ * The first answer wins, and a later one is refused. An accepted answer is kept until its consequence is recorded, so that it is never
+ * asked for again. Which clients can be asked is known to `Answerers`; the kinds of asks are in kinds.ts.
  */
 import { type Answer, type Ask, type AskKind, isKept, KINDS } from "./kinds.ts";
 import { type Answerers, OpenAsk } from "./open-ask.ts";
 import { SparseMap } from "./sparse-map.ts";
 
-/** Where answers are kept while nothing in the log tells of them. */
+/** Stores answers whose consequence is not in the log yet. */
 export interface AnswerKeeper {
   keep(requestId: string, answer: unknown): void;
   drop(requestId: string): void;
@@ -21,7 +20,7 @@ export interface BrokerOptions {
   warn(message: string): void;
 }
 
-/** What is asked in the log and not answered there, after a restart: its agent comes back to it in a moment. */
+/** An ask that the log leaves open, after a restart, until its agent opens it again. */
 interface Expected<K extends AskKind> {
   ask: Ask<K>;
   answer?: { value: Answer<K> };
@@ -48,13 +47,13 @@ export class AskBroker {
     this.#options = options;
   }
 
-  /** An ask of an earlier process: it can be answered before its agent has opened it again. `kept` is an answer from the store. */
+  /** Lets an ask of an earlier process be answered before its agent has opened it again. `kept` is an answer from the store. */
   expect<K extends AskKind>(ask: Ask<K>, kept?: { value: unknown }): void {
     const answer = kept && this.#read(ask, kept.value);
     this.#waiting[ask.kind].expected.set(ask.requestId, { ask, answer });
   }
 
-  /** From now on the ask can be answered. It is withdrawn when the signal is aborted. */
+  /** Opens an ask, so that it can be answered. Aborting the signal withdraws it. */
   open<K extends AskKind>(ask: Ask<K>, { signal }: { signal: AbortSignal }): OpenAsk<K> {
     const { open: waiting, expected } = this.#waiting[ask.kind];
     const onAbort = () => open.withdraw();
@@ -75,39 +74,39 @@ export class AskBroker {
     return open;
   }
 
-  /** False when nothing of this kind waits under this id: unknown, or settled by an earlier answer. */
+  /** False when no ask of this kind is open under this id: it is unknown or settled. */
   answer<K extends AskKind>(kind: K, requestId: string, answer: Answer<K>): boolean {
     const { open, expected } = this.#waiting[kind];
     const found = open.get(requestId);
     const early = expected.get(requestId);
     if (!found && (!early || early.answer)) return false;
-    if (isKept(kind)) this.#options.keeper.keep(requestId, answer); // Only what is in the log can come again.
+    if (isKept(kind)) this.#options.keeper.keep(requestId, answer); // Other kinds are not in the log, so they cannot come again.
     if (found) found.answered(answer);
     else if (early) early.answer = { value: answer };
     return true;
   }
 
-  /** Nobody will come back to what this session asked in an earlier process. */
+  /** Drops what this session asked in an earlier process and will not open again. */
   forget(sessionId: string): void {
     for (const { expected } of Object.values(this.#waiting)) {
       for (const { ask } of expected.values()) if (ask.sessionId === sessionId) this.settled(ask.requestId);
     }
   }
 
-  /** What follows from the answer is in the log now. */
+  /** The consequence of the answer is in the log now. */
   settled(requestId: string): void {
     for (const { expected } of Object.values(this.#waiting)) expected.delete(requestId);
     this.#options.keeper.drop(requestId);
   }
 
-  /** Offers every open ask again: to a client that has just come, or in place of one that has gone. */
+  /** Offers every open ask again, after a client has joined or left. */
   redeliver(): void {
     for (const { open } of Object.values(this.#waiting)) {
       for (const each of open.values()) if (each.isOffered) each.offer();
     }
   }
 
-  /** What can be answered now. */
+  /** The asks that can be answered now. */
   list<K extends AskKind>(kind: K): Ask<K>[] {
     const { open, expected } = this.#waiting[kind];
     return [
@@ -116,7 +115,7 @@ export class AskBroker {
     ].map(({ ask }) => ask);
   }
 
-  /** An answer from the store. One that cannot be read is as good as none: the ask stays open, and nothing is guessed. */
+  /** Parses an answer from the store. When it cannot be read, the ask stays open. */
   #read<K extends AskKind>(ask: Ask<K>, stored: unknown): { value: Answer<K> } | undefined {
     const parsed = KINDS[ask.kind].answer().safeParse(stored);
     if (parsed.success) return { value: parsed.data };

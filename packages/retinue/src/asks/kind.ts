@@ -1,21 +1,21 @@
 /**
- * What a kind of asks is: a row of the table in kinds.ts, and the events that it gives.
+ * The type of a row of the table in kinds.ts, and the events of an ask.
  *
- * Owns that an ask is told without an agent id on its envelope, whoever asks: on the root's stream, as clients expect it.
+ * Owns the rule that events of an ask have no agent id on their envelope, because clients expect asks on the root's stream.
  */
 import { type EventData, type EventType, type Lazy, lazy } from "@retinue/protocol";
 import type * as z from "zod";
 import type { Session } from "../session/session.ts";
 import type { Stop } from "../session/stop.ts";
 
-/** An ask as its events know it. */
+/** An ask as its events describe it. */
 export interface Asked<Payload> extends Ending {
   payload: Payload;
   /** The sub-agent that asks; empty for the main agent. */
   from: { agentId?: string; agentPath?: string[]; agentPathNames?: string[] };
 }
 
-/** As much of it as is needed to tell its end. */
+/** The part of an ask that its end event needs. */
 export interface Ending {
   session: Session;
   requestId: string;
@@ -23,18 +23,18 @@ export interface Ending {
 }
 
 interface Row<Payload, Answer, Requested extends EventType, Completed extends EventType> {
-  /** What whoever answers is shown: a part of the event that announces the ask. */
+  /** What a client is shown: a part of the request event. */
   payload: Lazy<z.ZodType<Payload>>;
   answer: Lazy<z.ZodType<Answer>>;
   requested: Requested;
   completed: Completed;
   request(asked: Asked<Payload>): EventData<Requested>;
   completion(ending: Ending, answer: Answer): EventData<Completed>;
-  /** The end of an ask whose asker was stopped. Without one nobody is told: it stays open in the log, or was never in it. */
+  /** The end event of an ask whose asker was stopped; absent when it stays open in the log, or was never in it. */
   stopped?(ending: Ending, stop: Stop): { data: EventData<Completed>; ephemeral?: boolean } | undefined;
-  /** The call that asks, where the ask can come again in another process. */
+  /** The call that asks, for kinds that can come again in another process. */
   callOf?(payload: Payload): string | undefined;
-  /** What follows from the answer is the result of the call: the answer is kept until that is recorded. */
+  /** The consequence of the answer is the result of the call: the answer is kept until that is recorded. */
   endsWithCall?: boolean;
 }
 

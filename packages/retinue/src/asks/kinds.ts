@@ -1,8 +1,7 @@
 /**
- * The kinds of asks: what each one shows, what answers it, and which events tell of it.
+ * The kinds of asks: what each one shows, what answers it, and its events.
  *
- * One row per kind, and the types come from the rows. How an ask goes from record to end is in ask.ts; who can be asked, and how, is
- * known to the host.
+ * One row per kind, and the types come from the rows. The steps of an ask are in ask.ts; who can be asked, and how, is in tree/.
  */
 import {
   ElicitationResult,
@@ -67,7 +66,7 @@ const TABLE = {
       ...from,
     }),
     completion: ({ requestId }) => ({ requestId }),
-    // Set aside for a resumed session: the request stays open in the log, and only the clients are told.
+    // Parked for a resume: the request stays open in the log, and the end is only sent to clients.
     stopped: ({ requestId }, { isParked }) => ({ data: { requestId }, ephemeral: isParked }),
     callOf: ({ toolCallId }) => toolCallId,
     endsWithCall: true,
@@ -75,7 +74,7 @@ const TABLE = {
   question: kind({
     payload: () =>
       EVENTS["user_input.requested"].data().pick({ question: true, choices: true, allowFreeform: true }).strip(),
-    /** Undefined when everybody who was asked has failed to answer. */
+    /** Undefined when every client that was asked has failed to answer. */
     answer: () => UserInputAnswer().optional(),
     requested: "user_input.requested",
     completed: "user_input.completed",
@@ -126,7 +125,7 @@ const TABLE = {
       z.object({
         handled: z.boolean(),
         stopProcessingQueue: z.boolean().optional(),
-        /** What went wrong for the client that handled it. */
+        /** The error of the client that handled it. */
         error: z.string().optional(),
       }),
     requested: "command.queued",
@@ -157,7 +156,7 @@ export interface Ask<K extends AskKind = AskKind> {
   payload: Payload<K>;
 }
 
-/** Whether asks of this kind are kept in the log, so that they can come again after a restart. */
+/** Whether the log keeps asks of this kind, so that they can come again after a restart. */
 export function isKept(kind: AskKind): boolean {
   return isPersisted(KINDS[kind].requested);
 }

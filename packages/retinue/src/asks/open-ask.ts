@@ -5,8 +5,8 @@ import type { Answer, Ask, AskKind } from "./kinds.ts";
 /** The attached clients, seen from an ask. */
 export interface Answerers {
   /**
-   * Hands an ask to clients that take it as a request of its own; event-based clients have had the event. Returns what to do
-   * when the ask is settled by somebody else.
+   * Sends an ask to the clients that take it as a request; the others have the event. Returns a function that withdraws the requests
+   * when the ask is settled otherwise.
    */
   deliver<K extends AskKind>(ask: Ask<K>): (() => void) | undefined;
 }
@@ -36,7 +36,7 @@ export class OpenAsk<K extends AskKind> {
     return this.#isOffered;
   }
 
-  /** Hands it to the clients that are there now, and takes it back from those who had it before. */
+  /** Offers it to the clients that are attached now, and withdraws it from those that had it before. */
   offer(): void {
     if (this.#hasEnded) return;
     this.#isOffered = true;

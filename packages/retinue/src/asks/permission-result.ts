@@ -1,4 +1,4 @@
-/** What an answer to a permission comes to, in the form that the log keeps. */
+/** An answer to a permission, in the form that the log keeps. */
 import type { PermissionAnswer, PermissionResult } from "@retinue/protocol";
 
 export function permissionResult(answer: PermissionAnswer): PermissionResult {

@@ -1,4 +1,4 @@
-/** For tests: an asker on a real log, and for each kind of asks a payload, two answers and what its events then say. */
+/** For tests: an asker on a real log, and for each kind of ask a payload, two answers and the data of its events. */
 import { answerKeeper } from "../session/inbox.ts";
 import type { LoggedEvent } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
@@ -12,9 +12,9 @@ interface Sample<K extends AskKind> {
   payload: Payload<K>;
   answer: Answer<K>;
   another: Answer<K>;
-  /** What the event of the end says besides the id. */
+  /** The data of the end event besides the id. */
   end: object;
-  /** What clients hear when the asker is stopped; undefined: nothing. */
+  /** The data of the end event when the asker is stopped; undefined when there is none. */
   stopped: Partial<Record<StopType, object>>;
 }
 
@@ -81,11 +81,11 @@ export const SAMPLES: { readonly [K in AskKind]: Sample<K> } = {
   },
 };
 
-/** An asker on a real log. `story` is what was seen from outside, in its order. */
+/** An asker on a real log. `story` has what was seen from outside, in order. */
 export class SmallAsker implements Disposable {
   readonly small: SmallSession = smallSession();
   readonly story: string[] = [];
-  readonly told: LoggedEvent[] = [];
+  readonly sent: LoggedEvent[] = [];
   readonly retracted: string[] = [];
   readonly warnings: string[] = [];
   readonly asks = new AskBroker({
@@ -103,7 +103,7 @@ export class SmallAsker implements Disposable {
 
   constructor() {
     this.small.log.listen((events) => {
-      this.told.push(...events);
+      this.sent.push(...events);
       this.story.push(...events.map(({ type }) => type));
     });
   }
@@ -139,7 +139,7 @@ export class SmallAsker implements Disposable {
     return ask(this.as(this.small.session), kind, { payload: SAMPLES[kind].payload, callId: "c", signal, ...options });
   }
 
-  /** Settles when an ask is with the clients. */
+  /** Settles when an ask was offered to the clients. */
   offered(): Promise<void> {
     return new Promise((resolve) => {
       this.#onOffer = resolve;
@@ -147,12 +147,12 @@ export class SmallAsker implements Disposable {
   }
 
   requestId(kind: AskKind): string {
-    const event = this.told.find(({ type }) => type === KINDS[kind].requested);
+    const event = this.sent.find(({ type }) => type === KINDS[kind].requested);
     return JSON.parse(event?.json ?? "{}").data.requestId;
   }
 
   ends(kind: AskKind): LoggedEvent[] {
-    return this.told.filter(({ type }) => type === KINDS[kind].completed);
+    return this.sent.filter(({ type }) => type === KINDS[kind].completed);
   }
 
   [Symbol.dispose](): void {

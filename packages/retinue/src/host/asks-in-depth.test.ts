@@ -27,7 +27,7 @@ test.each([
   await inSmallWorld(inGrandchild(asking), async ({ client, create }) => {
     const sessionId = await create({ ...config, tools: "tools" in config ? [...config.tools] : [] });
     await client.call("session.send", { sessionId, prompt: "work" });
-    const { agentId, agentPath, agentPathNames } = await client.heard(type);
+    const { agentId, agentPath, agentPathNames } = await client.received(type);
     const started = client.events.filter((event) => event.type === "subagent.started");
     const ids = started.map((event) => event.agentId);
     expect(ids).toHaveLength(2);

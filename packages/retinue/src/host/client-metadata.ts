@@ -1,6 +1,6 @@
 /**
- * Notes of clients about a session. They are loaded once; after that a change is one step, so that of two changes at the same time
- * none is lost.
+ * Notes that clients keep about a session. They are loaded once; after that each change is one synchronous step, so two changes at
+ * the same time cannot overwrite each other.
  */
 import * as z from "zod";
 import { document } from "../store/document.ts";

@@ -1,6 +1,6 @@
 /**
- * What a session tree is composed of, seen from the model: which tools it is offered in its next request, what changes that, and
- * that nothing else does.
+ * What a session tree is composed of, as the model sees it: which tools its next request offers, what changes that list, and that
+ * nothing else does.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolSpec } from "../models/provider.ts";
 import { say } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld, type TestClient } from "../server/handlers/small-world.ts";
-import { heardBy } from "../tasks/test-tasks.ts";
+import { userTexts } from "../tasks/test-tasks.ts";
 
 const PROBE = fileURLToPath(new URL("../mcp/fixtures/probe-server.mjs", import.meta.url));
 const probe = { command: process.execPath, args: [PROBE] };
@@ -17,12 +17,12 @@ const REVIEWER = { name: "reviewer", description: "Reviews.", prompt: "You revie
 
 interface Scene extends SmallWorld {
   sessionId: string;
-  /** The client's session.resume in the open session: it changes what it names. */
+  /** Sends session.resume for the open session: only the options it names change. */
   configure(config: object): Promise<void>;
-  /** What the main agent is offered when it is asked now: the very list. */
+  /** The tool list that the main agent would be offered now, as the same object. */
   list(): Promise<readonly ToolSpec[]>;
   offered(): Promise<string[]>;
-  /** What a sub-agent of this kind is offered. */
+  /** The names of the tools that a sub-agent of this kind is offered. */
   below(agentType: string): Promise<string[]>;
 }
 
@@ -48,8 +48,8 @@ async function inTree(config: Config, test: (scene: Scene) => Promise<void>): Pr
       below: async (agentType) => {
         const after = client.events.length;
         await client.call("session.tasks.startAgent", { sessionId, agentType, name: "dig", prompt: "do dig" });
-        await client.heard("session.idle", { after });
-        const request = provider.requests.findLast((each) => heardBy(each)[0]?.endsWith("do dig"));
+        await client.received("session.idle", { after });
+        const request = provider.requests.findLast((each) => userTexts(each)[0]?.endsWith("do dig"));
         return request?.tools.map(({ name }) => name) ?? [];
       },
     });
@@ -100,7 +100,7 @@ describe("the tools that the model is offered", () => {
     });
   });
 
-  test("are not touched by answers, allow rules, names, models and clients that bring nothing", async () => {
+  test("do not change with answers, allow rules, names, models or clients without tools", async () => {
     await inTree({}, async ({ list, client, sessionId, anotherClient, folder, configure }) => {
       const first = JSON.stringify(await list());
       const same = async (what: string) => expect(JSON.stringify(await list()), what).toBe(first);
@@ -145,7 +145,7 @@ describe("a resume changes what it names and nothing else", () => {
     });
   });
 
-  test("what the default agent does without, which bounds no sub-agent", async () => {
+  test("tools excluded for the default agent, which sub-agents still have", async () => {
     await inTree({}, async ({ offered, below, configure }) => {
       await configure({ defaultAgent: { excludedTools: ["bash", "task"] } });
       expect(await offered()).toEqual(without(BUILTIN, "bash", "task"));
@@ -169,7 +169,7 @@ describe("a resume changes what it names and nothing else", () => {
     });
   });
 
-  test("skills, which are in the words of one tool", async () => {
+  test("skills, which are listed in the description of one tool", async () => {
     await inTree({}, async ({ list, configure, home, client, sessionId }) => {
       const folder = writeSkill(home, "tidy");
       expect(descriptionOf(await list(), "skill")).not.toContain("tidy");
@@ -189,7 +189,7 @@ describe("a resume changes what it names and nothing else", () => {
     });
   });
 
-  test("how much a tool may say, which is not in the list", async () => {
+  test("the limit on a tool's output, which is not part of the list", async () => {
     await inTree({}, async ({ list, configure }) => {
       const before = JSON.stringify(await list());
       await configure({ largeOutput: { maxSizeBytes: 1000 } });
@@ -197,7 +197,7 @@ describe("a resume changes what it names and nothing else", () => {
     });
   });
 
-  test("folders that reads and writes may use, which is not in the list", async () => {
+  test("the folders for reads and writes, which are not part of the list", async () => {
     await inTree({}, async ({ client, sessionId, configure }) => {
       const path = "/usr/share";
       const isAllowed = async () =>
@@ -218,13 +218,13 @@ describe("clients", () => {
     return client;
   }
 
-  test("bring their tools when they join and take them along", async () => {
+  test("add their tools when they join and remove them when they leave", async () => {
     await inTree({ tools: [{ name: "shout", description: "one" }] }, async (scene) => {
       const { offered, below, list } = scene;
       expect(await offered()).toEqual([...BUILTIN, "shout"]);
       const other = await join_(scene, { tools: [{ name: "whisper" }, { name: "shout", description: "two" }] });
       expect(await offered()).toEqual([...BUILTIN, "shout", "whisper"]);
-      expect(descriptionOf(await list(), "shout")).toBe("two"); // Who came last owns the name.
+      expect(descriptionOf(await list(), "shout")).toBe("two"); // The client that joined last owns the name.
       expect(await below("general-purpose")).toContain("whisper");
       await other.call("session.tools.set", { sessionId: scene.sessionId, tools: [{ name: "sing" }] });
       expect(await offered()).toEqual([...BUILTIN, "shout", "sing"]);
@@ -235,7 +235,7 @@ describe("clients", () => {
     });
   });
 
-  test("that can be asked questions bring `ask_user` for as long as one of them is there", async () => {
+  test("that take questions make `ask_user` available while one of them is attached", async () => {
     await inTree({}, async (scene) => {
       const { offered, list } = scene;
       expect(await offered()).not.toContain("ask_user");
@@ -253,7 +253,7 @@ describe("clients", () => {
     });
   });
 
-  test("may put a tool of their own in the place of a built-in one, if they say so", async () => {
+  test("may replace a built-in tool with their own if they say so", async () => {
     await inTree({}, async (scene) => {
       const { offered } = scene;
       const other = await join_(scene, { tools: [{ name: "grep", overridesBuiltInTool: true }] });
@@ -268,7 +268,7 @@ describe("clients", () => {
 describe("the selected agent", () => {
   const withAgents = { customAgents: [REVIEWER], tools: [{ name: "shout" }, { name: "whisper" }] };
 
-  test("has its own tools, with those that a main agent keeps, until it is left", async () => {
+  test("has its own tools and those that a main agent always keeps, until it is deselected", async () => {
     await inTree(withAgents, async ({ offered, client, sessionId, provider }) => {
       expect(await offered()).toEqual([...BUILTIN, "shout", "whisper"]);
       await client.call("session.agent.select", { sessionId, name: "reviewer" });
@@ -283,7 +283,7 @@ describe("the selected agent", () => {
     });
   });
 
-  test("bounds what is below it only when its ceiling is its own", async () => {
+  test("limits its sub-agents only when it sets a ceiling of its own", async () => {
     await inTree(withAgents, async ({ below, client, sessionId }) => {
       await client.call("session.agent.select", { sessionId, name: "reviewer" });
       expect(await below("general-purpose")).toContain("bash");
@@ -295,7 +295,7 @@ describe("the selected agent", () => {
     });
   });
 
-  test("of a file is known after the folders were read again", async () => {
+  test("from a file is known once the folders were read again", async () => {
     await inTree({}, async ({ list, client, sessionId, runtime }) => {
       const folder = join(runtime.config.home, "agents");
       mkdirSync(folder, { recursive: true });
@@ -307,7 +307,7 @@ describe("the selected agent", () => {
     });
   });
 
-  test("has host tools that only it has, as a sub-agent", async () => {
+  test("has, as a sub-agent, the host tools that only it may use", async () => {
     const own = { ...REVIEWER, tools: null, toolDefinitions: [{ name: "secret" }] };
     await inTree({ customAgents: [own] }, async ({ offered, below }) => {
       expect(await offered()).not.toContain("secret");
@@ -318,7 +318,7 @@ describe("the selected agent", () => {
 });
 
 describe("the mode", () => {
-  test("brings tools of its own to the main agent, and takes files from sub-agents while it plans", async () => {
+  test("adds its tools to the main agent, and plan mode takes file writing from sub-agents", async () => {
     await inTree({}, async ({ offered, below, client, sessionId, list }) => {
       const first = await list();
       const to = (mode: "plan" | "autopilot" | "interactive") => client.call("session.mode.set", { sessionId, mode });
@@ -331,7 +331,7 @@ describe("the mode", () => {
     });
   });
 
-  test("of an autopilot has `task_complete`", async () => {
+  test("autopilot adds `task_complete`", async () => {
     await inTree({}, async ({ offered, below, client, sessionId }) => {
       await client.call("session.mode.set", { sessionId, mode: "autopilot" });
       expect(await offered()).toEqual([...BUILTIN, "task_complete"]);
@@ -341,7 +341,7 @@ describe("the mode", () => {
 });
 
 describe("rules and settings", () => {
-  test("that deny a whole tool take it from everybody, and give it back", async () => {
+  test("that deny a whole tool remove it for every agent until the rule is removed", async () => {
     await inTree({ tools: [{ name: "shout" }] }, async ({ offered, below, client, sessionId }) => {
       const modify = (change: object) =>
         client.call("session.permissions.modifyRules", { sessionId, scope: "session", ...change });
@@ -354,11 +354,11 @@ describe("rules and settings", () => {
       await client.call("session.permissions.configure", { sessionId, rules: { approved: [], denied: [] } });
       expect(await offered()).toEqual([...BUILTIN, "shout"]);
       await modify({ add: [{ kind: "custom-tool", argument: null }] });
-      expect(await offered()).toEqual([...BUILTIN, "shout"]); // Such a rule allows.
+      expect(await offered()).toEqual([...BUILTIN, "shout"]); // An allow rule removes nothing.
     });
   });
 
-  test("for sub-agents take kinds of agents from `task`", async () => {
+  test("for sub-agents remove kinds of agents from `task`", async () => {
     await inTree({}, async ({ list, client, sessionId }) => {
       const update = (subagents: object) =>
         client.call("session.tools.updateSubagentSettings", { sessionId, subagents });
@@ -373,7 +373,7 @@ describe("rules and settings", () => {
 describe("MCP servers", () => {
   const named = (names: readonly string[]) => names.filter((name) => name.startsWith("probe-"));
 
-  test("bring their tools behind the built-in ones, by configuration or by name, and take them along", async () => {
+  test("add their tools after the built-in ones, by configuration or by name, and remove them when they stop", async () => {
     await inTree({ tools: [{ name: "shout" }] }, async ({ offered, below, configure, client, sessionId, list }) => {
       expect(await offered()).toEqual([...BUILTIN, "shout"]);
       await configure({ tools: [{ name: "shout" }], mcpServers: { probe } });
@@ -396,7 +396,7 @@ describe("MCP servers", () => {
     });
   });
 
-  test("of an agent are there for that agent alone", async () => {
+  test("of an agent are available to that agent only", async () => {
     const own = { ...REVIEWER, tools: null, mcpServers: { probe } };
     await inTree({ customAgents: [own] }, async ({ offered, below }) => {
       expect(named(await offered())).toEqual([]);

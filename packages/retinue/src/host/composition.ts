@@ -1,8 +1,8 @@
 /**
  * A session tree, put together: what its agents share, its tasks, and its main agent.
  *
- * The only place that knows all the parts. Each part is given what it needs and nothing else; where two need each other, one is asked
- * for when it is used.
+ * The only place that knows all the parts. Each part gets only what it needs; where two need each other, one of them gets a function
+ * that looks the other up when it is used.
  */
 import type { SessionConfig, SessionContext } from "@retinue/protocol";
 import { AskBroker } from "../asks/broker.ts";

@@ -13,7 +13,7 @@ export interface RuntimeConfig {
   sqlLimitMs: number;
   maxDepth: number;
   maxConcurrent: number;
-  /** What an ask does while nobody is attached: wait for somebody, or be denied with a reason. */
+  /** What an ask does while no client is attached: wait for one, or be denied with a reason. */
   unattended: "wait" | "deny";
   /** Seconds without work after which an open session closes by itself; 0 means never. */
   idleTimeoutSeconds: number;

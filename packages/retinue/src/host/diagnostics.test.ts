@@ -19,14 +19,14 @@ const lines = () =>
       .map((line) => JSON.parse(line)),
   );
 
-test("there is no log before there is something to write", () => {
+test("no log file exists before something is written", () => {
   const diagnostics = new Diagnostics({ home });
   diagnostics.write("info", "nothing of note");
   new Diagnostics({ home, level: "silent" }).write("error", "unheard");
   expect(logs()).toEqual([]);
 });
 
-test("what is as grave as the level is written, with its details, to one file of this process", async () => {
+test("entries at or above the level are written, with their details, to one file of this process", async () => {
   const diagnostics = new Diagnostics({ home });
   diagnostics.write("debug", "small");
   diagnostics.write("warn", "odd", { sessionId: "s" });
@@ -36,7 +36,7 @@ test("what is as grave as the level is written, with its details, to one file of
   expect(logs()).toEqual([expect.stringContaining(`-${process.pid}.log`)]);
 });
 
-test("a home that cannot be written stops nothing", async () => {
+test("a home that cannot be written to is not an error", async () => {
   writeFileSync(join(home, "logs"), "a file where the folder should be");
   const diagnostics = new Diagnostics({ home });
   expect(() => diagnostics.write("error", "broken")).not.toThrow();

@@ -1,5 +1,5 @@
 /**
- * The log of this process for people who look for a fault: one file per process under `logs/` of the home folder.
+ * The diagnostic log of this process: one file per process under `logs/` of the home folder.
  *
  * Nothing is opened before there is something to write, so a healthy start pays nothing for it.
  */
@@ -43,12 +43,12 @@ export class Diagnostics {
         pino.destination({ dest: join(folder, `process-${Date.now()}-${process.pid}.log`), sync: true }),
       );
     } catch {
-      return undefined; // A home that cannot be written is reported to whoever needs it, not here.
+      return undefined; // A home that cannot be written to is reported by the calls that need it.
     }
   }
 }
 
-/** What the flag of clients says: their `none`, `warning` and `all` have other names here. */
+/** The level that a client's flag means: its `none`, `warning` and `all` have other names here. */
 export function logLevel(text: string | undefined): LogLevel {
   return ORDER.find((level) => level === text) ?? CLIENT_NAMES.get(text ?? "") ?? "warn";
 }

@@ -2,7 +2,7 @@
 import type { Prompt } from "../session/inbox.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
-/** Stored before it is acknowledged; runs when the session has nothing else to do. A prompt that the store refuses never runs. */
+/** Stores the prompts; they run when the session has nothing else to do. A prompt that the store refuses never runs. */
 export async function enqueue(
   { session, runner }: HostedSession,
   messages: readonly Omit<Prompt, "kind" | "id" | "messageId" | "isSteering">[],

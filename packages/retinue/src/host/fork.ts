@@ -1,8 +1,8 @@
 /**
  * A copy of a session up to an event, as a session of its own.
  *
- * The copy has the events and the folder. Tasks stay with the original: what sub-agents did is told by the events, and none of them can
- * be sent on from the copy.
+ * The copy has the events and the folder. Tasks stay with the original: the events show what sub-agents did, and the copy cannot send
+ * them further messages.
  */
 import { randomUUID } from "node:crypto";
 import { cpSync, existsSync } from "node:fs";
@@ -71,7 +71,7 @@ function eventsBefore(events: readonly StoredEvent[], toEventId: string | undefi
   return events.slice(0, at);
 }
 
-/** Events keep their ids, so that a place in the original is found in the copy; only the session has another name. */
+/** Events keep their ids, so an event of the original can be found in the copy; only the session id changes. */
 function copyOf(event: StoredEvent, { from, to }: { from: string; to: string }): NewEvent {
   const { sessionId, type } = event;
   const { id, timestamp, data } = envelopeOf(event);

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { homeFolder } from "./home.ts";
 
-test("what is given comes before the variables, ours before the other one, and the user's folder last", () => {
+test("the command line comes before the variables, RETINUE_HOME before COPILOT_HOME, and the user's folder last", () => {
   const env = { RETINUE_HOME: "/ours", COPILOT_HOME: "/theirs", HOME: "/user" };
   expect(homeFolder(env, "/given")).toBe("/given");
   expect(homeFolder(env)).toBe("/ours");

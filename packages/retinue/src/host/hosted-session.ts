@@ -1,7 +1,7 @@
 /**
  * A root session that is open in this process: its log, its agents, its clients, from opening to closing.
  *
- * Owns the life of the whole: what is opened here is closed here. Calls of clients on a session are in server/handlers/.
+ * Owns their lifetime: what is opened here is closed here. The methods that clients call on a session are in server/handlers/.
  */
 import { AppError, type SessionConfig } from "@retinue/protocol";
 import type { Runner } from "../loop/runner.ts";
@@ -15,7 +15,7 @@ import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
 import { keepLimits } from "./session-limits.ts";
-import { tellStoreFailure } from "./store-failure.ts";
+import { sendStoreFailure } from "./store-failure.ts";
 import { UnusedOptions } from "./unused-options.ts";
 import { usageMetrics } from "./usage.ts";
 
@@ -25,7 +25,7 @@ export class HostedSession {
   readonly tasks: TreeTasks;
   readonly main: WorkingAgent;
   readonly runner: Runner;
-  /** Shells that clients started beside the conversation: no task of the session, and gone with it. */
+  /** Shells that clients started outside the conversation. They are not tasks, and end with the session. */
   readonly userShells: ShellService;
   readonly #composed: SessionTree;
   readonly #onClosed: () => Promise<void>;
@@ -44,7 +44,7 @@ export class HostedSession {
     this.#unusedOptions = new UnusedOptions(this.session);
     this.userShells = this.tasks.shells.unlisted(this.session.id);
     this.#stopListening = this.session.log.listen((events) => {
-      this.tree.participants.tell(events);
+      this.tree.participants.send(events);
       this.tree.usage.activity.follow(events);
     });
   }
@@ -65,7 +65,7 @@ export class HostedSession {
     if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this);
   }
 
-  /** A client leaves. The last one to leave by its own will ends the session's work; one that was lost leaves it to be resumed. */
+  /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */
   async leave(client: Client, { isLost }: { isLost: boolean }): Promise<void> {
     const { participants, asks } = this.tree;
     if (!participants.of(client)) return;
@@ -79,7 +79,7 @@ export class HostedSession {
     participants.leave(client);
   }
 
-  /** Takes over what a client says of the session. What it does not name stays. */
+  /** Applies the options that a client names. The others stay as they are. */
   configure(config: SessionConfig): void {
     const { configuration, rules, servers } = this.tree;
     configuration.change(config);
@@ -87,7 +87,7 @@ export class HostedSession {
     if (config.mcpServers) servers.configured();
   }
 
-  /** Closes in order: stop, tell, write, release. A second call waits for the first. */
+  /** Closes in this order: stop the work, announce the end, commit, release the lease. A second call waits for the first. */
   async close(options: { isLost?: boolean; type?: "routine" | "error" } = {}): Promise<void> {
     this.#closing ??= this.#close(options);
     await this.#closing;
@@ -113,15 +113,15 @@ export class HostedSession {
       await session.log.committed();
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "lease_lost") throw error;
-      tellStoreFailure(this, error); // Nothing of this process can be written any more, so nothing is left to do.
+      sendStoreFailure(this, error); // The session cannot be written any more, so sending the error is all that is left to do.
     } finally {
       this.#stopListening();
-      await this.#onClosed(); // Also when the store refuses: another process may have more luck with what is stored.
+      await this.#onClosed(); // Also when the store refuses: another process may still be able to resume what is stored.
     }
   }
 }
 
-/** Names that no provider would take are refused before anything is opened. */
+/** Tool names that providers would reject are refused before anything is opened. */
 export function checkTools({ tools = [] }: SessionConfig): void {
   for (const { name } of tools) {
     if (!/^[A-Za-z0-9_-]+$/.test(name))

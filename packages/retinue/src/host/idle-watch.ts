@@ -1,16 +1,16 @@
-/** Where the server was told so, a session that nobody uses closes by itself; its clients may resume it. */
+/** Closes a session that has been idle for the configured time; its clients may resume it. */
 import type { HostedSession } from "./hosted-session.ts";
 
 export class IdleWatch {
   readonly #seconds: () => number;
   readonly #timers = new Map<HostedSession, NodeJS.Timeout>();
 
-  /** 0: no session closes by itself. */
+  /** 0 means that no session closes by itself. */
   constructor(seconds: () => number) {
     this.#seconds = seconds;
   }
 
-  /** Something has happened in the session: its time begins again. */
+  /** Called with every event of the session: its idle time starts again. */
   touch(hosted: HostedSession): void {
     const seconds = this.#seconds();
     if (seconds <= 0 || hosted.isClosing) return;

@@ -1,4 +1,4 @@
-/** What clients have said they want to be asked about beyond the usual, by session. */
+/** Which optional asks the clients of a session have registered for. */
 import type { HostedSession } from "./hosted-session.ts";
 
 const bySession = new WeakMap<HostedSession, Map<string, string>>();

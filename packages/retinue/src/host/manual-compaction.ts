@@ -1,4 +1,4 @@
-/** A compaction that a person asked for: one at a time per session, only at rest, and it can be stopped. */
+/** A compaction that a person asked for: one at a time per session, only while the session is at rest, and it can be stopped. */
 import { AppError, type CompactionResult } from "@retinue/protocol";
 import { compact } from "../loop/compaction.ts";
 import type { HostedSession } from "./hosted-session.ts";

@@ -8,7 +8,7 @@ import type { SqliteStore } from "../store/sqlite/store.ts";
 const task = (prompt: string, inherit?: string) =>
   call("task", { agent_type: "explore", name: "look", description: "d", prompt, ...(inherit ? { inherit } : {}) });
 
-/** What the child's model was asked first. */
+/** The first prompt that the child's model read. */
 function firstPromptOf(requests: readonly ModelRequest[], prompt: string): string {
   const isChild = ({ messages: [first] }: ModelRequest) => JSON.stringify(first).includes(prompt);
   const request = requests.find((each) => isChild(each) && each.messages.length === 1);
@@ -16,7 +16,7 @@ function firstPromptOf(requests: readonly ModelRequest[], prompt: string): strin
   return typeof content === "string" ? content : "";
 }
 
-/** A parent that has talked for two turns starts a child with this much of it. */
+/** A parent with two turns behind it starts a child that inherits this much. */
 async function inherited(inherit: string | undefined): Promise<string> {
   let prompt = "";
   const turns = [
@@ -35,11 +35,11 @@ async function inherited(inherit: string | undefined): Promise<string> {
   return prompt;
 }
 
-test("a child that inherits nothing is told its prompt alone", async () => {
+test("a child that inherits nothing reads only its prompt", async () => {
   expect(await inherited("none")).not.toContain(INHERIT_HEADING);
 });
 
-test.each([undefined, "brief"])("a child that inherits %s is told the end of the conversation", async (inherit) => {
+test.each([undefined, "brief"])("a child that inherits %s reads the end of the conversation", async (inherit) => {
   const prompt = await inherited(inherit);
   expect(prompt).toContain(INHERIT_HEADING);
   expect(prompt).toContain("The lock file is written by the daemon.");
@@ -47,14 +47,14 @@ test.each([undefined, "brief"])("a child that inherits %s is told the end of the
   expect(prompt.indexOf(INHERIT_HEADING)).toBeLessThan(prompt.indexOf("go and look"));
 });
 
-test("a child that inherits a tail is told that many characters, and no more", async () => {
+test("a child that inherits a tail reads that many characters, and no more", async () => {
   const short = await inherited("tail(200)");
   expect(short).toContain("delegate");
   expect(short).not.toContain("filler");
   expect(await inherited("tail(20000)")).toContain("An old remark.");
 });
 
-test("a forked child is told everything", async () => {
+test("a forked child reads everything", async () => {
   const prompt = await inherited("fork");
   for (const said of ["first question", "An old remark.", "written by the daemon", "delegate"])
     expect(prompt).toContain(said);
@@ -88,7 +88,7 @@ test("a session finds what it said itself, a turn ago", async () => {
   });
 });
 
-test("with a session its transcript and those of its sub-agents are gone, and its neighbour's stays", async () => {
+test("deleting a session deletes its transcript and those of its sub-agents, and no other", async () => {
   const turns = [[task("go and look", "none")], [say("seen by the child")], [say("done")], [say("another")]];
   await inSmallWorld(turns, async (world) => {
     const { client, create, send } = world;

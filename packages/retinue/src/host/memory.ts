@@ -1,7 +1,7 @@
 /**
- * Continuity in the runtime: transcripts are written with the events, a sub-agent is told what its parent knows, and agents can search.
+ * Continuity in the runtime: transcripts are written with the events, a sub-agent inherits from its parent, and agents can search.
  *
- * Owns the joints between the session tree and continuity/; what a transcript or a block is, is decided there.
+ * Owns the connection between the session tree and continuity/, which decides what a transcript and an inherit block contain.
  */
 import type { Inherit as DefinedInherit } from "../agents/definition.ts";
 import { foldTranscript } from "../continuity/ingest/transcript-fold.ts";
@@ -18,7 +18,7 @@ import type { Tool } from "../tools/tool.ts";
 import type { World } from "../world.ts";
 import type { RuntimeConfig } from "./config.ts";
 
-/** A forked child is told everything, up to what a model can take. */
+/** A forked child inherits everything, up to what fits a model's context. */
 const FORK_CHARS = 400_000;
 
 const UPKEEP_MS = 10_000;
@@ -28,7 +28,7 @@ export function transcribe(rootId: string): TranscriptFold {
   return (events) => foldTranscript(rootId, events);
 }
 
-/** Turns are indexed for search in batches, beside the work. Gives a way to end it. */
+/** Indexes turns for search in batches, in the background. Returns a function that stops it. */
 export function keepIndexed({ transcripts }: Store, onFailure: (error: unknown) => void): () => Promise<void> {
   let running = Promise.resolve();
   const timer = setInterval(() => {

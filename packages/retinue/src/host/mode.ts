@@ -1,4 +1,4 @@
-/** Changing the mode of a session, and the event that tells of it. */
+/** Changing the mode of a session, with its event. */
 import type { Session } from "../session/session.ts";
 import type { Mode } from "../session/state.ts";
 

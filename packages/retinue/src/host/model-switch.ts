@@ -1,4 +1,4 @@
-/** Changing the model of a session: what may be chosen, and the event that tells of it. */
+/** Changing the model of a session: which models may be chosen, and the event. */
 import { AppError, type ModelState } from "@retinue/protocol";
 import type { TreeParts } from "../tree/parts.ts";
 import type { HostedSession } from "./hosted-session.ts";
@@ -10,7 +10,7 @@ export interface Switch {
   cause?: string;
 }
 
-/** Throws when the model cannot be asked. Only what is named in a list is refused: most endpoints do not tell what they have. */
+/** Throws when the model cannot be used. Without a list every name is accepted, since most endpoints do not list their models. */
 export function checkModel({ configuration, root }: TreeParts, model: string): void {
   if (model === "") throw new AppError("invalid_params", "The model must have a name");
   const { current, limits, models } = configuration;

@@ -1,8 +1,8 @@
 /**
  * A root session put together in this process: from nothing, or from its log.
  *
- * Owns the way from the store to a `HostedSession`. Which sessions are open is in sessions.ts; what becomes of work that an earlier
- * process left is in resume.ts.
+ * Owns the way from the store to a `HostedSession`. Which sessions are open is in sessions.ts; what happens to work that an earlier
+ * process left open is in resume.ts.
  */
 import type { SessionConfig, SessionContext } from "@retinue/protocol";
 import type { Limiter } from "../loop/slot.ts";
@@ -32,7 +32,7 @@ export interface OpenOptions {
   catalog: Catalog;
   world: World;
   limiter: Limiter;
-  /** For whoever looks after this process: something that is stored beyond sessions cannot be read. */
+  /** A stored document that belongs to no session cannot be read; goes to the diagnostic log. */
   warn(message: string): void;
   /** What other parts add to every session tree. */
   extend?: Pick<TreeOptions, "extraTools" | "inherit">;
@@ -41,16 +41,15 @@ export interface OpenOptions {
   onClosed(sessionId: string): void;
 }
 
-/** A stored session, opened. */
 export interface Loaded {
   hosted: HostedSession;
   record: SessionRecord;
   left: LeftBehind;
-  /** What could not be read, in words. */
+  /** Why some stored data could not be read. */
   problems: readonly string[];
 }
 
-/** What a session is put together from, new or stored. */
+/** What a session is put together from, whether it is new or stored. */
 interface Opening {
   lease: Lease;
   record: SessionRecord;
@@ -90,7 +89,7 @@ export async function openStored(
   createFolder(sessionFolder(runtime.home, id));
   const events = await store.events.read(id);
   const { state, usage, lastId, count, problems: damaged } = replay(events, id);
-  state.title = record.summary ?? state.title; // A name that somebody gave is not an event.
+  state.title = record.summary ?? state.title; // A name that a person gave is only in the row, not in an event.
   const { entries: inbox, answers, problems: unread } = readInbox(await store.inbox(id));
   const tasks = await TASK.list(store.documents, `${id}/`);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);

@@ -1,4 +1,4 @@
-/** A session that is opened again: what its log left is gone on with, or given an end, as recovery/plan.ts decides. */
+/** Resuming a session: what its log left open goes on or is given an end, as recovery/plan.ts decides. */
 import { messageOf } from "@retinue/protocol";
 import type { Ask } from "../asks/kinds.ts";
 import { settleInterrupted } from "../loop/calls.ts";
@@ -8,7 +8,7 @@ import type { HostedSession } from "./hosted-session.ts";
 /** What an earlier process left unanswered. */
 export interface LeftBehind {
   asks: readonly Ask[];
-  /** Answers that were taken, by ask. */
+  /** Answers that were accepted and are not in the log yet, by ask. */
   answers: ReadonlyMap<string, { value: unknown }>;
 }
 
@@ -31,7 +31,7 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
   for (const id of plan.lost) await registry.lose(id, LOST);
   for (const ask of plan.expected) tree.asks.expect(ask, left.answers.get(ask.requestId));
   for (const { requestId } of plan.dropped) tree.asks.settled(requestId);
-  // The main agent first: an agent that has only its end to tell must not make the session look idle.
+  // The main agent first: a sub-agent that ends at once must not make the session look idle.
   if (plan.main === "continue") runner.continuePending();
   else if (plan.main === "wake") runner.wake();
   for (const id of plan.continued)

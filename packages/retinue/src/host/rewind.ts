@@ -1,7 +1,7 @@
 /**
- * Going back: an event and all that came after it leave the log, and everything that follows from the log is made anew.
+ * Rewinding: an event and all later ones are cut from the log, and everything that is derived from the log is rebuilt.
  *
- * Owns the order of that: first the store, in one transaction, then the state, then what lies in files. Only a session at rest can go back.
+ * Owns the order: first the store, in one transaction, then the state, then files. Only a session at rest can be rewound.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { lastCheckpoint, replay } from "../recovery/replay.ts";
@@ -39,7 +39,7 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   await session.log.committed();
   const events = await store.events.read(session.id);
   const rest = events.slice(0, placeOf(events, eventId));
-  await tasks.registry.park(); // Idle agents are opened from what is left of their log when they are next needed.
+  await tasks.registry.park(); // Idle agents are opened again, from what is left of their log, when they are next needed.
   refuseWhileBusy(target, "go back");
   const { state, usage, lastId, count } = replay(rest, session.id);
   const lost = tasksWithoutStart(target, rest);
@@ -61,7 +61,7 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   return { eventsRemoved, ...cleanup };
 }
 
-/** The model starts over. Returns how many messages the model forgets. */
+/** Clears the conversation. Returns how many messages the model forgets. */
 export async function clearContext(target: HostedSession, prompt: string): Promise<number> {
   refuseWhileBusy(target, "be cleared");
   const { session } = target;
@@ -79,7 +79,7 @@ function placeOf(events: readonly StoredEvent[], eventId: string): number {
   return at;
 }
 
-/** Tasks whose start is cut from the log go with it. */
+/** Tasks whose start is cut from the log are removed with it. */
 function tasksWithoutStart({ tasks: { registry } }: HostedSession, rest: readonly StoredEvent[]): TaskRecord[] {
   const started = new Set(rest.filter(({ type }) => type === "subagent.started").map(({ sessionId }) => sessionId));
   return registry.records

@@ -1,9 +1,9 @@
-/** The right of this process to write a session, or the words for whoever must wait for it. */
+/** Taking the lease of a session for this process, or an error that names the process which holds it. */
 import { AppError } from "@retinue/protocol";
 import { thisProcess } from "../store/holder.ts";
 import type { Lease, Store } from "../store/store.ts";
 
-/** The lease is given back when the work fails; else it is the work's to release. */
+/** Releases the lease when the work fails; otherwise the work has to release it. */
 export async function withLease<T>(store: Store, sessionId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
   const lease = await acquireLease(store, sessionId);
   try {

@@ -1,6 +1,6 @@
 /**
- * What bounds the agents of a session, kept beside its log, so that `retinue why` can be answered when nobody has the
- * session open: the filters, agents and host tools of its clients, and the permission rules as they were last.
+ * What limits the agents of a session, stored as a document, so that `retinue why` works while no process has the session open: the
+ * filters, agents and host tools of its clients, and the latest permission rules.
  */
 import { CreateSession, CustomAgentConfig, PermissionMode, PermissionRule } from "@retinue/protocol";
 import * as z from "zod";
@@ -56,7 +56,6 @@ function policy() {
   });
 }
 
-/** What is bounded: an open session. */
 export interface LimitedSession {
   tree: Pick<TreeParts, "configuration" | "rules" | "participants">;
   session: Session;

@@ -26,7 +26,7 @@ describe("a session that closes by itself", () => {
       await pass(LIMIT_SECONDS - 1);
       expect(runtime.sessions.find(sessionId)).toBeDefined();
       await pass(1);
-      await client.heard("session.shutdown");
+      await client.received("session.shutdown");
       expect(runtime.sessions.find(sessionId)).toBeUndefined();
       await client.call("session.resume", { sessionId });
       await send(sessionId, "still there?");
@@ -34,7 +34,7 @@ describe("a session that closes by itself", () => {
     });
   });
 
-  test("does not do so while it works, however long that takes", async () => {
+  test("stays open while it works, however long that takes", async () => {
     let open = () => {};
     const gate = new Promise<void>((resolve) => {
       open = resolve;
@@ -44,17 +44,17 @@ describe("a session that closes by itself", () => {
       const { client, create, runtime } = world;
       const sessionId = await create();
       await client.call("session.send", { sessionId, prompt: "work" });
-      await client.heard("assistant.turn_start");
+      await client.received("assistant.turn_start");
       await pass(10 * LIMIT_SECONDS);
       expect(runtime.sessions.find(sessionId)).toBeDefined();
       open();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       await pass(LIMIT_SECONDS);
-      await client.heard("session.shutdown");
+      await client.received("session.shutdown");
     });
   });
 
-  test("is the exception: without a limit it stays open", async () => {
+  test("does so only with a limit: without one it stays open", async () => {
     await inSmallWorld([], async ({ create, runtime }) => {
       const sessionId = await create();
       await pass(1_000_000);
@@ -67,13 +67,13 @@ describe("a session that closes by itself", () => {
 async function oldClient({ runtime }: SmallWorld) {
   const [near, far] = linkedTransports();
   const ended = serveConnection(far, { version: "", load: async () => runtime });
-  let heardRequest = () => {};
+  let onRequest = () => {};
   const asked = new Promise<void>((resolve) => {
-    heardRequest = resolve;
+    onRequest = resolve;
   });
   const peer = new Peer(near, {
     request: () => {
-      heardRequest();
+      onRequest();
       return new Promise(() => undefined);
     },
   });
@@ -99,13 +99,13 @@ test("an ask stays open when the client that was asked is lost, and the next cli
     const requestId = ask?.requestId ?? "";
     const params = { sessionId, requestId, result: { kind: "approve-once" as const } };
     await client.call("session.permissions.handlePendingPermissionRequest", params);
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(client.of("permission.completed")).toMatchObject([{ requestId, result: { kind: "approved" } }]);
     expect(client.of("assistant.message").at(-1)?.content).toBe("done");
   });
 });
 
-test("a session whose right to write was taken stops, tells its clients, and can be resumed", async () => {
+test("a session that lost its lease stops, sends its clients an error, and can be resumed", async () => {
   let reached: () => void = () => undefined;
   const atModel = new Promise<void>((resolve) => {
     reached = resolve;
@@ -118,14 +118,14 @@ test("a session whose right to write was taken stops, tells its clients, and can
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "work" });
     await atModel;
-    await client.heard("assistant.turn_start");
+    await client.received("assistant.turn_start");
     const { store } = runtime.sessions;
     const taken = await store.leases.acquire(sessionId, thisProcess());
     const events = await store.events.count(sessionId);
     await expect(client.call("session.log", { sessionId, message: "late" })).rejects.toThrow(
       `Session ${sessionId} is no longer written from here`,
     );
-    const error = await client.heard("session.error");
+    const error = await client.received("session.error");
     expect(error).toMatchObject({ errorType: "storage", message: expect.stringContaining("Resume it to go on") });
     await expect(client.call("session.send", { sessionId, prompt: "more" })).rejects.toThrow("Session not found");
     expect(await store.events.count(sessionId)).toBe(events);
@@ -136,7 +136,7 @@ test("a session whose right to write was taken stops, tells its clients, and can
   });
 });
 
-test("what is stored for a session and cannot be read is told to whoever resumes it, and the rest is there", async () => {
+test("a client that resumes a session is warned of stored data that cannot be read, and the rest is there", async () => {
   await inSmallWorld([[say("one")], [say("two")]], async ({ client, create, send, runtime }) => {
     const sessionId = await create();
     await send(sessionId, "first");

@@ -1,8 +1,8 @@
 /**
  * The sessions of one runtime: created, resumed, joined, left, deleted.
  *
- * Owns which sessions are open in this process and the right to write them. One open session is hosted-session.ts, and how it is put
- * together open-session.ts.
+ * Owns which sessions are open in this process, and their leases. One open session is in hosted-session.ts; how it is put together, in
+ * open-session.ts.
  */
 import { randomUUID } from "node:crypto";
 import { AppError, type CreateSession, type ResumeSession, type SessionConfig } from "@retinue/protocol";
@@ -31,10 +31,10 @@ export interface Lifecycle {
   metadata?: { startTime: string; modifiedTime: string; summary?: string };
 }
 
-/** Documents that belong to one session and go with it. */
+/** Documents that belong to one session and are deleted with it. */
 const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS].map(({ kind }) => kind);
 
-/** Ids become folder names: nothing in them may lead elsewhere. */
+/** Ids become folder names, so they must not contain a path. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
 
 export class Sessions {
@@ -46,7 +46,7 @@ export class Sessions {
   readonly #idle: IdleWatch;
   readonly #open = new Map<string, HostedSession>();
   readonly #opening = new Map<string, Promise<HostedSession>>();
-  /** What a loaded session was left with, until the first client that resumes it says what becomes of it. */
+  /** What a loaded session has left open, until the first client that resumes it decides what happens to it. */
   readonly #loaded = new WeakMap<HostedSession, Loaded>();
 
   constructor(options: SessionsOptions) {
@@ -101,7 +101,7 @@ export class Sessions {
     checkTools(config);
     const open = this.find(id);
     const isJoining = open !== undefined;
-    if (!open) await this.#open.get(id)?.close(); // One that is just closing is waited for.
+    if (!open) await this.#open.get(id)?.close(); // Wait for one that is closing.
     const hosted = open ?? (await this.#once(id, () => this.#load(id, config)));
     const loaded = this.#loaded.get(hosted);
     this.#loaded.delete(hosted);
@@ -115,7 +115,7 @@ export class Sessions {
     return hosted;
   }
 
-  /** A client leaves one session, or all of them. One whose connection was lost leaves work to be resumed where it stood. */
+  /** A client leaves one session, or all of them. When its connection was lost, work is parked. */
   async leave(client: Client, { id, isLost = false }: { id?: string; isLost?: boolean }): Promise<boolean> {
     const left = id === undefined ? this.open : [this.find(id)].filter((hosted) => hosted !== undefined);
     await Promise.all(left.map((hosted) => hosted.leave(client, { isLost })));
@@ -132,7 +132,7 @@ export class Sessions {
     return true;
   }
 
-  /** Every client of the runtime is sent that a session has come, changed or gone. */
+  /** Sends every client of the runtime that a session was created, changed or deleted. */
   announce(change: Lifecycle): void {
     this.#options.onLifecycle(change);
   }
@@ -141,7 +141,7 @@ export class Sessions {
     await Promise.all([...this.#open.values()].map((hosted) => hosted.close({ isLost })));
   }
 
-  /** Two calls for one id at the same time open it once. */
+  /** Two simultaneous calls for one id open it once. */
   async #once(id: string, open: () => Promise<HostedSession>): Promise<HostedSession> {
     const running = this.#opening.get(id);
     if (running) return await running;
@@ -157,7 +157,7 @@ export class Sessions {
       try {
         await this.#begin(hosted, { record, client, config });
       } catch (error) {
-        await hosted.close().catch(() => undefined); // The client is told what went wrong first.
+        await hosted.close().catch(() => undefined); // The client gets the first error.
         throw error;
       }
       return hosted;

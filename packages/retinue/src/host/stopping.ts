@@ -31,7 +31,7 @@ export async function interrupt(
   return await runner.stop(new Stop("interrupt", "user_abort"));
 }
 
-/** Sets the work aside: open calls and asks stay open in the log, for a resume. */
+/** Parks the work: open calls and asks stay open in the log, for a resume. */
 export async function suspend({ runner, tasks }: HostedSession): Promise<void> {
   await runner.stop(new Stop("suspend", "Session suspended"));
   await tasks.registry.park();

@@ -1,6 +1,6 @@
 /**
- * The store refused to write: the run ends, the clients are told, and what is not written stays in memory for the next try. When the
- * right to write is gone there is none: the session closes here, and whoever wants it resumes it.
+ * When the store refuses a commit, the run ends, the clients get an error, and the unwritten events stay in memory for the next try.
+ * When the lease is lost there is no next try: the session closes in this process, and clients have to resume it.
  */
 import type { AppError } from "@retinue/protocol";
 import type { Runner } from "../loop/runner.ts";
@@ -17,12 +17,12 @@ export interface FailedSession {
 
 export function onStoreFailure(hosted: FailedSession, error: AppError): void {
   const { runner } = hosted;
-  tellStoreFailure(hosted, error);
+  sendStoreFailure(hosted, error);
   if (error.code === "lease_lost") void hosted.close({ isLost: true, type: "error" });
   else if (runner.isRunning) void runner.stop(new Stop("abort", "store unavailable"));
 }
 
-export function tellStoreFailure(
+export function sendStoreFailure(
   { session, tree }: Pick<FailedSession, "session" | "tree">,
   { message }: AppError,
 ): void {
@@ -35,5 +35,5 @@ export function tellStoreFailure(
     parentId: null,
     ephemeral: true as const,
   } as const;
-  tree.participants.tell([{ ...event, sessionId: session.id, json: JSON.stringify(event) }]);
+  tree.participants.send([{ ...event, sessionId: session.id, json: JSON.stringify(event) }]);
 }

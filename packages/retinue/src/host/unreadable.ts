@@ -1,4 +1,4 @@
-/** What is stored for a session and cannot be read is left out, and its clients are told which it was. */
+/** Warns the clients of a session of stored data that cannot be read and was left out. */
 import type { Session } from "../session/session.ts";
 
 export function warnUnreadable(root: Session, problems: readonly string[]): void {

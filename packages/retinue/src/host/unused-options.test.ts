@@ -5,11 +5,11 @@ import { unusedOptions } from "./unused-options.ts";
 
 const warnings = (client: TestClient) => client.of("session.warning");
 
-describe("a client that asks for something that is not built", () => {
-  test("is told which options have no effect, after the session has begun, and nothing of it is kept", async () => {
+describe("a client that sets an option without effect", () => {
+  test("is warned which options have no effect, after the session has started, and the warning is not recorded", async () => {
     await inSmallWorld([], async ({ client, create }) => {
       const sessionId = await create({ enableFileHooks: true, toolSearch: { enabled: true }, streaming: true });
-      expect(await client.heard("session.warning")).toEqual({
+      expect(await client.received("session.warning")).toEqual({
         warningType: "unused_option",
         message: "These session options have no effect yet: enableFileHooks, toolSearch.",
       });
@@ -20,7 +20,7 @@ describe("a client that asks for something that is not built", () => {
     });
   });
 
-  test("is told once, also when it resumes, and then only of options that are new", async () => {
+  test("is warned once, also when it resumes, and then only of options that are new", async () => {
     await inSmallWorld([[say("ok")]], async ({ client, create, send }) => {
       const sessionId = await create({ enableFileHooks: true });
       await client.call("session.resume", { sessionId, enableFileHooks: true });
@@ -33,18 +33,18 @@ describe("a client that asks for something that is not built", () => {
     });
   });
 
-  test("is told as well when another client was told before", async () => {
+  test("is warned even when another client was warned before", async () => {
     await inSmallWorld([], async ({ client, create, anotherClient }) => {
       const sessionId = await create({ enableFileHooks: true });
       const other = anotherClient();
       await other.call("session.resume", { sessionId, enableFileHooks: true });
-      await other.heard("session.warning");
+      await other.received("session.warning");
       expect(warnings(client).length).toBeGreaterThan(0);
     });
   });
 });
 
-test("what asks for nothing, or for what happens anyway, is no reason to warn", () => {
+test("an option that changes nothing is not warned of", () => {
   const asksNothing = {
     configDir: "",
     contextTier: "default" as const,
@@ -64,7 +64,7 @@ test("what asks for nothing, or for what happens anyway, is no reason to warn", 
   expect(unusedOptions(asksNothing)).toEqual([]);
 });
 
-test("what is always on cannot be switched off yet, and asking for that is told", () => {
+test("switching off what is always on is warned of", () => {
   const off = { enableSkills: false, enableSessionStore: false, enableHostGitOperations: false };
   expect(unusedOptions(off)).toEqual(["enableHostGitOperations", "enableSessionStore", "enableSkills"]);
 });

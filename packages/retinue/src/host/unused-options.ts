@@ -1,17 +1,17 @@
 /**
- * Session options that nothing here does anything with yet: the client that asks for one is told so, once.
+ * Session options that have no effect yet: a client that sets one is warned once.
  *
- * An option leaves the list in the change that builds it; test/options.test.ts compares the list with what the code reads.
+ * Implementing an option removes it from the list; test/options.test.ts compares the list with what the code reads.
  */
 import type { SessionConfig } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
 import type { Client } from "../tree/client.ts";
 
-/** By option: whether its value asks for something else than what happens anyway. */
+/** By option: whether its value asks for anything other than what happens without it. */
 const asksFor = (config: SessionConfig) => ({
   configDir: Boolean(config.configDir),
   contextTier: config.contextTier === "long_context",
-  customAgentsLocalOnly: false, // There is no other place for them to run in.
+  customAgentsLocalOnly: false, // They always run locally.
   enableFileChangeTracking: config.enableFileChangeTracking === true,
   enableFileHooks: config.enableFileHooks === true,
   enableHostGitOperations: config.enableHostGitOperations === false, // Always on, as are the session store and skills.
@@ -29,28 +29,28 @@ const asksFor = (config: SessionConfig) => ({
 
 export const UNUSED_OPTIONS: readonly string[] = Object.keys(asksFor({}));
 
-/** The options of this configuration that ask for something and get nothing. */
+/** The options of this configuration that are set and have no effect. */
 export function unusedOptions(config: SessionConfig): string[] {
   return Object.entries(asksFor(config)).flatMap(([option, isAsked]) => (isAsked ? [option] : []));
 }
 
 export class UnusedOptions {
   readonly #session: Session;
-  readonly #told = new WeakMap<Client, Set<string>>();
+  readonly #warned = new WeakMap<Client, Set<string>>();
 
   constructor(session: Session) {
     this.#session = session;
   }
 
-  /** Each option once for each client. */
+  /** Warns each client once of each option. */
   warn(client: Client, config: SessionConfig): void {
-    const told = this.#told.get(client) ?? new Set();
-    this.#told.set(client, told);
-    const fresh = unusedOptions(config).filter((option) => !told.has(option));
+    const warned = this.#warned.get(client) ?? new Set();
+    this.#warned.set(client, warned);
+    const fresh = unusedOptions(config).filter((option) => !warned.has(option));
     if (fresh.length === 0) return;
-    for (const option of fresh) told.add(option);
+    for (const option of fresh) warned.add(option);
     const message = `These session options have no effect yet: ${fresh.join(", ")}.`;
-    // The beginning of a session is told first; it is appended in the same tick as the client joins.
+    // `session.start` must come first; it is appended in the same tick in which the client joins.
     queueMicrotask(() =>
       this.#session.append("session.warning", { warningType: "unused_option", message }, { ephemeral: true }),
     );

@@ -1,4 +1,4 @@
-/** What a session has used, by model and by agent: a view over the states of its sessions. */
+/** What a session tree has used, by model and by agent: a view over the states of its sessions. */
 import type { AgentUsage, ModelUsage } from "@retinue/protocol";
 import type { SessionState } from "../session/state.ts";
 import { addTotals, type ModelTotals } from "../session/usage.ts";

@@ -1,4 +1,4 @@
-/** What the store knows about a session, in the words of `workspace.yaml`, and the changes of it: place and name. */
+/** What the store knows about a session, in the format of `workspace.yaml`; changing its folder and name. */
 import type { SessionContext, WorkspaceRecord } from "@retinue/protocol";
 import { listCheckpoints } from "../session/folder.ts";
 import { existingFolder } from "../workspace/folders.ts";
@@ -25,7 +25,7 @@ export async function workspaceRecord({ session, store }: HostedSession): Promis
   };
 }
 
-/** The folder or its repository is another one now. An empty text stands for what the new place does not have. */
+/** Records that the session works in another folder or repository. An empty string clears what the new place does not have. */
 export function recordContext({ session, tree }: HostedSession, context: SessionContext): void {
   const { cwd, gitRoot = "", repository = "", branch = "" } = context;
   tree.configuration.context = context;
@@ -33,7 +33,7 @@ export function recordContext({ session, tree }: HostedSession, context: Session
   session.append("session.context_changed", context);
 }
 
-/** Sub-agents that are at work stay where they are. */
+/** Running sub-agents stay in the folder where they were started. */
 export async function moveTo(target: HostedSession, path: string): Promise<string> {
   const { session, tree } = target;
   const folder = existingFolder(session, path);
@@ -44,7 +44,7 @@ export async function moveTo(target: HostedSession, path: string): Promise<strin
   return folder;
 }
 
-/** A name that a person gave stays; a title that was made up gives way. */
+/** A name that a person gave is kept; a generated title may be replaced. */
 export function rename({ session }: HostedSession, name: string, { byUser }: { byUser: boolean }): void {
   session.log.describe({ name, summary: name, userNamed: byUser });
   session.announce("session.title_changed", { title: name });

@@ -1,8 +1,7 @@
 /**
  * What the loop works with: one agent at work in one session, the main agent or a sub-agent.
  *
- * An Agent is put together by the server (main agent) or by an executor (sub-agents); the loop only uses it. Every limit that must
- * hold on every path is reached through here.
+ * tree/ puts it together; the loop only uses it. Every limit that must hold on every path is reached through this interface.
  */
 import type { PermissionRequest } from "@retinue/protocol";
 import type { Asker } from "../asks/ask.ts";
@@ -22,19 +21,19 @@ export interface Agent extends Asker {
   readonly kit: Kit;
   readonly budget: RunBudget;
   model(): ModelChoice;
-  /** Asks the hooks whether the agent may stop; the reason when one of them sends it on. */
+  /** Asks the hooks whether the agent may stop; returns the reason when one of them makes it go on. */
   mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
 }
 
 export interface AgentPermissions {
   readonly rules: Rules;
-  /** What happens to an ask when it is made now: somebody can answer, nobody can, or it is to wait. */
+  /** Whether a permission can be asked for now, or is denied. */
   answering(request: PermissionRequest): Answering;
 }
 
 /** What an agent is offered. */
 export interface Kit {
-  /** The tools that this agent may call now. The array is the same object while the list is unchanged. */
+  /** The tools that this agent may call now. The array stays the same object while the list is unchanged. */
   tools(): Promise<Toolset>;
   systemPrompt(toolset: Toolset): Promise<string>;
   services(callId: string, signal: AbortSignal): CallServices;
@@ -42,9 +41,9 @@ export interface Kit {
 
 /** What an agent may use. */
 export interface RunBudget {
-  /** A run begins. */
+  /** Called when a run begins. */
   begin(): void;
-  /** Before each model call: words for the model near the end. Throws when the budget is used up. */
+  /** Called before each model call: returns words for the model when little is left, and throws when nothing is. */
   beforeTurn(): string | undefined;
   /** Counts what a turn or a call has used. */
   add(used: { tokens?: number; toolCalls?: number; cost?: number }): void;
@@ -54,7 +53,7 @@ export type Answering = { type: "ask" } | { type: "deny"; reason: string };
 
 export interface AgentSettings {
   streaming: boolean;
-  /** Words that a call in plan mode gets when it would write outside the session's folder. */
+  /** Longer outputs of calls are cut. */
   maxOutputBytes: number;
   outputFolder: string;
   compaction: { enabled: boolean; startAt: number; dropAt: number };

@@ -34,7 +34,7 @@ test("files and folders are named with their size after the prompt, and a missin
   ]);
 });
 
-test("a selection stands before the prompt, with lines as people count them", async () => {
+test("a selection comes before the prompt, with line numbers that start at 1", async () => {
   const selection = { start: { line: 2, character: 0 }, end: { line: 4, character: 1 } };
   const { before, after } = await describeAttachments([
     { type: "selection", filePath: "/x.ts", text: "code", selection },
@@ -44,13 +44,13 @@ test("a selection stands before the prompt, with lines as people count them", as
   expect((await describeAttachments([{ type: "selection", filePath: "/x.ts" }])).before).toContain("/x.ts\n");
 });
 
-test("no attachments, and such that the model is told nothing of, add nothing", async () => {
+test("attachments without text for the model add nothing, and neither does an empty list", async () => {
   const nothing = { before: undefined, after: undefined };
   expect(await describeAttachments([])).toEqual(nothing);
   expect(await describeAttachments([{ type: "extension_context", title: "t" }])).toEqual(nothing);
 });
 
-test("an image file is taken with its bytes and the type that they have, whatever its name says", async () => {
+test("an image file is read with its bytes and their actual type, whatever its name says", async () => {
   const [image] = await withImages([file("shot.JPG", PNG)]);
   expect(image).toEqual({
     type: "blob",
@@ -60,7 +60,7 @@ test("an image file is taken with its bytes and the type that they have, whateve
   });
 });
 
-test("what is no image, cannot be read or is too large stays a file", async () => {
+test("a file that is no image, cannot be read or is too large stays a file", async () => {
   const files = [
     file("text.png", "no image"),
     file("notes.txt", PNG),

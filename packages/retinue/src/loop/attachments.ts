@@ -1,4 +1,4 @@
-/** What a prompt brought along, in words for the model: files and folders by name, selections with their text. */
+/** The attachments of a prompt as text for the model: files and folders by name, selections with their text. */
 import { readFile, stat } from "node:fs/promises";
 import { type Attachment, messageOf } from "@retinue/protocol";
 import { imageType } from "../tools/files/image-type.ts";
@@ -6,9 +6,9 @@ import { imageType } from "../tools/files/image-type.ts";
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 export interface AttachmentText {
-  /** Stands before the prompt. */
+  /** Comes before the prompt. */
   before: string | undefined;
-  /** Stands after the prompt. */
+  /** Comes after the prompt. */
   after: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export async function describeAttachments(attachments: readonly Attachment[]): P
   };
 }
 
-/** Image files with their bytes, so that the log has what the model saw; everything else as it is. */
+/** Loads the bytes of image files, so that the log has what the model saw; other attachments stay as they are. */
 export async function withImages(attachments: readonly Attachment[]): Promise<Attachment[]> {
   return await Promise.all(attachments.map(readImage));
 }

@@ -1,4 +1,4 @@
-/** Autopilot: an agent that stops without saying that all is done is sent on, a few times. */
+/** Autopilot: an agent that stops without saying that the task is complete is prompted to go on, a few times. */
 import type { Prompt } from "../session/inbox.ts";
 import type { World } from "../world.ts";
 import words from "./autopilot.md";

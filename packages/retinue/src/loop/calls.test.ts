@@ -10,7 +10,7 @@ import { type CallScene, inCallScene, probe } from "./test-calls.ts";
 const stopped = (type: Stop["type"]) => AbortSignal.abort(new Stop(type, "why"));
 
 describe("a call", () => {
-  test("is recorded, as are all others of its turn, before any of them runs", async () => {
+  test("is recorded, with all others of its turn, before any of them runs", async () => {
     await inCallScene(async ({ ask, run, client, sessionId }) => {
       const stored: string[][] = [];
       const looks = probe("looks", {
@@ -38,7 +38,7 @@ describe("a call", () => {
     });
   });
 
-  test("of an MCP tool is recorded with its server and its name there", async () => {
+  test("of an MCP tool is recorded with its server and the tool's name on that server", async () => {
     await inCallScene(async ({ ask, run, client, ends }) => {
       ask({ id: "a", name: "srv-add" });
       await run([probe("srv-add", { mcp: { server: "srv", tool: "add" } })]);
@@ -47,7 +47,7 @@ describe("a call", () => {
     });
   });
 
-  test("runs beside the others of its turn", async () => {
+  test("runs in parallel with the others of its turn", async () => {
     await inCallScene(async ({ ask, run }) => {
       let meet = () => {};
       const met = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ describe("a call", () => {
     });
   });
 
-  test("that succeeds is recorded with all that the tool gave", async () => {
+  test("that succeeds is recorded with everything that the tool returned", async () => {
     await inCallScene(async ({ ask, run, ends }) => {
       const whole: Outcome = {
         resultType: "success",
@@ -98,7 +98,7 @@ describe("a call", () => {
     });
   });
 
-  test("that fails is recorded with its reason, and with the words for the model where they differ", async () => {
+  test("that fails is recorded with its reason, and with the text for the model where that differs", async () => {
     await inCallScene(async ({ ask, run, ends }) => {
       ask({ id: "a", name: "plain" }, { id: "b", name: "wordy" }, { id: "c", name: "late" });
       await run([
@@ -114,7 +114,7 @@ describe("a call", () => {
     });
   });
 
-  test("that throws fails with the tool's name, and one that is refused while it is prepared with its own words", async () => {
+  test("that throws fails with the tool's name, and one that is refused in `prepare` with its own message", async () => {
     await inCallScene(async ({ ask, run, ends }) => {
       const boom = (error: Error) => () => {
         throw error;
@@ -134,7 +134,7 @@ describe("a call", () => {
     });
   });
 
-  test("of a tool that is not there names those that are", async () => {
+  test("of an unknown tool fails with the names of those that exist", async () => {
     await inCallScene(async ({ ask, run, ends }) => {
       ask({ id: "a", name: "magic" });
       await run([probe("one"), probe("two")]);
@@ -147,7 +147,7 @@ describe("a call", () => {
     });
   });
 
-  test("whose arguments could not be read fails with the problem and is not run", async () => {
+  test("whose arguments cannot be parsed fails with the problem and is not run", async () => {
     await inCallScene(async ({ ask, run, ends }) => {
       const tool = probe("tool");
       ask({ id: "a", name: "tool" });
@@ -160,7 +160,7 @@ describe("a call", () => {
     });
   });
 
-  test("that says too much is cut, and the whole of it is in the file that its text names", async () => {
+  test("with too long an output is cut, and the whole output is in the file that its text names", async () => {
     await inCallScene(
       async ({ ask, run, ends }) => {
         const long = "line\n".repeat(5000);
@@ -197,7 +197,7 @@ describe("a call", () => {
   });
 });
 
-describe("a turn ends with its calls", () => {
+describe("a turn ends with its calls or goes on", () => {
   const cases: [string, Outcome, { isTerminal?: boolean }, boolean][] = [
     ["an ordinary success", success("ok"), {}, false],
     ["a success of a terminal tool", success("ok"), { isTerminal: true }, true],
@@ -205,7 +205,7 @@ describe("a turn ends with its calls", () => {
     ["a rejection", { resultType: "rejected", text: "no" }, {}, true],
     ["a denial", { resultType: "denied", text: "no" }, {}, false],
   ];
-  test.each(cases)("after %s or not", async (_, outcome, more, ends) => {
+  test.each(cases)("after %s", async (_, outcome, more, ends) => {
     await inCallScene(async ({ ask, run }) => {
       ask({ id: "a", name: "first" }, { id: "b", name: "second" });
       expect(await run([probe("first", { outcome: () => outcome, ...more }), probe("second")])).toBe(ends);
@@ -216,7 +216,7 @@ describe("a turn ends with its calls", () => {
 describe("hooks", () => {
   const hooks = { hooks: true };
 
-  test("before a call may deny it, with a reason or without", async () => {
+  test("before a call may deny it, with or without a reason", async () => {
     await inCallScene(async ({ ask, run, ends, hook }) => {
       const tool = probe("tool");
       hook("preToolUse", ({ toolArgs }: { toolArgs: { n: number } }) => ({
@@ -232,7 +232,7 @@ describe("hooks", () => {
     }, hooks);
   });
 
-  test("before a call may change its arguments, and the hook after it is told of those of the model", async () => {
+  test("before a call may change its arguments, and the hook after it gets those of the model", async () => {
     await inCallScene(async ({ ask, run, hook, ends }) => {
       const tool = probe("tool");
       const after: unknown[] = [];
@@ -255,7 +255,7 @@ describe("hooks", () => {
     }, hooks);
   });
 
-  test("after a call may change its result, add to it, or make a failure of it", async () => {
+  test("after a call may change its result, add to it, or turn it into a failure", async () => {
     await inCallScene(async ({ ask, run, hook, ends }) => {
       const outputs: Record<string, object> = {
         more: { additionalContext: "look twice" },
@@ -285,11 +285,11 @@ describe("hooks", () => {
     }, hooks);
   });
 
-  test("after a failed call are told of the failure, whatever its kind, and not of calls that never were", async () => {
+  test("after a failed call run when it fails or throws, and not for calls that never ran", async () => {
     await inCallScene(async ({ ask, run, hook }) => {
-      const told: unknown[] = [];
+      const failures: unknown[] = [];
       hook("postToolUseFailure", ({ toolName, error }: { toolName: string; error: string }) => {
-        told.push([toolName, error]);
+        failures.push([toolName, error]);
         return undefined;
       });
       const throws = probe("throws", {
@@ -306,7 +306,7 @@ describe("hooks", () => {
       await run([probe("fails", { outcome: () => failure("words", { error: "why" }) }), throws], {
         badArguments: new Map([["d", "no brace"]]),
       });
-      expect(told.sort()).toEqual([
+      expect(failures.sort()).toEqual([
         ["fails", "why"],
         ["throws", "boom"],
       ]);
@@ -315,7 +315,7 @@ describe("hooks", () => {
 });
 
 describe("when the run is stopped", () => {
-  test("calls that had not begun are recorded as interrupted and do not run", async () => {
+  test("calls that had not started are recorded as interrupted and do not run", async () => {
     await inCallScene(async ({ ask, run, ends }) => {
       const tool = probe("tool");
       ask({ id: "a", name: "tool" });
@@ -347,7 +347,7 @@ describe("when the run is stopped", () => {
     return { endsTurn, end: (await ends()).get("a") };
   }
 
-  test("a call that still succeeds is recorded as it ended, and one that fails as interrupted", async () => {
+  test("a call that still succeeds is recorded as a success, and one that fails as interrupted", async () => {
     await inCallScene(async (scene) => {
       expect((await stoppedBy(scene, "abort", () => success("just in time"))).end).toMatchObject({ success: true });
     });
@@ -375,7 +375,7 @@ describe("when the run is stopped", () => {
 });
 
 describe("after a restart", () => {
-  /** The call was begun by a process that is gone. */
+  /** A call that an earlier process started. */
   function begun({ agent, ask }: CallScene, name = "tool"): void {
     ask({ id: "a", name });
     agent.session.append("tool.execution_start", { toolCallId: "a", toolName: name, arguments: {}, turnId: "7" });
@@ -402,7 +402,7 @@ describe("after a restart", () => {
       );
   }
 
-  test("a call that had not begun is asked for and runs", async () => {
+  test("a call that had not started asks for permission and runs", async () => {
     await inCallScene(async ({ ask, run, ends, answer }) => {
       const tool = probe("tool", { permission });
       ask({ id: "a", name: "tool" });
@@ -414,7 +414,7 @@ describe("after a restart", () => {
     });
   });
 
-  test("a call that had not begun runs, also when it needs no permission", async () => {
+  test("a call that had not started runs, also when it needs no permission", async () => {
     await inCallScene(async ({ ask, run }) => {
       const tool = probe("tool");
       ask({ id: "a", name: "tool" });
@@ -423,7 +423,7 @@ describe("after a restart", () => {
     });
   });
 
-  test("a call that only reads runs again, and is not recorded as begun twice", async () => {
+  test("a call that only reads runs again, and its start is recorded once", async () => {
     await inCallScene(async (scene) => {
       const tool = probe("tool", { readOnly: true });
       begun(scene);
@@ -434,7 +434,7 @@ describe("after a restart", () => {
     });
   });
 
-  test("a call that may have had an effect is not run again: it was allowed, or needed no permission", async () => {
+  test("a call that may have had an effect, because it was allowed or needed no permission, is not run again", async () => {
     await inCallScene(async (scene) => {
       const tool = probe("tool", { permission });
       begun(scene);
@@ -475,7 +475,7 @@ describe("after a restart", () => {
     });
   });
 
-  test("a call that waited for a permission waits on under the same id, and runs when it is given", async () => {
+  test("a call that waited for a permission goes on waiting under the same id, and runs when it is given", async () => {
     await inCallScene(async (scene) => {
       const tool = probe("tool", { permission });
       begun(scene);
@@ -489,7 +489,7 @@ describe("after a restart", () => {
     });
   });
 
-  test("a call that had begun and was never asked for is asked for now when a person must decide", async () => {
+  test("a call that had started and not asked for its permission asks now when a person must decide", async () => {
     await inCallScene(async (scene) => {
       const tool = probe("tool", { permission });
       begun(scene);
@@ -500,7 +500,7 @@ describe("after a restart", () => {
     });
   });
 
-  test("what nobody goes on with is settled: asks are withdrawn, calls interrupted, what was decided stays", async () => {
+  test("calls and asks that are not continued are settled: asks are withdrawn, calls interrupted, decisions stay", async () => {
     await inCallScene(async (scene) => {
       const { agent, ask, client, ends } = scene;
       const { session } = agent;
@@ -554,7 +554,7 @@ describe("after a restart", () => {
   });
 });
 
-test("calls whose start cannot be written do not run, and are settled as interrupted", async () => {
+test("calls whose start cannot be committed do not run, and are settled as interrupted", async () => {
   await inCallScene(async ({ ask, run, runtime, agent }) => {
     const tool = probe("tool");
     ask({ id: "a", name: "tool" });

@@ -1,8 +1,8 @@
 /**
- * The calls of one turn: recorded, checked by hooks and permissions, run at the same time, recorded again.
+ * The calls of one turn: their starts recorded, checked by hooks and permissions, run in parallel, their ends recorded.
  *
- * Every call of every agent, at every depth and on every path, passes through `runCalls`. A resumed session enters it again with the
- * calls that its log left open.
+ * Every call of every agent, at any depth and on any path, goes through `runCalls`. A resumed session passes it the calls that its log
+ * left open.
  */
 import { type HookOutput, messageOf } from "@retinue/protocol";
 import { KINDS } from "../asks/kinds.ts";
@@ -21,16 +21,16 @@ export interface CallsInput {
   toolset: Toolset;
   badArguments: ReadonlyMap<string, string>;
   signal: AbortSignal;
-  /** The calls come from a log that another process left: what had begun may have happened. */
+  /** The calls come from the log of an earlier process: those that had started may have had effects. */
   isResumed?: boolean;
 }
 
 /** True when the turn ends here, without asking the model again. */
 export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean> {
-  const calls = input.calls.map((call) => ({ ...call })); // As they stand now: recording their start changes them.
+  const calls = input.calls.map((call) => ({ ...call })); // Copied, because recording their start changes them.
   for (const call of calls) recordStart(agent, call, input.toolset);
   try {
-    await agent.session.log.committed(); // Recorded first, so that a crash leaves a started call and never an unknown side effect.
+    await agent.session.log.committed(); // Recorded first, so that a crash leaves a started call and never an unrecorded side effect.
   } catch (error) {
     settleInterrupted(agent.session); // None of them will run.
     throw error;
@@ -56,7 +56,7 @@ function recordStart({ session }: Agent, call: OpenCall, toolset: Toolset): void
 
 async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise<boolean> {
   const { signal } = input;
-  await agent.slot.enter(signal).catch(() => undefined); // Stopped while queueing: settled below as any stopped call.
+  await agent.slot.enter(signal).catch(() => undefined); // Stopped while it waited for a slot: settled below like any stopped call.
   try {
     const outcome = signal.aborted ? undefined : await outcomeOf(agent, call, input);
     const stop = stopOf(signal);
@@ -77,7 +77,7 @@ async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise
   }
 }
 
-/** Settles what a process left behind when nobody goes on with it: every ask and every call gets its end. */
+/** Gives an end to every ask and call that an earlier process left open and that will not be continued. */
 export function settleInterrupted(session: Session): void {
   for (const call of [...session.state.openCalls.values()]) {
     endAsks(session, call.id);
@@ -93,7 +93,7 @@ export function settleInterrupted(session: Session): void {
   }
 }
 
-/** A call that was stopped before it came back to what it had asked leaves no ask open. */
+/** Closes the asks of a call that was stopped before it came back to them. */
 function endAsks(session: Session, callId: string, stop = new Stop("abort", "interrupted")): void {
   const { permission, external } = session.state.openCalls.get(callId) ?? {};
   if (permission && !permission.isDecided)
@@ -102,7 +102,7 @@ function endAsks(session: Session, callId: string, stop = new Stop("abort", "int
     KINDS.tool.settleStopped({ session, requestId: external.requestId, callId }, stop);
 }
 
-/** What became of a call; undefined when it was stopped. */
+/** The outcome of a call; undefined when it was stopped. */
 async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promise<Outcome | undefined> {
   const { signal, isResumed = false } = input;
   const problem = input.badArguments.get(call.id);
@@ -143,7 +143,7 @@ async function attempt(agent: Agent, { call, tool, signal, isResumed }: Attempt)
   return prepared.run();
 }
 
-/** What a call that another process began can have done. */
+/** What a call that an earlier process started can have done. */
 async function natureOf(
   agent: Agent,
   { call, tool, context }: { call: OpenCall; tool: Tool; context: CallContext },
@@ -230,7 +230,7 @@ function recordEnd(
 ): void {
   const { session } = agent;
   const { permission, external } = session.state.openCalls.get(call.id) ?? {};
-  // With the result below, in one commit.
+  // In one commit with the result below.
   for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);
   agent.budget.add({ toolCalls: 1 });
   const common = {

@@ -6,7 +6,7 @@ import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts
 import { type Agent, toolset } from "./agent.ts";
 import { compact, compactIfNeeded } from "./compaction.ts";
 
-/** Of the model's 128,000 tokens: where the history is summarised, and where its oldest messages are dropped. */
+/** In tokens of the model's 128,000: where the history is summarised, and where its oldest messages are dropped. */
 type Thresholds = { start: number; drop: number };
 
 async function withAgent(
@@ -26,7 +26,7 @@ async function withAgent(
   });
 }
 
-/** A hundred tokens each. */
+/** Messages of a hundred tokens each. */
 const hundred = (letter: string) => letter.repeat(400);
 
 function talk({ session }: Agent): void {
@@ -35,7 +35,7 @@ function talk({ session }: Agent): void {
   session.append("user.message", { content: hundred("v") });
 }
 
-/** One prompt, an answer with two calls, their results: none of the last four can stand without the others. */
+/** A prompt, an answer with two calls, and their results, which must stay together with the answer. */
 function callTwo({ session }: Agent, round: number): void {
   session.append("user.message", { content: hundred("u") });
   const toolRequests = ["a", "b"].map((name) => ({ toolCallId: `${name}${round}`, name, arguments: {} }));
@@ -46,7 +46,7 @@ function callTwo({ session }: Agent, round: number): void {
 
 const startsWell = ([first]: readonly Message[]) => first !== undefined && first.role !== "tool";
 
-test("nothing happens below the threshold, and nothing where it is switched off", async () => {
+test("nothing happens below the threshold, or when compaction is switched off", async () => {
   await withAgent({ start: 301, drop: 400 }, [], async ({ agent, input, create, runtime }) => {
     talk(agent);
     await compactIfNeeded(agent, input);
@@ -58,7 +58,7 @@ test("nothing happens below the threshold, and nothing where it is switched off"
   });
 });
 
-test("at the threshold the history becomes its summary, asked for with the tools in view and none to be called", async () => {
+test("at the threshold the history becomes its summary, which is requested with the tools listed and none to be called", async () => {
   await withAgent({ start: 300, drop: 10_000 }, [[say("what "), say("was done")]], async (world) => {
     const { agent, input, provider, client } = world;
     talk(agent);
@@ -67,11 +67,11 @@ test("at the threshold the history becomes its summary, asked for with the tools
     expect(JSON.stringify(agent.session.state.messages[0])).toContain("what was done");
     expect(provider.requests).toMatchObject([{ toolChoice: "none", headers: { "x-initiator": "agent" } }]);
     expect(provider.requests[0]?.messages).toHaveLength(4);
-    expect(await client.heard("session.compaction_complete")).toMatchObject({ success: true, trigger: "threshold" });
+    expect(await client.received("session.compaction_complete")).toMatchObject({ success: true, trigger: "threshold" });
   });
 });
 
-test("a prompt that is alone too long is not summarised", async () => {
+test("a single prompt that is too long is not summarised", async () => {
   await withAgent({ start: 10, drop: 20 }, [], async ({ agent, input }) => {
     agent.session.append("user.message", { content: hundred("u") });
     await compactIfNeeded(agent, input);
@@ -88,7 +88,7 @@ test.each([
     const before = [...agent.session.state.messages];
     await compactIfNeeded(agent, input);
     expect(agent.session.state.messages).toEqual(before);
-    expect(await client.heard("session.compaction_complete")).toMatchObject({ success: false });
+    expect(await client.received("session.compaction_complete")).toMatchObject({ success: false });
   });
 });
 
@@ -97,14 +97,14 @@ test("a stop during the summary ends the turn", async () => {
     talk(agent);
     const stop = new AbortController();
     const compacting = expect(compactIfNeeded(agent, { ...input, signal: stop.signal })).rejects.toThrow("stopped");
-    await client.heard("session.compaction_start");
+    await client.received("session.compaction_start");
     stop.abort(new Error("stopped"));
     await compacting;
     expect(agent.session.state.messages).toHaveLength(3);
   });
 });
 
-test("what is asked for by hand follows its own instructions, and an empty history cannot be compacted", async () => {
+test("a manual compaction follows its own instructions, and an empty history cannot be compacted", async () => {
   await withAgent({ start: 300, drop: 400 }, [[say("short")]], async ({ agent, input, provider }) => {
     await expect(compact(agent, { ...input, trigger: "manual" })).rejects.toThrow("Nothing to compact.");
     talk(agent);
@@ -115,20 +115,20 @@ test("what is asked for by hand follows its own instructions, and an empty histo
   });
 });
 
-test("where no summary helps, the oldest messages go, and never one of a call and its results without the other", async () => {
+test("when a summary does not help, the oldest messages are dropped, and never a call without its results", async () => {
   for (let drop = 50; drop <= 1250; drop += 100) {
     await withAgent({ start: 40, drop }, [new Error("down")], async ({ agent, input }) => {
       for (const round of [1, 2, 3]) callTwo(agent, round);
       await compactIfNeeded(agent, input);
       const { messages } = agent.session.state;
       expect(startsWell(messages), `${drop}: ${messages.map(({ role }) => role).join(" ")}`).toBe(true);
-      // As much as the limit allows, and never less than the last answer with its results.
+      // As much as fits, and never less than the last answer with its results.
       expect(messages.length).toBe(Math.max(3, [0, 3, 4, 7, 8, 11, 12].findLast((count) => count * 100 <= drop) ?? 0));
     });
   }
 });
 
-test("a sub-agent holds a place while its history is summarised, as while it works", async () => {
+test("a sub-agent holds a slot while its history is summarised", async () => {
   const free: number[] = [];
   const seen = (...steps: Step[]) => [
     () => {

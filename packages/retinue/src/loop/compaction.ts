@@ -1,7 +1,7 @@
 /**
  * Compaction: when the context fills up, the history becomes a summary, kept as a checkpoint.
  *
- * Owns when it happens and the request for the summary. How a compacted history reads is session/state.ts.
+ * Owns when it happens and the request for the summary. What a compacted history looks like is in session/state.ts.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
@@ -37,7 +37,7 @@ export async function compactIfNeeded(agent: Agent, input: Omit<CompactionInput,
       await agent.slot.enter(input.signal);
       await compact(agent, { ...input, trigger: "threshold" });
     } catch (error) {
-      if (input.signal.aborted) throw error; // A failed summary is recorded; the turn goes on with what fits.
+      if (input.signal.aborted) throw error; // Otherwise the failure is recorded, and the turn goes on with what fits.
     } finally {
       agent.slot.leave();
     }

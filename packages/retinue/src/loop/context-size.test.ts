@@ -4,11 +4,11 @@ import { inSmallWorld } from "../server/handlers/small-world.ts";
 import { toolset } from "./agent.ts";
 import { contextSize, conversationSize, messageTokens, tokensOf } from "./context-size.ts";
 
-test("a part of a token counts as one", () => {
+test("a fraction of a token counts as one", () => {
   expect(["", "a", "abcd", "abcde"].map(tokensOf)).toEqual([0, 1, 1, 2]);
 });
 
-test("everything that a request carries of a message is counted: calls, reasoning, images", () => {
+test("every part of a message that a request carries is counted: calls, reasoning, images", () => {
   const messages: Message[] = [
     { role: "user", content: "abcd" },
     {

@@ -1,7 +1,7 @@
 /**
- * The whole control flow of an agent: take what waits, work through it, stop when nothing is left.
+ * The whole control flow of an agent: take what waits in the inbox, work through it, stop when nothing is left.
  *
- * Owns queueing, vetoes of stop hooks, autopilot and errors of a run. What happens inside one interaction is interact.ts.
+ * Owns queueing, vetoes of stop hooks, autopilot and errors of a run. What happens inside one interaction is in interact.ts.
  */
 import { messageOf } from "@retinue/protocol";
 import { ModelCallFailed } from "../models/call-failed.ts";
@@ -12,7 +12,7 @@ import { continuation, MAX_CONTINUATIONS } from "./autopilot.ts";
 import { callerOf } from "./calls.ts";
 import { type InteractionEnd, interact, interactPending } from "./interact.ts";
 
-/** A stop hook may send an agent on this many times in a row. */
+/** How many times in a row a stop hook may make an agent go on. */
 export const MAX_VETOES = 8;
 
 export type RunEnd =
@@ -93,7 +93,7 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
         ? { name: error.name, message, stack: error.stack ?? "" }
         : { name: "Error", message, stack: "" };
     const details = { error: described, errorContext: "model_call" as const, recoverable: false };
-    // A store that refuses is no second error of the run: the log reports it.
+    // A refused commit is not a second error of the run: the log reports it.
     await agent.hooks.run("errorOccurred", details, { caller: callerOf(agent), signal }).catch(() => undefined);
   }
   return {

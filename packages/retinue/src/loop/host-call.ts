@@ -1,7 +1,7 @@
 /**
- * A call that the host program answers: told to every client, answered once, wherever in the tree it was made.
+ * A call that the host answers: offered to every client and answered once, wherever in the tree it was made.
  *
- * Owns what each kind of answer means. The way from the request to its end is asks/ask.ts.
+ * Owns what each kind of answer means. How an ask proceeds is in asks/ask.ts.
  */
 import { ask } from "../asks/ask.ts";
 import type { Answer } from "../asks/kinds.ts";
@@ -13,7 +13,7 @@ export async function callHost(
   { name, args }: { name: string; args: unknown },
   { callId, signal }: Pick<CallContext, "callId" | "signal">,
 ): Promise<Outcome> {
-  const earlier = agent.session.state.openCalls.get(callId)?.external; // Asked before a restart: the old id counts.
+  const earlier = agent.session.state.openCalls.get(callId)?.external; // An ask from before a restart keeps its id.
   const payload = { toolCallId: callId, toolName: name, arguments: args };
   return outcomeOf(name, args, await ask(agent, "tool", { payload, callId, earlier, signal }));
 }

@@ -1,7 +1,7 @@
 /**
  * One interaction: a prompt (or notices of background work) and every turn that follows from it.
  *
- * Owns the order of hooks, events and turns inside an interaction. Which prompt comes next is drive.ts.
+ * Owns the order of hooks, events and turns inside an interaction. Which prompt comes next is decided in drive.ts.
  */
 import { ModelError } from "../models/provider.ts";
 import type { InboxEntry, Notice, Prompt } from "../session/inbox.ts";
@@ -14,11 +14,11 @@ import { toolsChangedNotice } from "./prompt.ts";
 import type { Answer } from "./reading.ts";
 import { runTurn } from "./turn.ts";
 
-/** What an interaction came to when nothing was thrown. */
+/** The outcome of an interaction when nothing was thrown. */
 export interface InteractionEnd {
   /** The last answer of the model. */
   text: string;
-  /** The model stopped by itself, and not a rejected or terminal call. */
+  /** The model stopped by itself, not because of a rejected or terminal call. */
   isNatural: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function interact(
   });
 }
 
-/** Goes on with calls that a stopped process left open, then with the turns that follow. */
+/** Continues the calls that an earlier process left open, then runs the turns that follow. */
 export async function interactPending(agent: Agent, { signal }: { signal: AbortSignal }): Promise<InteractionEnd> {
   const { session } = agent;
   const toolset = await agent.kit.tools();
@@ -138,14 +138,14 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
 }
 
 function naturalEnd({ state }: Agent["session"], answer: Answer): InteractionEnd {
-  // Nothing said and nothing done is no answer: better an error that can be seen than a silent end.
+  // Neither text nor calls is no answer: a visible error is better than a silent end.
   if (answer.text === "" && answer.finish === "stop") throw new ModelError(NO_RESPONSE, { kind: "protocol" });
   return { text: state.lastAssistantText, isNatural: true };
 }
 
 const NO_RESPONSE = "No response was returned. Send your message again to retry.";
 
-/** The prompt goes through its hooks, gets its surroundings, and enters the log. */
+/** Runs the hooks of a prompt, adds its context, and appends it to the log. */
 async function enter(
   agent: Agent,
   prompt: Prompt,
@@ -216,7 +216,7 @@ function notify({ session }: Agent, notice: Notice): void {
   session.append("system.notification", { content: notice.content, kind: notice.cause });
 }
 
-/** Puts what has come while the agent worked before its next model call. True when the user spoke. */
+/** Appends steering and notices that came while the agent worked. True when there was steering. */
 async function steer(agent: Agent, turnId: string, interactionId: string): Promise<boolean> {
   const { session } = agent;
   let hasUserSpoken = false;
@@ -244,7 +244,7 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
   return hasUserSpoken;
 }
 
-/** The first prompt of a session tells the host's hook; its context stands before that prompt. */
+/** Runs the session-start hook with the first prompt; its context comes before that prompt. */
 async function startSession(agent: Agent, first: InboxEntry | undefined, signal: AbortSignal): Promise<void> {
   const { session, hooks } = agent;
   if (session.parent || session.state.hasStarted || hooks.isEmpty) return;
@@ -252,7 +252,7 @@ async function startSession(agent: Agent, first: InboxEntry | undefined, signal:
   await hooks.run("sessionStart", { source: "new", initialPrompt }, { caller: callerOf(agent), signal });
 }
 
-/** Told at each run; recorded only when it changed. */
+/** Sent at each run; recorded only when it changed. */
 async function settleSystemPrompt(agent: Agent, toolset: Toolset, interactionId: string): Promise<string> {
   const { session } = agent;
   const content = await agent.kit.systemPrompt(toolset);
@@ -265,7 +265,7 @@ function startsAs(first: InboxEntry | undefined): "user" | "agent" {
   return first?.kind === "prompt" ? "user" : "agent";
 }
 
-/** ISO with an offset instead of Z, as models are used to see it. */
+/** ISO 8601 with an offset instead of Z. */
 function localIso(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "+00:00");
 }

@@ -1,8 +1,7 @@
 /**
- * What a turn asks a model: the conversation and the tools as a provider takes them.
+ * The request of a turn: the conversation and the tools as a provider takes them.
  *
- * Nothing is made twice: the same tools are the same list, and the same message the same message, so that an adapter can keep their
- * serialised form.
+ * Equal tools give the same list and equal messages the same object, so that an adapter can keep their serialised form.
  */
 import type { Message, ModelRequest, ToolSpec, UserPart } from "../models/provider.ts";
 import type { Agent, Toolset } from "./agent.ts";
@@ -44,7 +43,7 @@ function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<s
 
 const blind = new WeakMap<Message, Message>();
 
-/** For a model that cannot see. The same message becomes the same message, so that its serialised form can be kept. */
+/** Removes images for a model without vision. The same message always gives the same object, so that its serialised form can be kept. */
 export function withoutImages(messages: readonly Message[]): readonly Message[] {
   if (!messages.some(hasImages)) return messages;
   return messages.map((message) => {

@@ -28,7 +28,7 @@ const asked = ({ client }: CallScene) => client.of("permission.requested");
 const decided = ({ client }: CallScene): PermissionResult[] =>
   client.of("permission.completed").map(({ result }) => result);
 
-describe("without asking anybody", () => {
+describe("without asking a person", () => {
   test("a call that needs no permission runs, and nothing is recorded about it", async () => {
     await inCallScene(async (scene) => {
       expect((await callOf(scene, undefined)).hasRun).toBe(true);
@@ -68,7 +68,7 @@ describe("without asking anybody", () => {
     });
   });
 
-  test("a call is denied when nobody is there who could answer, and the log says that nobody was asked", async () => {
+  test("a call is denied when no one can answer, and the log says so", async () => {
     await inCallScene(
       async (scene) => {
         const { hasRun, endsTurn, end } = await callOf(scene, custom);
@@ -115,12 +115,12 @@ describe("what a client is asked", () => {
     await inCallScene(async (scene) => {
       const { agent, answer, client, sessionId } = scene;
       const running = callOf(scene, custom);
-      const told = await client.heard("permission.requested");
+      const sent = await client.received("permission.requested");
       const { events } = await client.call("session.getMessages", { sessionId });
       expect((events as { type: string }[]).map(({ type }) => type)).toContain("permission.requested");
       const request = { ...custom, toolCallId: "a" };
-      expect(told).toMatchObject({ permissionRequest: request, promptRequest: request, agentMode: "interactive" });
-      expect(told).not.toHaveProperty("agentId");
+      expect(sent).toMatchObject({ permissionRequest: request, promptRequest: request, agentMode: "interactive" });
+      expect(sent).not.toHaveProperty("agentId");
       await answer({ kind: "approve-once" });
       await running;
       expect(agent.session.state.openCalls.size).toBe(0);
@@ -164,7 +164,7 @@ describe("what a client is asked", () => {
 });
 
 describe("an answer", () => {
-  test("that approves once lets this call run and asks again for the next", async () => {
+  test("that approves once lets this call run, and the next one asks again", async () => {
     await inCallScene(async (scene) => {
       const first = callOf(scene, custom);
       await scene.answer({ kind: "approve-once" });
@@ -188,7 +188,7 @@ describe("an answer", () => {
     });
   });
 
-  test("for the session may name a domain, and an answer for good is kept for other sessions", async () => {
+  test("for the session may name a domain, and a permanent answer is kept for other sessions", async () => {
     await inCallScene(async (scene) => {
       const first = callOf(scene, url("https://docs.example.com/a"));
       await scene.answer({ kind: "approve-for-session", domain: "example.com" });
@@ -217,7 +217,7 @@ describe("an answer", () => {
     });
   });
 
-  test("that rejects ends the turn; with words it does not, and the model reads them", async () => {
+  test("that rejects ends the turn; with feedback it does not, and the model reads the feedback", async () => {
     await inCallScene(async (scene) => {
       const first = callOf(scene, custom);
       await scene.answer({ kind: "reject" });
@@ -248,7 +248,7 @@ describe("an answer", () => {
     ],
     [{ kind: "cancelled" }, { kind: "cancelled" }],
   ];
-  test.each(others)("that is none, %j, is a denial with which the model goes on", async (answer, result) => {
+  test.each(others)("that is no decision, %j, is a denial after which the model goes on", async (answer, result) => {
     await inCallScene(async (scene) => {
       const running = callOf(scene, custom);
       await scene.answer(answer);
@@ -262,7 +262,7 @@ describe("an answer", () => {
     });
   });
 
-  test("comes before the call is run, in the log", async () => {
+  test("is in the log before the call runs", async () => {
     await inCallScene(async (scene) => {
       const { client, sessionId, ask, run, answer } = scene;
       let types: string[] = [];
@@ -286,7 +286,7 @@ describe("an answer", () => {
 describe("a hook", () => {
   const hooks = { hooks: true, requestPermission: true };
 
-  test("that asks has the call asked for by its own words, though a rule allows it", async () => {
+  test("that asks makes the call ask with the hook's message, even when a rule allows it", async () => {
     await inCallScene(async (scene) => {
       const { client, sessionId, hook, folder } = scene;
       await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
@@ -313,7 +313,7 @@ describe("a hook", () => {
     }, hooks);
   });
 
-  test("that asks does so also for a call that needs no permission by itself", async () => {
+  test("that asks does so even for a call that needs no permission", async () => {
     await inCallScene(async (scene) => {
       scene.hook("preToolUse", () => ({ permissionDecision: "ask" }));
       const running = callOf(scene, undefined);
@@ -322,7 +322,7 @@ describe("a hook", () => {
     }, hooks);
   });
 
-  test("that allows spares the question, and the log has nothing about it", async () => {
+  test("that allows skips the ask, and the log has nothing about it", async () => {
     await inCallScene(async (scene) => {
       scene.hook("preToolUse", () => ({ permissionDecision: "allow" }));
       expect((await callOf(scene, custom)).hasRun).toBe(true);
@@ -330,7 +330,7 @@ describe("a hook", () => {
     }, hooks);
   });
 
-  test.each(["allow", "ask"])("that says %s does not lift a denial", async (permissionDecision) => {
+  test.each(["allow", "ask"])("that says %s does not override a denial", async (permissionDecision) => {
     await inCallScene(async (scene) => {
       await deny(scene, "tool");
       scene.hook("preToolUse", () => ({ permissionDecision }));
@@ -341,19 +341,19 @@ describe("a hook", () => {
   });
 });
 
-describe("when the run is stopped while somebody is asked", () => {
+describe("when the run is stopped while an ask is open", () => {
   async function stopped(scene: CallScene, type: Stop["type"], reason: string) {
     const controller = new AbortController();
     const tool = probe("tool", { permission: custom });
     scene.ask({ id: "a", name: "tool" });
     const running = scene.run([tool], { signal: controller.signal });
-    await scene.client.heard("permission.requested");
+    await scene.client.received("permission.requested");
     controller.abort(new Stop(type, reason));
     expect(await running).toBe(true);
     return { ends: await scene.ends() };
   }
 
-  test("the ask is withdrawn with the reason of the stop, and the call has its end", async () => {
+  test("the ask is withdrawn with the reason of the stop, and the call has an end", async () => {
     await inCallScene(async (scene) => {
       const { ends } = await stopped(scene, "cancel", "parent stopped");
       expect(decided(scene)).toEqual([{ kind: "cancelled", reason: "parent stopped" }]);
@@ -361,7 +361,7 @@ describe("when the run is stopped while somebody is asked", () => {
     });
   });
 
-  test("a suspended session withdraws it as well, and the call stays open", async () => {
+  test("a suspended session withdraws the ask, and the call stays open", async () => {
     await inCallScene(async (scene) => {
       const { ends } = await stopped(scene, "suspend", "whatever");
       expect(decided(scene)).toEqual([{ kind: "cancelled", reason: "Session suspended" }]);
@@ -378,7 +378,7 @@ describe("when the run is stopped while somebody is asked", () => {
     });
   });
 
-  test("an answer that comes later is told that it is too late", async () => {
+  test("a later answer is refused as too late", async () => {
     await inCallScene(async (scene) => {
       const { client, sessionId } = scene;
       await stopped(scene, "abort", "user_initiated");

@@ -1,8 +1,7 @@
 /**
  * Permission for one call: the rules decide, or a person is asked, wherever in the tree the call is made.
  *
- * Owns when a call is asked for, and what the answer means for it. The rules are in permissions/; the way from the request to its end is
- * asks/ask.ts.
+ * Owns when a call needs an ask, and what the answer means for it. The rules are in permissions/; how an ask proceeds is in asks/ask.ts.
  */
 import type { PermissionAnswer, PermissionRequest, PromptRequest } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
@@ -20,7 +19,7 @@ interface Permit {
   signal: AbortSignal;
 }
 
-/** Undefined when the call may run; else what the model reads instead. */
+/** Undefined when the call may run; otherwise the outcome that the model reads. */
 export async function permit(
   agent: Agent,
   { call, args, prepared, hook, signal }: Permit,
@@ -29,7 +28,7 @@ export async function permit(
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
   const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id });
-  if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Also when a hook wants to have it asked.
+  if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Even when a hook says to ask.
   if (call.permission?.isApproved) return undefined; // Approved before a restart.
   const request: PermissionRequest | undefined =
     hook.decision === "ask"
@@ -58,7 +57,7 @@ export async function permit(
   return refusal(answer, call);
 }
 
-/** A standing answer holds for later calls as well. */
+/** Keeps an answer that holds for later calls as well. */
 function applyStanding({ permissions: { rules } }: Agent, answer: PermissionAnswer): void {
   switch (answer.kind) {
     case "approve-for-session":
@@ -74,7 +73,7 @@ function applyStanding({ permissions: { rules } }: Agent, answer: PermissionAnsw
   }
 }
 
-/** What the model reads when the answer does not let the call run. */
+/** The outcome that the model reads when the answer is no approval. */
 function refusal(answer: PermissionAnswer, call: OpenCall): Outcome | undefined {
   const result = permissionResult(answer);
   if (result.kind.startsWith("approved")) return undefined;
@@ -114,7 +113,7 @@ function denyByRule(
   };
 }
 
-/** Nobody is there who could be asked: what the policy decided is on record, and the model reads why. */
+/** No one can be asked: the denial is recorded, and the model reads why. */
 function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Outcome {
   const result = { kind: "denied-no-approval-rule-and-could-not-request-from-user" as const };
   session.append(
@@ -139,7 +138,7 @@ function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcom
   };
 }
 
-/** The form for a screen. */
+/** The request in the form that clients display. */
 export function promptRequest(request: PermissionRequest): PromptRequest {
   switch (request.kind) {
     case "shell":

@@ -15,7 +15,7 @@ const here: PromptSurroundings = {
 const at = (text: string, piece: string) => text.indexOf(piece);
 
 describe("the system prompt", () => {
-  test("names the folders, and keeps the project's words before those of the role", async () => {
+  test("names the folders, and has the project's instructions before those of the role", async () => {
     const text = await systemPrompt(tools, { ...here, agentInstructions: "# Your role: Finder" });
     expect(text).toContain("/work");
     expect(text).toContain("/home/s");
@@ -23,7 +23,7 @@ describe("the system prompt", () => {
     expect(at(text, "# Your role: Finder")).toBeGreaterThan(at(text, "Use tabs."));
   });
 
-  test("is appended to, or replaced as a whole", async () => {
+  test("can be appended to, or replaced as a whole", async () => {
     const plain = await systemPrompt(tools, here);
     expect(await systemPrompt(tools, here, { config: { mode: "append", content: "And this." } })).toBe(
       `${plain}\n\nAnd this.`,
@@ -31,7 +31,7 @@ describe("the system prompt", () => {
     expect(await systemPrompt(tools, here, { config: { mode: "replace", content: "Only this." } })).toBe("Only this.");
   });
 
-  test("is changed section by section, and sections that are not named stay", async () => {
+  test("can be changed section by section, and the other sections stay", async () => {
     const plain = await systemPrompt(tools, here);
     const config: SystemMessageConfig = {
       mode: "customize",
@@ -53,7 +53,7 @@ describe("the system prompt", () => {
     expect(text).toContain(environment);
   });
 
-  test("hands a section to the host to transform, and takes back only what was asked for", async () => {
+  test("gives a section to the host to transform, and changes only that section", async () => {
     const asked: string[][] = [];
     const text = await systemPrompt(tools, here, {
       config: { mode: "customize", sections: { custom_instructions: { action: "transform" } } },
@@ -70,14 +70,14 @@ describe("the system prompt", () => {
     expect(text).not.toContain("stolen");
   });
 
-  test("says in plan mode where the plan goes, and in autopilot how to end", async () => {
+  test("says in plan mode where to write the plan, and in autopilot how to end", async () => {
     expect(await systemPrompt(tools, { ...here, mode: "plan" })).toContain("/home/s/plan.md");
     expect(await systemPrompt(tools, { ...here, mode: "autopilot" })).toContain("task_complete");
     expect(await systemPrompt(tools, here)).not.toContain("task_complete");
   });
 });
 
-test("the model is told which tools came and went since it was last told, and at first nothing", async () => {
+test("the model reads which tools were added and removed since the last notice, and nothing the first time", async () => {
   await inSmallWorld([], async ({ create, runtime }) => {
     const { main } = runtime.sessions.get(await create());
     const all = (await main.kit.tools()).tools.slice(0, 3);

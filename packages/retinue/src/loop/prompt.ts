@@ -31,9 +31,9 @@ export interface PromptSurroundings {
   sessionFolder: string;
   platform: string;
   gitRoot?: string;
-  /** Words of the project for agents (AGENTS.md and the like). */
+  /** The project's instructions for agents (AGENTS.md and the like). */
   customInstructions?: string;
-  /** The selected agent's prompt, or the words on agents that can be delegated to. */
+  /** The selected agent's prompt, or the text on delegating to agents. */
   agentInstructions?: string;
   mode: "interactive" | "plan" | "autopilot";
 }
@@ -126,13 +126,13 @@ function modeWords({ mode, sessionFolder }: PromptSurroundings): string {
   return "";
 }
 
-const toldTools = new WeakMap<object, readonly string[]>();
+const shownTools = new WeakMap<object, readonly string[]>();
 
-/** Words about tools that came or went since the model was last told. */
+/** The text on tools that were added or removed since the last notice. */
 export function toolsChangedNotice({ session }: Agent, { tools }: Toolset): string | undefined {
   const now = tools.map(({ name }) => name);
-  const before = toldTools.get(session);
-  toldTools.set(session, now);
+  const before = shownTools.get(session);
+  shownTools.set(session, now);
   if (!before) return undefined;
   const added = now.filter((name) => !before.includes(name));
   const removed = before.filter((name) => !now.includes(name));

@@ -1,7 +1,7 @@
 /**
- * The answer of a model while it comes: its parts are told as they come and gathered into one `Answer`.
+ * A model's answer as it streams in: its parts are announced as they come and collected into one `Answer`.
  *
- * A provider may break off and begin again; then what was told belongs to a message that will never come.
+ * A provider may fail half-way and start again; then the deltas sent so far belong to a message that is never completed.
  */
 import type { EventData } from "@retinue/protocol";
 import { type ModelCall, NO_USAGE, type Part, type Reasoning, type Usage } from "../models/provider.ts";
@@ -10,7 +10,7 @@ import type { Agent } from "./agent.ts";
 export interface Answer {
   text: string;
   calls: readonly ModelCall[];
-  /** Why the arguments of a call could not be read, by call id. */
+  /** Why the arguments of a call could not be parsed, by call id. */
   badArguments: ReadonlyMap<string, string>;
   finish: "stop" | "calls" | "length" | "filtered";
   reasoning?: Reasoning;
@@ -20,7 +20,7 @@ export interface Answer {
 
 export class Reading {
   readonly #agent: Agent;
-  readonly #isTelling: boolean;
+  readonly #isStreaming: boolean;
   #messageId: string;
   #text: string[] = [];
   #reasoning: string[] = [];
@@ -29,7 +29,7 @@ export class Reading {
   #calls: ModelCall[] = [];
   #hasBegun = false;
   #bytes = 0;
-  #toldBytes = 0;
+  #announcedBytes = 0;
   responseId: string | undefined;
   finish: Answer["finish"] = "stop";
   usage: Usage = NO_USAGE;
@@ -37,7 +37,7 @@ export class Reading {
 
   constructor(agent: Agent) {
     this.#agent = agent;
-    this.#isTelling = agent.settings.streaming && agent.settings.includeDeltas;
+    this.#isStreaming = agent.settings.streaming && agent.settings.includeDeltas;
     this.#messageId = agent.session.world.newId();
   }
 
@@ -45,7 +45,7 @@ export class Reading {
     return this.#reasoningId;
   }
 
-  /** The call failed half-way and is made again: what was told so far belongs to a message that will never come. */
+  /** The request failed half-way and is made again, with a new message id. */
   restart(): void {
     this.#messageId = this.#agent.session.world.newId();
     this.#text = [];
@@ -69,8 +69,8 @@ export class Reading {
         this.#blocks = { provider: part.provider, items: part.items };
         return;
       case "call_delta":
-        this.#tellBytes(part.delta.length);
-        this.#tell("assistant.tool_call_delta", {
+        this.#countBytes(part.delta.length);
+        this.#announce("assistant.tool_call_delta", {
           toolCallId: part.id,
           toolName: part.name,
           toolType: "function",
@@ -113,14 +113,14 @@ export class Reading {
 
   #onText(delta: string): void {
     this.#text.push(delta);
-    if (!this.#isTelling) return;
-    this.#tellBytes(delta.length);
+    if (!this.#isStreaming) return;
+    this.#countBytes(delta.length);
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      this.#tell("assistant.message_start", { messageId: this.#messageId });
+      this.#announce("assistant.message_start", { messageId: this.#messageId });
     }
     const { parentCallId } = this.#agent.session;
-    this.#tell("assistant.message_delta", {
+    this.#announce("assistant.message_delta", {
       messageId: this.#messageId,
       deltaContent: delta,
       parentToolCallId: parentCallId,
@@ -130,18 +130,18 @@ export class Reading {
   #onReasoning(delta: string): void {
     this.#reasoning.push(delta);
     this.#reasoningId ??= this.#agent.session.world.newId();
-    this.#tell("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
+    this.#announce("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
   }
 
-  /** A running size, told now and then and not with every piece. */
-  #tellBytes(count: number): void {
+  /** Announces the running size now and then, not with every delta. */
+  #countBytes(count: number): void {
     this.#bytes += count;
-    if (this.#toldBytes > 0 && this.#bytes - this.#toldBytes < 4096) return;
-    this.#toldBytes = this.#bytes;
-    this.#tell("assistant.streaming_delta", { totalResponseSizeBytes: this.#bytes });
+    if (this.#announcedBytes > 0 && this.#bytes - this.#announcedBytes < 4096) return;
+    this.#announcedBytes = this.#bytes;
+    this.#announce("assistant.streaming_delta", { totalResponseSizeBytes: this.#bytes });
   }
 
-  #tell<
+  #announce<
     T extends
       | "assistant.message_start"
       | "assistant.message_delta"
@@ -149,11 +149,11 @@ export class Reading {
       | "assistant.tool_call_delta"
       | "assistant.streaming_delta",
   >(type: T, data: EventData<T>): void {
-    if (this.#isTelling) this.#agent.session.announce(type, data);
+    if (this.#isStreaming) this.#agent.session.announce(type, data);
   }
 }
 
-/** Two calls with one id would be one call in the log. */
+/** Makes ids unique: two calls with the same id would be one call in the log. */
 function distinct(calls: readonly ModelCall[]): ModelCall[] {
   const given = new Set(calls.map(({ id }) => id));
   const seen = new Set<string>();

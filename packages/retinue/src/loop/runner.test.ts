@@ -13,18 +13,18 @@ function gate(): { open(): void; opened: Promise<void> } {
 
 const idles = (client: TestClient) => client.of("session.idle");
 
-/** What was told up to now is all there is: the runtime has answered after it. */
+/** Waits until all events sent so far have arrived, since the answer to a call comes after them. */
 async function quiet(client: TestClient, sessionId: string): Promise<void> {
   await client.call("session.metadata.isProcessing", { sessionId });
 }
 
-test("prompts that queue behind each other are one busy period and end in one idle", async () => {
+test("queued prompts are one busy period and end in one idle", async () => {
   const first = gate();
   await inSmallWorld([[first.opened, say("1")], [say("2")], [say("3")]], async ({ client, create }) => {
     const sessionId = await create();
     for (const prompt of ["a", "b", "c"]) await client.call("session.send", { sessionId, prompt });
     first.open();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     await quiet(client, sessionId);
     expect(client.of("assistant.message").map(({ content }) => content)).toEqual(["1", "2", "3"]);
     expect(idles(client)).toHaveLength(1);
@@ -32,7 +32,7 @@ test("prompts that queue behind each other are one busy period and end in one id
   });
 });
 
-test("a prompt that comes at any moment in which a run ends is answered", async () => {
+test("a prompt that comes while a run is ending is answered", async () => {
   const moments = 60;
   const gates = Array.from({ length: moments }, gate);
   const turns = gates.flatMap(({ opened }) => [[say("first"), opened], [say("second")]]);
@@ -42,24 +42,24 @@ test("a prompt that comes at any moment in which a run ends is answered", async 
     for (const [moment, { open }] of gates.entries()) {
       const after = client.events.length;
       await client.call("session.send", { sessionId, prompt: "first" });
-      await client.heard("assistant.turn_start", { after });
+      await client.received("assistant.turn_start", { after });
       open();
       for (let step = 0; step < moment; step++) await undefined;
       await enqueue(hosted, [{ prompt: "second" }], {});
-      while (hosted.runner.owesIdle) await client.heard("session.idle", { after: client.events.length });
+      while (hosted.runner.owesIdle) await client.received("session.idle", { after: client.events.length });
       expect(provider.requests.length, `after ${moment} steps`).toBe(2 * (moment + 1));
     }
   });
 });
 
-test("a stopped run ends in one idle that says so, and what queued behind it is not run", async () => {
+test("a stopped run ends in one idle that says so, and queued prompts do not run", async () => {
   await inSmallWorld([[new Promise(() => undefined)], [say("later")]], async ({ client, create, send, provider }) => {
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "work" });
     await client.call("session.send", { sessionId, prompt: "queued" });
-    await client.heard("assistant.turn_start");
+    await client.received("assistant.turn_start");
     await Promise.all([client.call("session.abort", { sessionId }), client.call("session.abort", { sessionId })]);
-    await client.heard("session.idle");
+    await client.received("session.idle");
     await quiet(client, sessionId);
     expect(idles(client)).toMatchObject([{ aborted: true }]);
     expect(provider.requests).toHaveLength(1);
@@ -84,18 +84,18 @@ test("a run that fails ends in one idle, after its error", async () => {
   });
 });
 
-test("work in the background keeps the session busy until its news was answered: one idle, and it comes last", async () => {
+test("background work keeps the session busy until its notice was answered: there is one idle, and it comes last", async () => {
   const working = gate();
   const args = { agent_type: "explore", name: "look", description: "d", prompt: "look around", mode: "background" };
   const turns = [[call("task", args)], [say("started")], [working.opened, say("found it")], [say("it was found")]];
   await inSmallWorld(turns, async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "delegate" });
-    await client.heard("assistant.idle");
+    await client.received("assistant.idle");
     await quiet(client, sessionId);
     expect(idles(client)).toEqual([]);
     working.open();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     await quiet(client, sessionId);
     expect(client.of("assistant.idle")).toHaveLength(2);
     expect(idles(client)).toHaveLength(1);
@@ -103,7 +103,7 @@ test("work in the background keeps the session busy until its news was answered:
   });
 });
 
-test("a call to stop when nothing runs stops nothing and tells of no idle", async () => {
+test("stopping when nothing runs stops nothing and sends no idle", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.abort", { sessionId });

@@ -1,8 +1,8 @@
 /**
- * Starts and stops the work of one session, one run at a time, and says when it is idle.
+ * Starts and stops the work of one session, one run at a time, and announces when it is idle.
  *
  * Owns the rule that a busy period ends in exactly one `session.idle`, however many prompts, notices and background tasks were
- * part of it. The work itself is drive.ts.
+ * part of it. The work itself is in drive.ts.
  */
 import { setMaxListeners } from "node:events";
 import type { Stop } from "../session/stop.ts";
@@ -23,12 +23,12 @@ export class Runner {
   readonly #agent: Agent;
   readonly #hasBackground: () => boolean;
   #run: { controller: AbortController; ended: Promise<RunEnd> } | undefined;
-  /** A busy period has begun, and its `session.idle` is not told yet. */
+  /** A busy period has begun, and its `session.idle` was not sent yet. */
   #owesIdle = false;
   #wasAborted = false;
   #isClosed = false;
 
-  /** `hasBackground`: whether work of the agent still runs beside the loop. */
+  /** `hasBackground` says whether background work of the agent still runs. */
   constructor(agent: Agent, { hasBackground = () => false }: { hasBackground?: () => boolean } = {}) {
     this.#agent = agent;
     this.#hasBackground = hasBackground;
@@ -42,12 +42,12 @@ export class Runner {
     return this.#owesIdle;
   }
 
-  /** Something waits in the inbox. */
+  /** Starts a run when something waits in the inbox. */
   wake(): void {
     if (!this.#run && !this.#isClosed && !this.#agent.session.inbox.isEmpty) this.#start({});
   }
 
-  /** Goes on with what a stopped process left open. */
+  /** Continues what an earlier process left open. */
   continuePending(): void {
     const { state } = this.#agent.session;
     if (this.#run || this.#isClosed) return;
@@ -55,12 +55,12 @@ export class Runner {
     else this.wake();
   }
 
-  /** Ends when the present work has ended; at once when there is none. */
+  /** Resolves when the current run has ended; at once when there is none. */
   async ended(): Promise<RunEnd | undefined> {
     return this.#run?.ended;
   }
 
-  /** Stops the present run and waits until it has unwound. False when nothing ran. */
+  /** Stops the current run and waits until it has unwound. False when there was none. */
   async stop(stop: Stop): Promise<boolean> {
     const run = this.#run;
     if (!run) return false;
@@ -69,7 +69,7 @@ export class Runner {
     return true;
   }
 
-  /** Background work began, went on or ended. */
+  /** Called when background work started, changed or ended. */
   backgroundChanged(): void {
     if (this.#hasBackground()) this.#owesIdle = true;
     else this.#settleIdle();
@@ -98,12 +98,12 @@ export class Runner {
         this.#wasAborted = end.type === "stopped";
         if (end.type === "stopped" && end.stop.isParked) return end;
         if (!session.parent) await this.#endRun(end, signal);
-        else if (end.type === "stopped") return end; // A sub-agent that is stopped has ended, whatever still waits for it.
+        else if (end.type === "stopped") return end; // A stopped sub-agent has ended, whatever still waits in its inbox.
         if (this.#isClosed || session.inbox.isEmpty) return end;
-        run.controller = newController(); // Came in while the run was ending: the same busy period goes on.
+        run.controller = newController(); // Something came while the run was ending: the same busy period goes on.
       }
     } finally {
-      this.#onEnded(); // In one step with the look into the inbox: what comes after it starts a run of its own.
+      this.#onEnded(); // In the same tick as the check of the inbox: what comes later starts a run of its own.
     }
   }
 
@@ -120,7 +120,7 @@ export class Runner {
       if (hooks.isEmpty) return;
       const reason = end.type === "failed" ? "error" : "complete";
       const details = { reason, error: end.type === "failed" ? end.error : undefined } as const;
-      // The run has ended whatever a store that refuses has to say; the log reports that.
+      // The run has ended even when the store refuses; the log reports that.
       await hooks.run("sessionEnd", details, { caller: callerOf(this.#agent), signal }).catch(() => undefined);
     } else if (end.stop.type === "interrupt") {
       session.append("abort", { reason: "user_abort" });
@@ -135,7 +135,7 @@ export class Runner {
     const { mode } = session.state;
     session.announce("session.idle", {
       aborted: this.#wasAborted || undefined,
-      // Clients wait for an idle that is not in autopilot; naming that mode here would keep them waiting for ever.
+      // Clients skip an idle in autopilot mode; naming that mode here would keep them waiting for ever.
       mode: mode === "autopilot" ? undefined : mode,
     });
   }

@@ -3,8 +3,8 @@ import { Limiter, Slot } from "./slot.ts";
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("places", () => {
-  test("are handed out in the order in which they were asked for", async () => {
+describe("the limiter", () => {
+  test("gives out slots in the order in which they were requested", async () => {
     const limiter = new Limiter(1);
     await limiter.take();
     const order: number[] = [];
@@ -19,7 +19,7 @@ describe("places", () => {
     expect(limiter.free).toBe(1);
   });
 
-  test("are not lost when somebody who waits gives up", async () => {
+  test("loses no slot when a waiting agent gives up", async () => {
     const limiter = new Limiter(1);
     await limiter.take();
     const giveUp = new AbortController();
@@ -36,7 +36,7 @@ describe("places", () => {
 });
 
 describe("a slot", () => {
-  test("takes one place for all that its agent does at the same time", async () => {
+  test("takes one place for everything that its agent does at the same time", async () => {
     const limiter = new Limiter(2);
     const slot = new Slot(limiter);
     await Promise.all([slot.enter(), slot.enter(), slot.enter()]);
@@ -50,7 +50,7 @@ describe("a slot", () => {
     expect(limiter.free).toBe(2);
   });
 
-  test("gives its place back while all its agent does is wait, and not while a part of it works", async () => {
+  test("gives its place back only while its agent does nothing but wait", async () => {
     const limiter = new Limiter(1);
     const slot = new Slot(limiter);
     let answer: () => void = () => undefined;
@@ -84,7 +84,7 @@ describe("a slot", () => {
     expect([limiter.free, limiter.waiting]).toEqual([1, 0]);
   });
 
-  test("of an agent that is stopped while it waits does not queue for a place again", async () => {
+  test("does not queue for a place again when its agent was stopped while waiting", async () => {
     const limiter = new Limiter(1);
     const slot = new Slot(limiter);
     const stop = new AbortController();
@@ -98,7 +98,7 @@ describe("a slot", () => {
     expect([limiter.free, limiter.waiting]).toEqual([1, 0]);
   });
 
-  test("without a limiter never waits: the main agent", async () => {
+  test("without a limiter, as for the main agent, never waits", async () => {
     const slot = new Slot();
     await slot.enter();
     expect(await slot.waiting(async () => "at once")).toBe("at once");

@@ -1,11 +1,11 @@
 /**
  * The place of one agent among those that may work at the same time.
  *
- * Held while the agent works, given back while all it does is wait: for a person, for the host, for a child. So one place is
- * enough for a chain of any depth.
+ * Held while the agent works, given back while it only waits: for a person, the host or a child. So one place is enough for a chain of
+ * any depth.
  */
 
-/** Places that are handed out in the order in which they were asked for. */
+/** Gives out a limited number of places, in the order in which they were requested. */
 export class Limiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -50,11 +50,11 @@ export class Limiter {
 
 export class Slot {
   readonly #limiter: Limiter | undefined;
-  /** Parts of the agent's work that are not waiting. */
+  /** How many parts of the agent's work are not waiting. */
   #active = 0;
   #entering: Promise<void> | undefined;
 
-  /** Without a limiter there is no limit: the main agent. */
+  /** The main agent has no limiter, and so no limit. */
   constructor(limiter?: Limiter) {
     this.#limiter = limiter;
   }
@@ -79,13 +79,13 @@ export class Slot {
     this.#limiter.give();
   }
 
-  /** Waits for something outside with the place given back. */
+  /** Gives the place back while it waits for something outside. */
   async waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.leave();
     try {
       return await work();
     } finally {
-      // A stopped agent has no more work to do, and must not queue for a place to find that out.
+      // A stopped agent has nothing left to do, and must not queue for a place to find that out.
       if (!signal?.aborted) await this.enter(signal);
     }
   }

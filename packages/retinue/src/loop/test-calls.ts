@@ -1,4 +1,4 @@
-/** For tests of calls: the main agent of a real session, tools made on the spot, and calls as if the model had just asked for them. */
+/** For tests of calls: the main agent of a real session, ad-hoc tools, and calls as if the model had just made them. */
 import type { EventData, ParamsInput, PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
@@ -9,15 +9,15 @@ import { runCalls } from "./calls.ts";
 export interface CallScene extends SmallWorld {
   agent: Agent;
   sessionId: string;
-  /** The model has asked for these calls; nothing of them has begun. */
+  /** Appends an answer of the model with these calls; none of them has started. */
   ask(...calls: AskedCall[]): void;
-  /** Runs every call that has no end. True when the turn ends with them. */
+  /** Runs every open call. True when the turn ends with them. */
   run(tools: readonly Tool[], options?: RunOptions): Promise<boolean>;
-  /** The ends of calls as they are in the log, by call. */
+  /** The recorded ends of calls, by call. */
   ends(): Promise<Map<string, EventData<"tool.execution_complete">>>;
   /** Answers the next permission that is asked for. */
   answer(result: ParamsInput<"session.permissions.handlePendingPermissionRequest">["result"]): Promise<string>;
-  /** What the hook says, by its type; it is asked from now on. */
+  /** Sets the answer of a hook, by its type, from now on. */
   hook(type: string, output: (input: never) => object | undefined): void;
 }
 
@@ -33,7 +33,6 @@ interface RunOptions {
   badArguments?: ReadonlyMap<string, string>;
 }
 
-/** Whoever works in a root session. */
 export function mainAgent({ runtime }: SmallWorld, sessionId: string): Agent {
   return runtime.sessions.get(sessionId).main;
 }
@@ -67,7 +66,7 @@ export async function inCallScene(test: (scene: CallScene) => Promise<void>, con
         await client.until(() => client.of("permission.requested").length > settled);
         const requestId = client.of("permission.requested").at(-1)?.requestId ?? "";
         const params = { sessionId, requestId, result };
-        // One that was asked before a restart can be told of before its call has come back to it.
+        // After a restart the event of an ask can come before its call has opened it again.
         while (!(await client.call("session.permissions.handlePendingPermissionRequest", params)).success);
         return requestId;
       },
@@ -91,7 +90,7 @@ function ask({ session }: Agent, calls: readonly AskedCall[]): void {
   });
 }
 
-/** A tool that keeps what it was given. */
+/** A tool that remembers its arguments. */
 export interface Probe extends Tool {
   readonly ran: unknown[];
 }

@@ -24,12 +24,12 @@ async function turn(
       signal: new AbortController().signal,
     });
     await main.session.log.committed();
-    await world.client.heard("assistant.message");
+    await world.client.received("assistant.message");
     await test({ ...world, answer, sessionId });
   });
 }
 
-test("calls with one id get ids of their own, also where such an id is taken", async () => {
+test("calls with the same id get distinct ids, also when a derived id is taken", async () => {
   const steps = [call("a", {}, "x"), call("b", {}, "x"), call("c", {}, "x_2"), call("d", {}, "x")];
   await turn([steps], async ({ answer, client }) => {
     const ids = answer.calls.map(({ id }) => id);
@@ -39,7 +39,7 @@ test("calls with one id get ids of their own, also where such an id is taken", a
   });
 });
 
-test("arguments that are no JSON object are empty in the log, and the problem is known by the call", async () => {
+test("arguments that are no JSON object are empty in the log, and the problem is kept by call", async () => {
   const bad = ["{broken", "[1]", "null", '"text"'];
   await turn([[...bad.map((text) => call("view", text)), call("view", { path: "/x" })]], async ({ answer }) => {
     expect(answer.calls.map((each) => each.arguments)).toEqual(["{}", "{}", "{}", "{}", '{"path":"/x"}']);
@@ -50,14 +50,14 @@ test("arguments that are no JSON object are empty in the log, and the problem is
   });
 });
 
-test("no arguments at all are an empty object and no problem", async () => {
+test("missing arguments are an empty object and no problem", async () => {
   await turn([[call("list_agents", "")]], async ({ answer, client }) => {
     expect(answer.badArguments.size).toBe(0);
     expect(client.of("assistant.message")[0]?.toolRequests).toMatchObject([{ arguments: {} }]);
   });
 });
 
-test("a model that breaks off and is asked again is heard from the start, under a new message id", async () => {
+test("a model that fails half-way and is asked again starts over under a new message id", async () => {
   const broken = [
     say("half a"),
     think("hm"),
@@ -83,7 +83,7 @@ test("a model that breaks off and is asked again is heard from the start, under 
   });
 });
 
-test("reasoning is told as it comes and as a whole, and stays with the answer", async () => {
+test("reasoning is sent as it comes and as a whole, and stays with the answer", async () => {
   const blocks = { type: "reasoning_blocks" as const, provider: "p", items: [{ signature: "s" }] };
   await turn([[think("let me "), think("see"), blocks, say("so")]], async ({ answer, client, runtime, sessionId }) => {
     expect(answer.reasoning).toEqual({ text: "let me see", blocks: { provider: "p", items: [{ signature: "s" }] } });
@@ -102,7 +102,7 @@ test("an answer that a filter has emptied says so", async () => {
   });
 });
 
-test("what a turn used is told, kept with the answer and counted", async () => {
+test("the usage of a turn is sent, kept with the answer and counted", async () => {
   const end = { type: "end" as const, reason: "stop" as const, usage, responseId: "r1" };
   await turn([[say("ok"), end]], async ({ client, runtime, sessionId }) => {
     expect(client.of("assistant.usage")).toMatchObject([{ inputTokens: 7, outputTokens: 5, apiCallId: "r1" }]);
@@ -113,7 +113,7 @@ test("what a turn used is told, kept with the answer and counted", async () => {
 
 const usage = { inputTokens: 7, outputTokens: 5, cacheReadTokens: 1, cacheWriteTokens: 0, reasoningTokens: 2 };
 
-test("a model that cannot see gets the words around an image, and the same message each time", async () => {
+test("a model without vision gets the text around an image, and the same message object each time", async () => {
   const image = { type: "image" as const, mimeType: "image/png", data: "AAAA" };
   const seen = { role: "user" as const, content: [{ type: "text" as const, text: "look" }, image] };
   const plain = { role: "user" as const, content: "words" };

@@ -1,8 +1,8 @@
 /**
  * One turn: one model request, its streamed answer, and the answer as an event.
  *
- * Owns what is recorded of an answer. How it is asked for is model-request.ts, how it is read reading.ts; what its calls do is calls.ts,
- * and when there is a next turn, interact.ts.
+ * Owns what is recorded of an answer. The request is in model-request.ts, reading the stream in reading.ts, the calls in calls.ts, and
+ * whether there is a next turn in interact.ts.
  */
 import type { ModelChoice } from "../models/catalog.ts";
 import type { ModelCall, ModelError, Provider } from "../models/provider.ts";
@@ -85,7 +85,7 @@ function report(
   }
 }
 
-/** The offline model is behind no endpoint. */
+/** The offline model has no endpoint. */
 function apiEndpointOf({
   provider: { apiEndpoint },
 }: ModelChoice): Exclude<Provider["apiEndpoint"], "offline"> | undefined {

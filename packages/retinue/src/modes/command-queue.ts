@@ -1,7 +1,7 @@
 /**
- * Slash commands that wait for the session to be idle. They run one after the other, behind the prompts that wait.
+ * Slash commands that wait for the session to be idle. They run one after the other, after the waiting prompts.
  *
- * Kept in memory: a command is something that a person typed a moment ago, not work that must survive a restart.
+ * Kept only in memory: a person has just typed the command, so it need not survive a restart.
  */
 import { messageOf, type QueueItem } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
@@ -40,7 +40,7 @@ export class CommandQueue {
 
   add(command: string, displayText = command): void {
     this.#waiting.push({ id: this.#target.session.world.newId(), command, displayText });
-    this.#told();
+    this.#announceChange();
     void this.#drain();
   }
 
@@ -75,15 +75,15 @@ export class CommandQueue {
     while (runner.isRunning) await runner.ended();
     if (this.#target.isClosing) return undefined;
     const next = this.#waiting.shift();
-    if (next) this.#told();
+    if (next) this.#announceChange();
     return next;
   }
 
-  /** False when whoever handled it wants no more commands to run. */
+  /** False when the client that handled it wants no more commands to run. */
   async #run({ command, displayText }: Waiting): Promise<boolean> {
     const { session } = this.#target;
     const [, name = "", input = ""] = /^\/?(\S*)\s*([\s\S]*)$/.exec(command.trim()) ?? [];
-    const { signal } = new AbortController(); // Nobody waits for it: it ends by itself, or with the session.
+    const { signal } = new AbortController(); // No caller can cancel it: it ends by itself, or with the session.
     try {
       if (!isCommand(this.#target, name)) return await this.#offer(command, signal);
       const outcome = await runCommand(name, { target: this.#target, input, signal });
@@ -100,7 +100,7 @@ export class CommandQueue {
     return true;
   }
 
-  /** A command that is nobody's is offered to clients that said they handle such. */
+  /** Offers an unknown command to clients that have registered for queued commands. */
   async #offer(command: string, signal: AbortSignal): Promise<boolean> {
     if (!hasInterest(this.#target, "command.queued")) throw new Error("no such command");
     const { handled, stopProcessingQueue, error } = await ask(this.#target.main, "queued_command", {
@@ -112,7 +112,7 @@ export class CommandQueue {
     return stopProcessingQueue !== true;
   }
 
-  #told(): void {
+  #announceChange(): void {
     const { session } = this.#target;
     session.announce("pending_messages.modified", {});
   }

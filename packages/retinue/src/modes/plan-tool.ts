@@ -1,4 +1,4 @@
-/** `exit_plan_mode`: shows the plan, and leaves plan mode when somebody approves it. */
+/** `exit_plan_mode`: shows the plan, and leaves plan mode when a person approves it. */
 import type { PlanAction } from "@retinue/protocol";
 import * as z from "zod";
 import { ask } from "../asks/ask.ts";

@@ -1,7 +1,7 @@
 /**
- * A slash command by name, whoever it belongs to: the runtime, a skill, or a client.
+ * Runs a slash command by name: one of the runtime, a skill, or one of a client.
  *
- * Owns whose command wins when two have the same name. The runtime's own commands are slash-commands.ts.
+ * Owns which command wins when two have the same name. The runtime's own commands are in slash-commands.ts.
  */
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
@@ -41,7 +41,7 @@ export function isCommand(target: HostedSession, name: string): boolean {
   return known || findSlashCommand(name) !== undefined;
 }
 
-/** A client's command takes the place of one of ours with the same name: the host knows what it wants. */
+/** A client's command replaces one of ours with the same name, since the host chose that name. */
 export async function runCommand(name: string, call: CommandCall): Promise<CommandOutcome> {
   const { target, input, signal } = call;
   if (clientCommands(target.tree).some((each) => each.name === name)) {
@@ -61,7 +61,7 @@ export async function runClientCommand(
   { name, args, signal }: { name: string; args: string; signal: AbortSignal },
 ): Promise<string | undefined> {
   if (!clientCommands(tree).some((each) => each.name === name)) {
-    session.announce("command.completed", { requestId: session.world.newId() }); // Clients expect an end of every command.
+    session.announce("command.completed", { requestId: session.world.newId() }); // Clients expect an end event of every command.
     await session.log.committed();
     return `No client found for command: ${name}`;
   }

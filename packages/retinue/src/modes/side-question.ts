@@ -1,4 +1,4 @@
-/** A question to the model beside the conversation: it reads all that was said, and nothing of this is kept. */
+/** A side question: the model answers it from the conversation, and neither question nor answer is kept. */
 import { AppError } from "@retinue/protocol";
 import type { Agent } from "../loop/agent.ts";
 import { specsOf } from "../loop/model-request.ts";
@@ -16,7 +16,7 @@ export async function askBeside(agent: Agent, question: string, { signal }: { si
     model: choice.wireModel,
     system: session.state.systemPrompt ?? (await agent.kit.systemPrompt(toolset)),
     messages: [...session.state.completeMessages(), { role: "user" as const, content: question }],
-    tools: specsOf(toolset), // Not to be used, but a history with calls makes no sense without them.
+    tools: specsOf(toolset), // Not to be used, but providers need them for a history with calls.
     toolChoice: "none" as const,
     stream: agent.settings.streaming,
     headers: { "x-initiator": "user" },

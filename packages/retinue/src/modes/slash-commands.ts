@@ -1,7 +1,7 @@
 /**
  * The slash commands of the runtime, as data: what each is called, what it takes, what it does.
  *
- * A command acts on the session, tells something, or gives a prompt that the client sends on. Commands of clients and skills are in
+ * A command acts on the session, shows a text, or returns a prompt for the client to send. Commands of clients and skills are in
  * run-command.ts.
  */
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
@@ -39,22 +39,22 @@ export interface SlashCommand {
   run(call: CommandCall): CommandOutcome | Promise<CommandOutcome>;
 }
 
-const told = (text: string): CommandOutcome => ({ kind: "text", text });
+const shown = (text: string): CommandOutcome => ({ kind: "text", text });
 const completed = (message: string, mode?: Mode): CommandOutcome => ({
   kind: "completed",
   message,
   ...(mode ? { mode } : {}),
 });
 
-/** Reads only, so it may run while the agent works. */
+/** A command that only reads, so it may run while the agent works. */
 function report(
   name: string,
   description: string,
-  tell: (target: HostedSession) => string | Promise<string>,
+  textOf: (target: HostedSession) => string | Promise<string>,
 ): SlashCommand {
   return {
     info: { name, description, kind: "builtin", allowDuringAgentExecution: true },
-    run: async ({ target }) => told(await tell(target)),
+    run: async ({ target }) => shown(await textOf(target)),
   };
 }
 
@@ -89,7 +89,7 @@ function command(
   };
 }
 
-/** A prepared prompt; `{{request}}` in the words is where the input goes. */
+/** A command that returns a prepared prompt; the input replaces `{{request}}`. */
 function prompting(name: string, description: string, takes: Takes & { words: string; joined?: string }): SlashCommand {
   const { words, joined = "", ...rest } = takes;
   return command(name, description, rest, ({ input }) => ({
@@ -151,7 +151,7 @@ const COMMANDS: readonly SlashCommand[] = [
     { hint: "a folder", aliases: ["cd"] },
     async ({ target, input }) =>
       input === ""
-        ? told(target.session.place.workingDirectory)
+        ? shown(target.session.place.workingDirectory)
         : completed(`Working in ${await moveTo(target, input)}`),
   ),
   command("fleet", "Split work over several sub-agents", { hint: "the work" }, ({ input }) => ({
@@ -220,7 +220,7 @@ function helpText(): string {
 function allowAll({ target, input }: CommandCall): CommandOutcome {
   const { rules } = target.tree;
   if (input !== "show") rules.change({ approveAll: input !== "off" });
-  return told(rules.policy.approveAll ? "Every request is approved." : "Requests need an answer.");
+  return shown(rules.policy.approveAll ? "Every request is approved." : "Requests need an answer.");
 }
 
 function autopilot({ target, input }: CommandCall): CommandOutcome {
@@ -238,7 +238,7 @@ function plan({ target, input }: CommandCall): CommandOutcome {
 
 function model({ target, input }: CommandCall): CommandOutcome {
   const before = target.main.model().id;
-  if (input === "") return told(`The model is ${before}`);
+  if (input === "") return shown(`The model is ${before}`);
   checkModel(target.tree, input);
   switchModel(target, { model: input, source: "slash_command" });
   return completed(`Model changed from ${before} to ${input}`);

@@ -1,4 +1,4 @@
-/** What slash commands tell about a session, as short texts for a person. */
+/** The reports of slash commands on a session: short texts for people. */
 import type { HostedSession } from "../host/hosted-session.ts";
 import { usageMetrics } from "../host/usage.ts";
 

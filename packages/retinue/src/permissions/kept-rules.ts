@@ -1,6 +1,6 @@
 /**
- * What people allowed beyond one session: for a folder, or for good. Each answer is a document of its own, so that sessions which
- * run at the same time can add to the same folder.
+ * Permissions beyond one session: for a folder, or permanent. Each answer is a document of its own, so that concurrent sessions can
+ * add to the same folder.
  */
 import { Approval, PermissionRule } from "@retinue/protocol";
 import * as z from "zod";
@@ -13,9 +13,9 @@ export const FOLDER_RULE = document("folder-rule", PermissionRule);
 
 export interface Keeping {
   documents: Documents;
-  /** Takes a change on its way into the store. */
+  /** Writes a change to the store. */
   keep(change: DocumentChange): void;
-  /** Something that is stored cannot be read: it does not count. */
+  /** Called for a stored answer that cannot be read and is ignored. */
   warn(message: string): void;
 }
 

@@ -38,7 +38,7 @@ const writing = (name: string): PermissionRequest => {
 describe("a link", () => {
   const policy = () => ({ ...askForAll, approveReads: true, directories: [join(root, "work")] });
 
-  test("inside an allowed folder does not open what is outside", () => {
+  test("inside an allowed folder does not allow a target outside it", () => {
     expect(decide(reading("work/plain"), policy()).type).toBe("allow");
     expect(decide(reading("work/link"), policy()).type).toBe("ask");
     const approvals = [{ approval: { kind: "write" as const }, scope: "session" as const }];
@@ -46,7 +46,7 @@ describe("a link", () => {
     expect(decide(writing("work/link"), { ...policy(), approvals }).type).toBe("ask");
   });
 
-  test("is allowed by a rule only when the rule covers both ends, and denied when it covers one", () => {
+  test("is allowed by a rule only when the rule covers link and target, and denied when it covers one of them", () => {
     const within = (folder: string) => parseRule(`read(${join(root, folder)})`);
     expect(decide(reading("work/link"), { ...askForAll, approved: [within("work")] }).type).toBe("ask");
     expect(decide(reading("work/link"), { ...askForAll, approved: [within("")] }).type).toBe("allow");
@@ -79,18 +79,18 @@ describe("rules for commands", () => {
     }) satisfies PermissionRequest;
   const rm = { kind: "shell", argument: "rm" };
 
-  test("a denied command is denied wherever it stands in a line", () => {
+  test("a denied command is denied anywhere in a command line", () => {
     const verdict = decide(shell("ls && rm -r x", ["ls", "rm -r x"]), { ...askForAll, denied: [rm], approveAll: true });
     expect(verdict.type).toBe("deny");
   });
 
-  test("an allowed command does not allow what stands beside it", () => {
+  test("an allowed command does not allow the other commands of its line", () => {
     const verdict = decide(shell("rm x; curl y", ["rm x", "curl y"]), { ...askForAll, approved: [rm] });
     expect(verdict.type).toBe("ask");
   });
 });
 
-test("a relative path of a rule is under the working folder", () => {
+test("a relative path in a rule is relative to the working folder", () => {
   const policy = { ...askForAll, directories: ["/project"], approved: [{ kind: "write", argument: "src" }] };
   const write = (fileName: string) =>
     ({ kind: "write", fileName, diff: "", intention: "", canOfferSessionApproval: true }) satisfies PermissionRequest;

@@ -1,7 +1,7 @@
 /**
- * Who may do what: a pure function from a request and the rules in force to a verdict that names the rule that decided.
+ * What a call may do: a pure function from a request and the current rules to a verdict, which names the rule that decided.
  *
- * Owns the order of rules: denials first, then what is allowed for all, then rules, then earlier answers, else a person is asked.
+ * Owns the order: denials first, then approvals of everything, then rules, then earlier answers; otherwise a person is asked.
  */
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
@@ -14,7 +14,7 @@ export interface Policy {
   approved: readonly PermissionRule[];
   /** Answers "for this session" and "for this folder". */
   approvals: readonly { approval: Approval; scope: "session" | "location" }[];
-  /** Folders in which a standing approval of reads and writes holds. */
+  /** Folders in which standing approvals of reads and writes apply. */
   directories: readonly string[];
   isPathUnrestricted: boolean;
   allowedDomains: readonly string[];
@@ -74,7 +74,7 @@ interface Match {
   base: string;
 }
 
-/** Of the parts of a command line and of the two paths of a linked file, one is enough to be denied; to be allowed it takes all. */
+/** A command line has parts, and a linked file two paths: one match is enough to deny, but all must match to allow. */
 function matches({ kind, argument }: PermissionRule, request: PermissionRequest, { how, base }: Match): boolean {
   switch (request.kind) {
     case "shell":
@@ -109,7 +109,7 @@ function matches({ kind, argument }: PermissionRule, request: PermissionRequest,
   }
 }
 
-/** Allowing `git` covers a command line only when every part of it is a `git` command; denying it covers any line that has one. */
+/** Allowing `git` covers a command line only when every part of it is a `git` command; denying it covers any line with one. */
 function segmentsMatch(
   argument: string,
   request: Extract<PermissionRequest, { kind: "shell" }>,
@@ -161,13 +161,13 @@ function toolOf({ serverName, toolName }: { serverName: string; toolName: string
 
 type FileRequest = Extract<PermissionRequest, { kind: "read" | "write" }>;
 
-/** The path as it was given, and where links lead from there. */
+/** The path as it was given, and with links resolved. */
 function pathsOf(request: FileRequest): string[] {
   const given = request.kind === "read" ? request.path : request.fileName;
   return request.resolvedPath === undefined ? [given] : [given, request.resolvedPath];
 }
 
-/** A link inside a folder must not open what is outside of it. */
+/** A link inside a folder must not give access to what is outside. */
 function isAllInside(request: FileRequest, policy: Policy): boolean {
   return pathsOf(request).every((path) => isInside(path, policy));
 }
@@ -184,7 +184,7 @@ export function isWithin(directory: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** A rule's relative path is under the working folder. */
+/** A relative path in a rule is relative to the working folder. */
 function pathMatches(argument: string | null, path: string, base: string): boolean {
   return argument === null || path === argument || isWithin(resolve(base, argument), resolve(base, path));
 }

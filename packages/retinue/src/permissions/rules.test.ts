@@ -32,12 +32,12 @@ function world() {
 }
 
 describe("the order of rules", () => {
-  test("without any, a person is asked", async () => {
+  test("without rules a person is asked", async () => {
     using small = world();
     expect((await small.rules()).decide(shell("ls"))).toEqual({ type: "ask", rule: "no rule" });
   });
 
-  test("a denial wins over an approval for all, a rule and an answer", async () => {
+  test("a denial wins over an approval of everything, a rule and an answer", async () => {
     using small = world();
     const rules = await small.rules();
     rules.change({
@@ -51,7 +51,7 @@ describe("the order of rules", () => {
     expect(rules.decide(tool("other"))).toMatchObject({ type: "allow" });
   });
 
-  test("a question of a hook is put to a person even when everything is approved", async () => {
+  test("a hook that asks makes a person decide even when everything is approved", async () => {
     using small = world();
     const rules = await small.rules();
     rules.change({ approveAll: true });
@@ -60,7 +60,7 @@ describe("the order of rules", () => {
 });
 
 describe("answers", () => {
-  test("for the session hold in it, for that sort of request only, until they are reset", async () => {
+  test("for the session apply in it, to that kind of request only, until they are reset", async () => {
     using small = world();
     const rules = await small.rules();
     rules.answers.forSession({ kind: "commands", commandIdentifiers: ["git status"] });
@@ -71,7 +71,7 @@ describe("answers", () => {
     expect(rules.decide(shell("git status"))).toMatchObject({ type: "ask" });
   });
 
-  test("for a folder hold in later sessions there, and in no other folder", async () => {
+  test("for a folder apply in later sessions there, and in no other folder", async () => {
     using small = world();
     (await small.rules("/repo")).answers.forLocation({ kind: "custom-tool", toolName: "deploy" });
     expect((await small.rules("/repo")).decide(tool("deploy"))).toEqual({
@@ -83,7 +83,7 @@ describe("answers", () => {
     expect((await small.rules("/repo")).decide(tool("deploy"))).toMatchObject({ type: "ask" });
   });
 
-  test("for reads hold inside the allowed folders", async () => {
+  test("for reads apply inside the allowed folders", async () => {
     using small = world();
     const rules = await small.rules();
     rules.answers.forSession({ kind: "read" });
@@ -94,7 +94,7 @@ describe("answers", () => {
   });
 });
 
-test("a rule is read from its text, and a bracket in its argument is part of it", async () => {
+test("a rule is parsed from its text, and a bracket in its argument is part of it", async () => {
   expect(["write", "shell(git push:*)", "url(example.com)", "tool()", "shell(echo (a))"].map(parseRule)).toEqual([
     { kind: "write", argument: null },
     { kind: "shell", argument: "git push:*" },
@@ -104,7 +104,7 @@ test("a rule is read from its text, and a bracket in its argument is part of it"
   ]);
 });
 
-test("a session that moves to another folder takes up the answers that were given there, and leaves them with it", async () => {
+test("a session that moves to another folder uses the answers of that folder until it leaves", async () => {
   using small = world();
   (await small.rules("/other")).answers.forLocation({ kind: "custom-tool", toolName: "lookup" });
   const rules = await small.rules("/projects");
@@ -118,7 +118,7 @@ test("a session that moves to another folder takes up the answers that were give
   expect(rules.decide(tool("lookup")).type).toBe("ask");
 });
 
-test("an answer that is kept for another folder is one for this session too, unless it is only kept", async () => {
+test("an answer that is kept for another folder also applies to this session, unless it is only stored", async () => {
   using small = world();
   const rules = await small.rules("/projects");
   rules.answers.forLocation({ kind: "custom-tool", toolName: "lookup" }, "/other");
@@ -128,7 +128,7 @@ test("an answer that is kept for another folder is one for this session too, unl
   expect(["lookup", "kept"].map((name) => other.decide(tool(name)).type)).toEqual(["allow", "allow"]);
 });
 
-test("rules come and go by their text, and those of a folder stay for later sessions", async () => {
+test("rules are added and removed by their text, and those of a folder stay for later sessions", async () => {
   using small = world();
   const rules = await small.rules("/projects");
   rules.modify({ add: [parseRule("lookup"), parseRule("shell(ls)")] });
@@ -142,7 +142,7 @@ test("rules come and go by their text, and those of a folder stay for later sess
   expect((await small.rules("/projects")).decide(tool("lookup")).type).toBe("ask");
 });
 
-test("an address that is allowed for good is allowed in every folder, with all under it and nothing beside it", async () => {
+test("a permanently allowed address is allowed in every folder, with everything below it and nothing else", async () => {
   using small = world();
   const page = (url: string): PermissionRequest => ({ kind: "url", url, intention: "" });
   (await small.rules("/projects")).allowDomain("example.com", { isPermanent: true });

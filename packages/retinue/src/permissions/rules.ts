@@ -1,8 +1,8 @@
 /**
- * The rules of one session tree as they stand: what was configured, and what people answered.
+ * The current rules of one session tree: what was configured, and what people answered.
  *
- * Owns the decision over both, and the changes of what was configured. Answers of people are in standing-answers.ts; deciding itself
- * needs no store, and is policy.ts.
+ * Owns combining both, and changes of the configured rules. Answers of people are in standing-answers.ts; deciding, which needs no
+ * store, is in policy.ts.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,11 +14,11 @@ import { type RuleChange, StandingAnswers, withChange } from "./standing-answers
 export interface RulesOptions {
   workingDirectory: string;
   additionalDirectories?: readonly string[];
-  /** What answers for this folder are kept under: the repository, or the folder. */
+  /** The key of answers for this folder: the repository, or the folder. */
   locationKey?: string;
 }
 
-/** What was set, without the answers of people. */
+/** The configured rules, without the answers of people. */
 export type Configured = Omit<Policy, "approvals">;
 
 export class Rules {
@@ -58,7 +58,7 @@ export class Rules {
     });
   }
 
-  /** Replaced by every change, and never altered. */
+  /** Replaced with every change, never altered. */
   get policy(): Configured {
     return this.#policy;
   }
@@ -77,7 +77,7 @@ export class Rules {
   }
 }
 
-/** The folders in which reads and writes may be allowed: the one where the session works, and others beside it. */
+/** The folders in which reads and writes may be allowed: the working folder, and added ones. */
 class Places {
   readonly #rules: Rules;
   #primary: string;
@@ -111,7 +111,7 @@ class Places {
   }
 }
 
-/** A folder that is reached through a link is the same folder under both names. */
+/** A folder and a link to it are the same folder. */
 function withTargets(directories: readonly string[]): string[] {
   return directories.flatMap((directory) => {
     const target = existsSync(directory) ? realpathSync(directory) : directory;

@@ -1,8 +1,8 @@
 /**
- * What people answered for longer than one call: "for this session", or "for this folder".
+ * Answers that hold for longer than one call: "for this session", or "for this folder".
  *
- * Answers for a folder are loaded before the first decision and kept as documents (kept-rules.ts). They may be changed by other
- * sessions of the same folder at the same time, so each is a document of its own.
+ * Answers for a folder are loaded before the first decision and stored as documents (kept-rules.ts). Other sessions in the same folder
+ * may change them at the same time, so each is a document of its own.
  */
 import type { Approval, PermissionRule } from "@retinue/protocol";
 import {
@@ -36,7 +36,7 @@ export class StandingAnswers {
     this.#locationRules = kept.rules;
   }
 
-  /** What answers for this folder are kept under. */
+  /** The key of answers for this folder. */
   get locationKey(): string {
     return this.#locationKey;
   }
@@ -59,10 +59,10 @@ export class StandingAnswers {
 
   forLocation(approval: Approval, locationKey = this.#locationKey): void {
     this.keep(approval, locationKey);
-    if (locationKey !== this.#locationKey) this.#session.push(approval); // Kept for another folder, and it was an answer here as well.
+    if (locationKey !== this.#locationKey) this.#session.push(approval); // It was also given here.
   }
 
-  /** Kept for a folder without being an answer in this session. */
+  /** Stores an answer for a folder without applying it to this session. */
   keep(approval: Approval, locationKey: string): void {
     const key = folderKey(locationKey, approval);
     this.#keeping.keep(FOLDER_APPROVAL.put(key, approval));
@@ -78,7 +78,7 @@ export class StandingAnswers {
     for (const { key, value } of this.#locationRules) this.#keeping.keep(FOLDER_RULE.put(key, value));
   }
 
-  /** From now on the answers of another folder count, in place of those of the present one. */
+  /** Uses the answers of another folder instead of those of the current one. */
   async useLocation(locationKey: string): Promise<{
     changed: boolean;
     approvals: readonly Approval[];
@@ -92,7 +92,7 @@ export class StandingAnswers {
     return { changed, approvals: approvals.map(({ value }) => value), rules: this.rules };
   }
 
-  /** Answers for the session are forgotten at once; those for the folder include what other sessions have added. */
+  /** Forgets the answers for the session; with `includeLocation` also those for the folder, of other sessions too. */
   async reset({ includeLocation = false }: { includeLocation?: boolean } = {}): Promise<void> {
     this.#session = [];
     if (!includeLocation) return;

@@ -23,7 +23,7 @@ const permission = (requestId: string, toolCallId: string) =>
 const ids = (events: StoredEvent[], kept: string[] = []) =>
   openAsks(events, (id) => kept.includes(id)).map(({ requestId }) => requestId);
 
-test("what was asked and not settled is open, with what clients need to answer it", () => {
+test("an ask that was not settled is open, with what clients need to answer it", () => {
   const [tool, shell] = openAsks([asked("1", "a", "child"), permission("2", "b")], () => false);
   expect(tool).toEqual({
     requestId: "1",
@@ -40,7 +40,7 @@ test("what was asked and not settled is open, with what clients need to answer i
   });
 });
 
-test("what was settled, or whose call has ended, is not open", () => {
+test("an ask that was settled, or whose call has ended, is not open", () => {
   expect(ids([asked("1", "a"), event("external_tool.completed", { requestId: "1" })])).toEqual([]);
   expect(
     ids([permission("2", "b"), event("permission.completed", { requestId: "2", result: { kind: "approved" } })]),
@@ -48,13 +48,13 @@ test("what was settled, or whose call has ended, is not open", () => {
   expect(ids([asked("1", "a"), event("tool.execution_complete", { toolCallId: "a", success: false })])).toEqual([]);
 });
 
-test("the end of a call with the same id in another session says nothing about it", () => {
+test("the end of a call with the same id in another session does not close it", () => {
   expect(ids([asked("1", "a", "child"), event("tool.execution_complete", { toolCallId: "a", success: true })])).toEqual(
     ["1"],
   );
 });
 
-test("an answer that is kept has not become a result, so its ask is open until the call ends", () => {
+test("an ask with a kept answer is open until its call ends", () => {
   const settled = [asked("1", "a"), event("external_tool.completed", { requestId: "1" })];
   expect(ids(settled, ["1"])).toEqual(["1"]);
   expect(ids([...settled, event("tool.execution_complete", { toolCallId: "a", success: true })], ["1"])).toEqual([]);

@@ -1,7 +1,7 @@
 /**
- * The asks that a log leaves open: announced, and neither settled nor overtaken by the end of their call.
+ * The asks that a log leaves open: requested, and neither settled nor ended with their call.
  *
- * Which events announce and settle an ask is in the table of asks/kinds.ts; only kinds that the log keeps can be found here.
+ * Which events request and settle an ask is in the table of asks/kinds.ts; only kinds that the log keeps can be found here.
  */
 import { type AnyEvent, lazy, parseEvent } from "@retinue/protocol";
 import * as z from "zod";
@@ -24,7 +24,7 @@ export function openAsks(events: readonly StoredEvent[], hasAnswer: (requestId: 
       const ask = askOf(kind, stored);
       if (ask) open.set(ask.requestId, ask);
     } else if (open.size > 0 && COMPLETIONS.has(type)) {
-      // An answer that is still kept has not become a result.
+      // A kept answer means that the call has no result yet.
       const { requestId = "" } = OfAsk().safeParse(read(stored)?.data).data ?? {};
       if (!hasAnswer(requestId)) open.delete(requestId);
     } else if (open.size > 0 && type === "tool.execution_complete") {
@@ -46,7 +46,7 @@ function askOf<K extends AskKind>(kind: K, stored: StoredEvent): Ask<K> | undefi
   return { requestId, kind, sessionId: stored.sessionId, callId: KINDS[kind].callOf(payload), payload };
 }
 
-/** Undefined when it is not what its type says. Such an ask is not expected: its call asks again when it comes back. */
+/** Undefined when the event is damaged. Then the call asks again when it is continued. */
 function read({ json }: StoredEvent): AnyEvent | undefined {
   try {
     return parseEvent(JSON.parse(json));

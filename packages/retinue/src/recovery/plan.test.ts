@@ -21,7 +21,7 @@ const permission = (isDecided: boolean, isApproved = false): Partial<OpenCall> =
   },
 });
 
-/** The rows of the table in docs/architecture.md, in its words. */
+/** The rows of the table in docs/architecture.md. */
 const CASES: readonly { row: string; call: OpenCall; nature: Nature }[] = [
   { row: "had not started", call: call({ isStarted: false }), nature: "effect" },
   { row: "waits for a permission", call: call(permission(false)), nature: "asks_first" },
@@ -81,14 +81,14 @@ describe("tasks", () => {
       expect(plan([task("a")], { continuePendingWork })).toMatchObject({ continued: ["a"], lost: [] });
   });
 
-  test("that a call waits for go on with that call, and are lost without it", () => {
+  test("that a call waits for go on with that call, or are lost with it", () => {
     const sync = [task("a", { mode: "sync" })];
     expect(plan(sync, { continuePendingWork: true, open: ["call-a"] })).toMatchObject({ continued: ["a"], lost: [] });
     expect(plan(sync, { continuePendingWork: true })).toMatchObject({ continued: [], lost: ["a"] });
     expect(plan(sync, { continuePendingWork: false, open: ["call-a"] })).toMatchObject({ continued: [], lost: ["a"] });
   });
 
-  test("that have ended or wait for messages are left as they are", () => {
+  test("that have ended or are idle are left as they are", () => {
     const still = [task("a", { status: "completed" }), task("b", { status: "idle" })];
     expect(plan(still, {})).toMatchObject({ continued: [], lost: [] });
   });
@@ -104,7 +104,7 @@ describe("asks", () => {
     expect(plan([], { askers: ["root"] }).dropped).toHaveLength(1);
   });
 
-  test("of an agent that goes on are expected, and those of a lost one and of all below it are dropped", () => {
+  test("of an agent that goes on are expected, and those of a lost agent and of all below it are dropped", () => {
     const tasks = [task("a"), task("b", { mode: "sync" }), task("c", { ownerId: "b" })];
     const { expected, dropped } = plan(tasks, { askers: ["a", "b", "c"] });
     expect(expected.map(({ sessionId }) => sessionId)).toEqual(["a"]);

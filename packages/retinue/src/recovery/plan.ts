@@ -1,23 +1,23 @@
 /**
- * What becomes of each open call, ask and task when a session is opened again: a pure function of what its log and its records say.
+ * What happens to each open call, ask and task when a session is resumed: a pure function of its log and its records.
  *
- * The one place that decides it. The loop asks here for each call that it comes back to, and the host carries out the rest. The table in
- * docs/architecture.md is made from `callStep`, and a test compares them.
+ * The only place that decides it. The loop calls it for each call that it continues, and the host carries out the rest. A test compares
+ * the table in docs/architecture.md with `callStep`.
  */
 import type { OpenCall } from "../session/state.ts";
 
-/** What a resume may do with work that was under way: go on, or give it an end. */
+/** Whether a resume may continue work that was under way, or gives it an end. */
 export interface Resume {
   continuePendingWork: boolean;
 }
 
-/** What a tool can have done before the process ended. */
+/** What a call can have done before the process ended. */
 export type Nature =
-  /** Nothing: it changes nothing, or finds by itself what it began. */
+  /** Nothing: the tool changes nothing, or finds what it started. */
   | "repeatable"
-  /** Only what the host did, and the host was asked on record. */
+  /** Only what the host did, and the request to the host is recorded. */
   | "host"
-  /** Nothing yet: it would have asked for a permission first, and the log has no such ask. */
+  /** Nothing: it asks for a permission first, and the log has no such ask. */
   | "asks_first"
   /** Anything. */
   | "effect";
@@ -37,7 +37,7 @@ export function callStep(
   return "interrupt";
 }
 
-/** As much of a task as matters here. */
+/** The part of a task that matters here. */
 export interface LeftTask {
   id: string;
   ownerId: string;
@@ -62,17 +62,17 @@ export interface LeftBehind<Ask extends LeftAsk = LeftAsk> {
 }
 
 export interface RecoveryPlan<Ask extends LeftAsk = LeftAsk> {
-  /** `continue`: goes on with its open calls. `interrupt`: gives them an end. */
+  /** `continue` runs the open calls on. `interrupt` gives them an end. */
   calls: "continue" | "interrupt";
-  /** `wake`: what waits in its inbox wakes the main agent. */
+  /** `wake` means that notices in its inbox wake the main agent. */
   main: "continue" | "wake" | "rest";
-  /** Tasks of the main agent that go on from their own log. What is below them follows them. */
+  /** Tasks of the main agent that go on from their own log, with everything below them. */
   continued: readonly string[];
-  /** Tasks that nobody waits for any more: their end is recorded. */
+  /** Tasks whose call is not continued: their end is recorded. */
   lost: readonly string[];
-  /** Asks whose agent comes back to them. */
+  /** Asks that their agent will open again. */
   expected: readonly Ask[];
-  /** Asks that nobody comes back to: their answers are dropped. */
+  /** Asks that no agent will open again: their answers are dropped. */
   dropped: readonly Ask[];
 }
 

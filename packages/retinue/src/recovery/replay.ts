@@ -1,4 +1,4 @@
-/** The events of a session tree folded again: the state of its root, what each child used, and where the log ends. */
+/** Replaying the events of a session tree: the state of its root, what each child used, and where the log ends. */
 import { messageOf } from "@retinue/protocol";
 import { SessionState } from "../session/state.ts";
 import { UsageTotals } from "../session/usage.ts";
@@ -11,7 +11,7 @@ export interface Replayed {
   usage: ReadonlyMap<string, UsageTotals>;
   lastId: string | null;
   count: number;
-  /** Events that could not be read or folded, in words. The session stands without them. */
+  /** Why some events could not be read or folded; the session goes on without them. */
   problems: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function replay(events: readonly StoredEvent[], rootId: string): Replayed
   return { state, usage, lastId, count: events.length, problems };
 }
 
-/** The number of the last checkpoint that these events made; sub-agents make them as well. */
+/** The number of the last checkpoint in these events, including those of sub-agents. */
 export function lastCheckpoint(events: readonly StoredEvent[]): number {
   const compactions = events.filter(({ type }) => type === "session.compaction_complete");
   const numbers = compactions.map((event) => eventOf(event, "session.compaction_complete")?.data.checkpointNumber ?? 0);

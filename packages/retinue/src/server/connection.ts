@@ -1,7 +1,7 @@
 /**
- * One connection of a client: handshake, tokens, and the way of every other call to its handler.
+ * One client connection: the handshake, the token check, and passing every other call to the runtime.
  *
- * Kept small on purpose: the handshake needs nothing of the runtime, and works also when that cannot be loaded.
+ * Kept small on purpose: the handshake does not need the runtime, and works even when the runtime cannot be loaded.
  */
 
 import { AppError } from "@retinue/protocol/errors";
@@ -11,9 +11,9 @@ import type { Runtime } from "./runtime.ts";
 
 export interface ConnectionOptions {
   version: string;
-  /** What clients of a TCP server must show. */
+  /** The token that clients of a TCP server must send. */
   token?: string;
-  /** Loads the runtime; calls before that wait. */
+  /** Loads the runtime; calls wait for it. */
   load(): Promise<Runtime>;
 }
 
@@ -21,7 +21,7 @@ const PROTOCOL_VERSION = 3;
 const TASK_KINDS: readonly TaskKind[] = ["agent", "shell", "client"];
 let nextClient = 1;
 
-/** Resolves when the connection is gone and its sessions are closed. */
+/** Resolves when the client has disconnected and its sessions are closed. */
 export function serveConnection(transport: Transport, options: ConnectionOptions): Promise<void> {
   const client = new Client(`client-${nextClient++}`);
   let isWelcome = options.token === undefined;
@@ -37,14 +37,14 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
           isFirst = false;
           if (method === "connect") return connect(params);
           if (!isWelcome) return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
-          if (opensWithPing) client.style = 2; // Clients of protocol 2 know no `connect`: their first word is `ping`.
+          if (opensWithPing) client.style = 2; // Clients of protocol 2 do not send `connect`: their first call is `ping`.
           if (method === "ping") return ping(params);
           if (method === "status.get")
             return Promise.resolve({ version: options.version, protocolVersion: PROTOCOL_VERSION });
           return options.load().then((runtime) => runtime.call(method, params, { client, signal }));
         },
         closed() {
-          if (isFirst) return resolve(); // It came and went without a word.
+          if (isFirst) return resolve(); // It left without a call, so the runtime knows nothing of it.
           void options
             .load()
             .then((runtime) => runtime.leave(client))
@@ -59,7 +59,7 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
   function enter(): void {
     void options.load().then(
       (runtime) => runtime.enter(client),
-      () => undefined, // Every later call loads again and is told why it failed.
+      () => undefined, // Every later call tries to load again and gets the error.
     );
   }
 

@@ -1,5 +1,5 @@
 /**
- * Events of a session in pages. A cursor says which way it reads and where it stands; it holds while its event is in the log.
+ * Events of a session in pages. A cursor has a direction and a position; it is valid while its event is in the log.
  */
 import type { SessionEvent } from "@retinue/protocol";
 import type { Store, StoredEvent } from "../store/store.ts";
@@ -15,7 +15,7 @@ export interface PageQuery {
 }
 
 export interface Page {
-  /** As they came, also when the page was read backward. */
+  /** In log order, even when the page was read backward. */
   events: SessionEvent[];
   cursor: string;
   hasMore: boolean;
@@ -47,7 +47,7 @@ export async function readPage(store: Store, rootId: string, query: PageQuery): 
   return { events, cursor: cursorOf(direction, at), hasMore, cursorStatus: status };
 }
 
-/** The cursor of the end, for reading what comes. */
+/** The cursor at the end of the log, for reading new events. */
 export async function tailCursor(store: Store, rootId: string): Promise<string> {
   const [last] = await store.events.read(rootId, { backward: true, limit: 1 });
   return cursorOf("forward", last?.pos ?? 0);

@@ -1,4 +1,4 @@
-/** What answers the calls of clients: one function per method, by name. Parameters are parsed before they get here. */
+/** The shape of the handlers of client calls: one function per method, by name. Parameters are already parsed. */
 import type { Params, Result, ServerMethodName } from "@retinue/protocol";
 import type { HostedSession } from "../host/hosted-session.ts";
 import type { Sessions } from "../host/sessions.ts";
@@ -7,7 +7,7 @@ import type { Client } from "../tree/client.ts";
 export interface CallScope {
   client: Client;
   sessions: Sessions;
-  /** Aborted when the client takes its call back or is gone. */
+  /** Aborted when the client cancels its call or disconnects. */
   signal: AbortSignal;
 }
 

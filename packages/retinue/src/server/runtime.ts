@@ -51,7 +51,7 @@ export class Runtime {
       runtime: config,
       world,
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
-      onLifecycle: (change) => this.#tell(change),
+      onLifecycle: (change) => this.#notify(change),
       extend: { ...memory, extraTools: (agent, parts) => [...memory.tools, ...planTools(agent, parts)] },
       transcribe,
       warn: (message) => this.#diagnostics.write("warn", message),
@@ -82,7 +82,7 @@ export class Runtime {
     } catch (error) {
       const isRefused =
         error instanceof AppError && (error.code === "store_unavailable" || error.code === "lease_lost");
-      // What happened before the error is told before it. A store that has just refused is not asked again for that.
+      // The client gets the first error. A store that has just refused is not asked again.
       if (!isRefused) await this.#commit(parsed).catch(() => undefined);
       throw error;
     }
@@ -90,7 +90,7 @@ export class Runtime {
     return answer;
   }
 
-  /** What a client is told is committed first, whatever the method. This is the only place that sees to it. */
+  /** Every answer is sent after the commit of what it reports, whatever the method. This is the only place that ensures it. */
   async #commit(params: object): Promise<void> {
     if ("sessionId" in params && typeof params.sessionId === "string")
       await this.sessions.find(params.sessionId)?.session.log.committed();
@@ -113,7 +113,7 @@ export class Runtime {
     }
   }
 
-  #tell(change: Lifecycle): void {
+  #notify(change: Lifecycle): void {
     for (const client of this.#clients) client.notify("session.lifecycle", change);
   }
 }

@@ -13,19 +13,19 @@ import type { Runtime } from "./runtime.ts";
 export interface ServeOptions {
   transport: "stdio" | { port: number; host?: string };
   env: Readonly<Record<string, string | undefined>>;
-  /** Where state is kept, in place of what the environment says. */
+  /** The home folder, instead of the one from the environment. */
   home?: string;
   provider?: string;
   /** The variable that holds the client's token. */
   authTokenEnv?: string;
   logLevel?: string;
   sessionIdleTimeout?: number;
-  /** Told when a TCP server listens. */
+  /** Called when a TCP server listens. */
   onListening?: (port: number) => void;
 }
 
 export interface Serving {
-  /** Resolves when a stdio client has gone, or after `close`. */
+  /** Resolves when the stdio client has disconnected, or after `close`. */
   ended: Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     return new Runtime({ config, provider: options.provider, clientToken });
   });
   const connection = { version: config.version, load: load.get };
-  setImmediate(() => void load.get().catch(() => undefined)); // Whoever needs it is told why it failed.
+  setImmediate(() => void load.get().catch(() => undefined)); // The calls that need it get the error.
   if (options.transport === "stdio") {
     const ended = serveConnection(streamTransport(process.stdin, process.stdout), connection);
     return { ended, close: load.close };
@@ -85,7 +85,7 @@ async function serveTcp(
   };
 }
 
-/** Loads once; a failure is not kept, so that the next call tries again. */
+/** Loads once; after a failure the next call tries again. */
 function loader(open: () => Promise<Runtime>) {
   let loading: Promise<Runtime> | undefined;
   return {

@@ -42,7 +42,7 @@ test("files are listed from every depth, sorted, and folders are not", () => {
   expect(listFiles(join(home, "nowhere"))).toEqual([]);
 });
 
-test("checkpoints are numbered on, and each is read back by its number", () => {
+test("checkpoints are numbered in order, and each is read back by its number", () => {
   const folder = newFolder("checkpoints");
   expect(listCheckpoints(folder)).toEqual([]);
   const first = addCheckpoint(folder, { title: "Fix the | lock\nfile", content: "one" });
@@ -56,12 +56,12 @@ test("checkpoints are numbered on, and each is read back by its number", () => {
   expect(readCheckpoint(folder, 3)).toBeUndefined();
 });
 
-test("a title of any length makes a file name of a bounded one", () => {
+test("a long title makes a file name of limited length", () => {
   const { path } = addCheckpoint(newFolder("long"), { title: "word ".repeat(500), content: "x" });
   expect(existsSync(path)).toBe(true);
 });
 
-test("cutting keeps the first checkpoints, takes the files of the rest away, and numbering goes on from there", () => {
+test("cutting keeps the first checkpoints, deletes the files of the rest, and numbering goes on from there", () => {
   const folder = newFolder("cut");
   cutCheckpoints(folder, 0);
   const all = ["one", "two", "three"].map((title) => addCheckpoint(folder, { title, content: title }));
@@ -71,7 +71,7 @@ test("cutting keeps the first checkpoints, takes the files of the rest away, and
   expect(addCheckpoint(folder, { title: "new", content: "new" }).number).toBe(2);
 });
 
-test("a plan is read when there is one, and all of the folder is gone with it", () => {
+test("a plan is read when there is one, and deleting the folder deletes it", () => {
   const folder = newFolder("plan");
   expect(readPlan(folder)).toBeUndefined();
   writeFileSync(planPath(folder), "# Plan");

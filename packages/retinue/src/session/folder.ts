@@ -1,7 +1,7 @@
 /**
  * The folder of a session: plan.md, files/, research/, checkpoints/, workspace.yaml, and the transcript that hooks may read.
  *
- * Owns the paths and the rule that a name from outside never leaves the folder. The truth about a session is in the store, not here.
+ * Owns the paths and the rule that a given name cannot lead out of the folder. The truth about a session is in the store, not here.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";

@@ -13,14 +13,14 @@ const Prompt = lazy(() =>
     attachments: Attachments().optional(),
     agentMode: z.enum(["interactive", "plan", "autopilot", "shell"]).optional(),
     requestHeaders: z.record(z.string(), z.string()).optional(),
-    /** Who wrote it, when it was not the user: `system`, `agent-<id>`. */
+    /** The author, when it is not the user: `system`, `agent-<id>`. */
     source: z.string().optional(),
     requiredTool: z.string().optional(),
     responseFormat: z.unknown().optional(),
     isAutopilotContinuation: z.boolean().optional(),
-    /** Already the whole text for the model: no date, no hooks. */
+    /** Already the complete text for the model: no date is added and no hooks run. */
     transformed: z.string().optional(),
-    /** Put into the running turn before its next model call. */
+    /** Enters the running interaction before its next model call. */
     isSteering: z.boolean().optional(),
   }),
 );
@@ -34,7 +34,7 @@ export type Notice = z.output<ReturnType<typeof Notice>>;
 
 export type InboxEntry = Prompt | Notice;
 
-/** An answer to an ask that nothing in the log tells of yet. It is stored beside the inbox, and leaves the store in the same way. */
+/** An answer to an ask whose consequence is not in the log yet. It is stored and removed like an inbox item. */
 const KeptAnswer = lazy(() => z.object({ kind: z.literal("answer"), requestId: z.string(), answer: z.unknown() }));
 export type KeptAnswer = z.output<ReturnType<typeof KeptAnswer>>;
 

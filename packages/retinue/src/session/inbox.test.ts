@@ -16,7 +16,7 @@ function inboxOf(entries: readonly InboxEntry[]) {
   const { session, log, store, [Symbol.dispose]: dispose } = smallSession();
   const { inbox } = session;
   for (const entry of entries) inbox.add(entry);
-  /** What another process would find. */
+  /** The inbox that another process would load. */
   const stored = async () => {
     await log.committed();
     return new Inbox({ sessionId: "root", log, stored: readInbox(await store.inbox("root")).entries });
@@ -24,7 +24,7 @@ function inboxOf(entries: readonly InboxEntry[]) {
   return { inbox, stored, log, store, [Symbol.dispose]: dispose };
 }
 
-test("a run takes one prompt at a time in their order, steering before them, and all notices at once", async () => {
+test("a run takes prompts one at a time and in order, steering before them, and all notices at once", async () => {
   using world = inboxOf([notice("n1"), prompt("a"), prompt("s", { isSteering: true }), prompt("b"), notice("n2")]);
   const taken = Array.from({ length: 5 }, () => idsOf(world.inbox.takeForRun()));
   expect(taken).toEqual([["s"], ["a"], ["b"], ["n1", "n2"], []]);
@@ -37,7 +37,7 @@ test("a running turn takes steering and notices and leaves the queue alone", asy
   expect(idsOf(world.inbox.queue)).toEqual(["a"]);
 });
 
-test("what was taken stays stored until it was delivered", async () => {
+test("an item that was taken stays stored until it is delivered", async () => {
   using world = inboxOf([prompt("a"), prompt("b")]);
   const [taken] = world.inbox.takeForRun();
   expect(idsOf((await world.stored()).queue)).toEqual(["a", "b"]);
@@ -45,7 +45,7 @@ test("what was taken stays stored until it was delivered", async () => {
   expect(idsOf((await world.stored()).queue)).toEqual(["b"]);
 });
 
-test("a paused queue gives no prompt, and counts as empty", async () => {
+test("a paused queue yields no prompt, and counts as empty", async () => {
   using world = inboxOf([prompt("a")]);
   world.inbox.edits.setPaused(true);
   expect(world.inbox.isEmpty).toBe(true);
@@ -57,7 +57,7 @@ test("a paused queue gives no prompt, and counts as empty", async () => {
   expect(idsOf(world.inbox.takeForRun())).toEqual(["a"]);
 });
 
-test("an order that was changed is the order that is found again", async () => {
+test("a changed order is still there after loading", async () => {
   using world = inboxOf([prompt("a"), prompt("b"), prompt("c")]);
   const { inbox, stored } = world;
   inbox.add(prompt("first"), { at: 0 });
@@ -68,7 +68,7 @@ test("an order that was changed is the order that is found again", async () => {
   expect(idsOf((await stored()).queue)).toEqual(["first", "b", "c", "a"]);
 });
 
-test("a prompt can be changed where it stands, or made steering", async () => {
+test("a prompt can be changed in place, or turned into steering", async () => {
   using world = inboxOf([prompt("a"), prompt("b")]);
   const { inbox, stored } = world;
   expect(inbox.edits.update("a", { prompt: "new" })).toBe(true);
@@ -78,7 +78,7 @@ test("a prompt can be changed where it stands, or made steering", async () => {
   expect(idsOf((await stored()).steering)).toEqual(["b"]);
 });
 
-test("clearing drops prompts and steering, and keeps notices of what has happened", async () => {
+test("clearing drops prompts and steering, and keeps notices", async () => {
   using world = inboxOf([prompt("a"), prompt("s", { isSteering: true }), notice("n1"), notice("n2")]);
   const { inbox, stored } = world;
   inbox.clear();
@@ -87,13 +87,13 @@ test("clearing drops prompts and steering, and keeps notices of what has happene
   expect(idsOf((await stored()).notices)).toEqual(["n2"]);
 });
 
-test("one prompt can be taken back, once", async () => {
+test("a prompt can be removed once", async () => {
   using world = inboxOf([prompt("a"), prompt("s", { isSteering: true })]);
   expect(["s", "a", "a"].map((id) => world.inbox.edits.remove(id))).toEqual([true, true, false]);
   expect((await world.stored()).isEmpty).toBe(true);
 });
 
-test("an answer that was taken is kept beside the prompts until it is dropped, and is no prompt", async () => {
+test("an accepted answer is kept beside the prompts until it is dropped, and is not a prompt", async () => {
   using world = inboxOf([prompt("a")]);
   const keeper = answerKeeper(world.log);
   keeper.keep("r1", { kind: "approve-once" });

@@ -32,11 +32,11 @@ export function answerKeeper(log: Log): {
 export interface StoredInbox {
   entries: InboxEntry[];
   answers: KeptAnswer[];
-  /** Why some of it could not be read. */
+  /** Why some entries could not be read. */
   problems: AppError[];
 }
 
-/** What a store holds for a session: what waits to enter it, and answers that were taken. */
+/** What a store holds for a session: waiting entries, and accepted answers. */
 export function readInbox(items: readonly InboxItem[]): StoredInbox {
   const { found, problems } = readAll(items, (item) => stored.decode(item, `inbox item ${item.id}`));
   return {
@@ -50,7 +50,7 @@ export class Inbox {
   readonly #sessionId: string;
   readonly #log: Log;
   readonly #waiting: Waiting = { queue: [], steering: [], notices: [], isPaused: false };
-  /** What a person may do to the prompts that wait. */
+  /** The edits that a person may make to waiting prompts. */
   readonly edits: QueueEdits;
 
   constructor({
@@ -89,19 +89,19 @@ export class Inbox {
     this.#place(entry, at);
   }
 
-  /** The same for what must be stored before it may run: entries that the store refuses never enter. */
+  /** Adds entries after they are committed: entries that the store refuses never enter the queue. */
   async receive(entries: readonly InboxEntry[], { at }: { at?: number } = {}): Promise<void> {
     for (const entry of entries) this.#store(entry);
     try {
       await this.#log.committed();
     } catch (error) {
-      for (const { id } of entries) this.#log.changeInbox({ remove: id }); // The next commit would bring them in again.
+      for (const { id } of entries) this.#log.changeInbox({ remove: id }); // Else the next commit would store them.
       throw error;
     }
     for (const [index, entry] of entries.entries()) this.#place(entry, at === undefined ? undefined : at + index);
   }
 
-  /** Everything that may enter a running turn: steering first, then notices. */
+  /** Takes everything that may enter a running interaction: steering first, then notices. */
   takeForTurn(): InboxEntry[] {
     const taken = [...this.#waiting.steering, ...this.#waiting.notices];
     this.#waiting.steering = [];
@@ -109,7 +109,7 @@ export class Inbox {
     return taken;
   }
 
-  /** What the next run starts with: one prompt, or all notices at once. Steering without a turn is an ordinary prompt. */
+  /** Takes what the next run starts with: one prompt, or all notices at once. Steering outside a run is an ordinary prompt. */
   takeForRun(): InboxEntry[] {
     const steering = this.#waiting.steering.shift();
     if (steering) return [steering];
@@ -120,12 +120,12 @@ export class Inbox {
     return notices;
   }
 
-  /** To be called in the tick in which the event of the entry is appended. */
+  /** Must be called in the same tick in which the event of the entry is appended. */
   delivered(entry: InboxEntry): void {
     this.#log.changeInbox({ remove: entry.id });
   }
 
-  /** Drops prompts and steering; notices stay, because what they tell has happened. */
+  /** Drops prompts and steering; notices stay, because what they report has happened. */
   clear(): void {
     for (const entry of [...this.#waiting.queue, ...this.#waiting.steering])
       this.#log.changeInbox({ remove: entry.id });
@@ -148,7 +148,7 @@ export class Inbox {
     }
   }
 
-  /** Stored order is insertion order, so a changed order is stored anew. */
+  /** Stored order is insertion order, so changing it means storing the entries again. */
   #rewrite(): void {
     for (const entry of [...this.#waiting.steering, ...this.#waiting.queue]) {
       this.#log.changeInbox({ remove: entry.id });

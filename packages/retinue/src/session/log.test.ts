@@ -8,12 +8,12 @@ import { countingWorld, smallSession, smallStore } from "./small-session.ts";
 const info = (message: string) => ({ infoType: "notification", message });
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A log on a store that is far away: each commit waits until the test lets it through or refuses it. */
+/** A log on a remote store: each commit waits until the test lets it through or refuses it. */
 function farLog() {
   const { store, lease } = smallStore();
   const waiting: { batch: Batch; settle(isRefused: boolean): void }[] = [];
   const failures: string[] = [];
-  const told: string[] = [];
+  const received: string[] = [];
   const log = new Log({
     lease,
     world: countingWorld(),
@@ -26,13 +26,13 @@ function farLog() {
       },
     },
   });
-  log.listen((events) => told.push(...events.map(messageOf)));
+  log.listen((events) => received.push(...events.map(messageOf)));
   return {
     log,
     store,
     waiting,
     failures,
-    told,
+    received,
     say: (message: string) => log.append("session.error", { errorType: "x", message }, { sessionId: "root" }),
     /** The messages of the commit that is under way. */
     underWay: () => waiting.map(({ batch }) => (batch.events ?? []).map(messageOf)),
@@ -53,7 +53,7 @@ function messageOf({ data }: { data: object }): string {
   return "message" in data ? String(data.message) : "";
 }
 
-/** How a promise stands. */
+/** Whether a promise is pending, committed or rejected. */
 function watch(promise: Promise<void>): { outcome: string } {
   const seen = { outcome: "pending" };
   promise.then(
@@ -63,7 +63,7 @@ function watch(promise: Promise<void>): { outcome: string } {
   return seen;
 }
 
-test("an event is told only after it is in the store", async () => {
+test("listeners get an event only after it is in the store", async () => {
   using small = smallSession();
   const stored: Promise<number>[] = [];
   small.log.listen(() => stored.push(small.store.events.count("root")));
@@ -73,20 +73,20 @@ test("an event is told only after it is in the store", async () => {
   expect(await Promise.all(stored)).toEqual([1]);
 });
 
-test("events of one tick are told together and in order, without anybody asking for it", async () => {
+test("listeners get the events of one tick together and in order, without a barrier", async () => {
   using small = smallSession();
-  const told: string[][] = [];
-  small.log.listen((events) => told.push(events.map(({ type }) => type)));
+  const received: string[][] = [];
+  small.log.listen((events) => received.push(events.map(({ type }) => type)));
   small.session.append("assistant.turn_start", { turnId: "0" });
   small.session.announce("session.info", info("only now"));
   small.session.append("assistant.turn_end", { turnId: "0" });
   await tick();
-  expect(told).toEqual([["assistant.turn_start", "session.info", "assistant.turn_end"]]);
+  expect(received).toEqual([["assistant.turn_start", "session.info", "assistant.turn_end"]]);
   const stored = await small.store.events.read("root");
   expect(stored.map(({ type }) => type)).toEqual(["assistant.turn_start", "assistant.turn_end"]);
 });
 
-test("each event names the recorded one before it; what is not recorded is no link of the chain", () => {
+test("each event names the recorded one before it; ephemeral events are not part of the chain", () => {
   using small = smallSession();
   const first = small.session.append("assistant.turn_start", { turnId: "0" });
   small.session.announce("session.info", info("passing"));
@@ -95,7 +95,7 @@ test("each event names the recorded one before it; what is not recorded is no li
   expect(small.log.count).toBe(2);
 });
 
-test("an event of a child carries its agent's id, and an ask of it does not", async () => {
+test("an event of a child carries its agent's id, and its asks do not", async () => {
   using small = smallSession();
   const child = small.child("kid");
   const events: LoggedEvent[] = [
@@ -107,7 +107,7 @@ test("an event of a child carries its agent's id, and an ask of it does not", as
   expect(await small.store.events.read("root", { sessionId: "kid" })).toHaveLength(2);
 });
 
-test("events, prompts, documents and sessions of one tick are one commit, and a barrier leaves nothing for the tick", async () => {
+test("events, prompts, documents and sessions of one tick are one commit, and after a barrier nothing is left for the tick", async () => {
   const commits: Batch[] = [];
   const { store: kept, lease } = smallStore();
   const store = {
@@ -141,23 +141,23 @@ test("events, prompts, documents and sessions of one tick are one commit, and a 
   await store.close();
 });
 
-test("the title of a session is in its row with the event that gives it", async () => {
+test("the title of a session is stored in its row with the event that sets it", async () => {
   using small = smallSession();
   small.session.append("user.message", { content: "Mend the lock\nplease" });
   await small.log.committed();
   expect(await small.store.sessions.get("root")).toMatchObject({ name: "Mend the lock", summary: "Mend the lock" });
 });
 
-test("a barrier starts a commit at once and waits for it; without anything to commit it is open", async () => {
+test("a barrier starts a commit at once and waits for it; with nothing to commit it resolves", async () => {
   using far = farLog();
   await far.log.committed();
   far.say("one");
   const barrier = watch(far.log.committed());
   expect(far.underWay()).toEqual([["one"]]);
   await tick();
-  expect([barrier.outcome, far.told]).toEqual(["pending", []]);
+  expect([barrier.outcome, far.received]).toEqual(["pending", []]);
   await far.letThrough();
-  expect([barrier.outcome, far.told]).toEqual(["committed", ["one"]]);
+  expect([barrier.outcome, far.received]).toEqual(["committed", ["one"]]);
 });
 
 test("there is one commit at a time, and what is appended meanwhile goes into the next", async () => {
@@ -175,12 +175,12 @@ test("there is one commit at a time, and what is appended meanwhile goes into th
   expect(far.underWay()).toEqual([["two", "three"]]);
   await far.letThrough();
   expect([second.outcome, third.outcome]).toEqual(["committed", "committed"]);
-  expect(far.told).toEqual(["one", "two", "three"]);
+  expect(far.received).toEqual(["one", "two", "three"]);
   expect(await far.stored()).toEqual(["one", "two", "three"]);
   expect(far.underWay()).toEqual([]);
 });
 
-test("a barrier while a commit is under way waits for it, also when nothing was appended since", async () => {
+test("a barrier during a commit waits for it, even when nothing was appended since", async () => {
   using far = farLog();
   far.say("one");
   await tick();
@@ -191,38 +191,38 @@ test("a barrier while a commit is under way waits for it, also when nothing was 
   expect(barrier.outcome).toBe("committed");
 });
 
-test("passing events wait for the commit before them, so that their order stays", async () => {
+test("ephemeral events wait for the commit before them, so that the order is kept", async () => {
   using far = farLog();
   far.say("kept");
   await tick();
   far.log.append("session.info", info("passing"), { sessionId: "root", ephemeral: true });
   await tick();
-  expect(far.told).toEqual([]);
+  expect(far.received).toEqual([]);
   await far.letThrough();
-  expect(far.told).toEqual(["kept", "passing"]);
+  expect(far.received).toEqual(["kept", "passing"]);
   expect(far.waiting).toEqual([]);
 });
 
-test("what the store refuses is told to nobody, and the next try commits all of it in order", async () => {
+test("listeners do not get events that the store refuses, and the next try commits all of them in order", async () => {
   using far = farLog();
   far.say("one");
   const first = watch(far.log.committed());
   far.say("two");
   const second = watch(far.log.committed());
   await far.refuse();
-  expect([first.outcome, second.outcome, far.told]).toEqual(["no connection", "pending", []]);
+  expect([first.outcome, second.outcome, far.received]).toEqual(["no connection", "pending", []]);
   expect(far.underWay()).toEqual([["one", "two"]]);
   await far.refuse();
-  expect([second.outcome, far.told, await far.stored()]).toEqual(["no connection", [], []]);
+  expect([second.outcome, far.received, await far.stored()]).toEqual(["no connection", [], []]);
   far.say("three");
   await tick();
   expect(far.underWay()).toEqual([["one", "two", "three"]]);
   await far.letThrough();
-  expect(far.told).toEqual(["one", "two", "three"]);
+  expect(far.received).toEqual(["one", "two", "three"]);
   expect(await far.stored()).toEqual(["one", "two", "three"]);
 });
 
-test("a commit that nobody waits for and that the store refuses is reported", async () => {
+test("a refused commit that no barrier waits for is reported", async () => {
   using far = farLog();
   far.say("one");
   await tick();
@@ -231,10 +231,10 @@ test("a commit that nobody waits for and that the store refuses is reported", as
   far.say("two");
   await tick();
   await far.letThrough();
-  expect([far.failures.length, far.told]).toEqual([1, ["one", "two"]]);
+  expect([far.failures.length, far.received]).toEqual([1, ["one", "two"]]);
 });
 
-test("a listener may append and wait: every listener hears everything once, in order", async () => {
+test("a listener may append and wait: every listener gets every event once, in order", async () => {
   using far = farLog();
   const late: string[] = [];
   let barrier = { outcome: "none" };
@@ -250,25 +250,25 @@ test("a listener may append and wait: every listener hears everything once, in o
   expect([first.outcome, barrier.outcome, far.underWay()]).toEqual(["committed", "pending", [["answer"]]]);
   await far.letThrough();
   expect(barrier.outcome).toBe("committed");
-  expect([far.told, late]).toEqual([
+  expect([far.received, late]).toEqual([
     ["question", "answer"],
     ["question", "answer"],
   ]);
 });
 
-test("a listener that throws keeps nothing from the others and is reported", async () => {
+test("a listener that throws is reported, and the others still get the event", async () => {
   using small = smallSession();
-  const told: string[] = [];
+  const received: string[] = [];
   small.log.listen(() => {
     throw new Error("broken listener");
   });
-  small.log.listen((events) => told.push(...events.map(({ type }) => type)));
+  small.log.listen((events) => received.push(...events.map(({ type }) => type)));
   small.session.append("assistant.turn_start", { turnId: "0" });
   await small.log.committed();
-  expect([told, small.failures]).toEqual([["assistant.turn_start"], ["broken listener"]]);
+  expect([received, small.failures]).toEqual([["assistant.turn_start"], ["broken listener"]]);
 });
 
-test("a cut waits for what is under way, takes the tail with what belongs to it, and the chain goes on before it", async () => {
+test("a cut waits for the current commit, removes the tail and what belongs to it, and the chain goes on from the rest", async () => {
   using far = farLog();
   const [one, two] = [far.say("one"), far.say("two")];
   const cut = watch(far.log.cut({ from: two.id, lastId: one.id, count: 1, deleted: ["kid"] }));
@@ -282,7 +282,7 @@ test("a cut waits for what is under way, takes the tail with what belongs to it,
   expect(await far.stored()).toEqual(["one", "three"]);
 });
 
-test("a cut that the store refuses leaves the log as it stood", async () => {
+test("a cut that the store refuses leaves the log unchanged", async () => {
   using far = farLog();
   const [one, two] = [far.say("one"), far.say("two")];
   await tick();
@@ -297,18 +297,18 @@ test("a cut that the store refuses leaves the log as it stood", async () => {
   expect(await far.stored()).toEqual(["one", "two", "three"]);
 });
 
-test("a writer whose lease was taken commits nothing more, and is told so each time", async () => {
+test("a writer that lost its lease can commit nothing, and each try rejects", async () => {
   using small = smallSession();
-  const told: string[] = [];
-  small.log.listen((events) => told.push(...events.map(({ type }) => type)));
+  const received: string[] = [];
+  small.log.listen((events) => received.push(...events.map(({ type }) => type)));
   await small.store.leases.acquire("root", thisProcess());
   small.session.append("assistant.turn_start", { turnId: "0" });
   await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
   await expect(small.log.committed()).rejects.toMatchObject({ code: "lease_lost" });
-  expect([told, await small.store.events.count("root")]).toEqual([[], 0]);
+  expect([received, await small.store.events.count("root")]).toEqual([[], 0]);
 });
 
-test("what recorded events mean for the transcript is in their commit", async () => {
+test("the transcript changes of recorded events are in the same commit", async () => {
   using small = smallSession();
   const session = { agentId: "default", harness: "retinue", sessionKey: "root" };
   const log = new Log({

@@ -1,9 +1,9 @@
 /**
  * The event log of one session tree: a root session and its child sessions, in one order, with one writer.
  *
- * Owns the envelope, the order and the way into the store. Appending is synchronous and cheap. What was appended in one tick is
- * committed in one transaction, one commit at a time, and listeners are told after it. `committed()` is the only barrier: whatever
- * acts outside awaits it first. What an event means is in state.ts; where it is kept, in the store.
+ * Owns the envelope, the order and the way into the store. Appending is synchronous and cheap. The events of one tick are committed in
+ * one transaction, one commit at a time, and listeners are notified after it. `committed()` is the only barrier: code with an effect
+ * outside awaits it first. What an event means is in state.ts; where it is kept, in the store.
  */
 import { AppError, type EventData, type EventType, isPersisted, messageOf } from "@retinue/protocol";
 import type { Batch, DocumentChange, InboxChange, Lease, SessionChange, SessionRecord, Store } from "../store/store.ts";
@@ -20,19 +20,19 @@ export interface LoggedEvent {
   readonly ephemeral?: true;
   /** Absent for the root session. */
   readonly agentId?: string;
-  /** The session whose event it is. */
+  /** The session that the event belongs to. */
   readonly sessionId: string;
   readonly json: string;
 }
 
-/** What recorded events mean for the transcript, which is written in the same commit. */
+/** Turns recorded events into changes of the transcript, which are written in the same commit. */
 export type TranscriptFold = (events: readonly LoggedEvent[]) => readonly TranscriptChange[];
 
 export type Listener = (events: readonly LoggedEvent[]) => void;
 
 export interface AppendOptions {
   sessionId: string;
-  /** Tell it to listeners and keep nothing. The default follows from the type. */
+  /** Notify listeners and do not store the event. The default depends on the type. */
   ephemeral?: boolean;
   /** Leave `agentId` off the envelope: clients expect asks of sub-agents without it. */
   untagged?: boolean;
@@ -42,17 +42,17 @@ export interface LogOptions {
   lease: Lease;
   store: Pick<Store, "commit">;
   world: World;
-  /** The last recorded event, when the session was there before. */
+  /** The last recorded event of a session that is opened again. */
   lastId?: string | null;
   count?: number;
   fold?: TranscriptFold;
-  /** The store refused a commit that nobody waited for. */
+  /** Called when the store refuses a commit that no barrier waits for. */
   onFailure: (error: AppError) => void;
 }
 
-/** The tail of a log that is to go, and what goes with it in the same transaction. */
+/** The tail of a log to cut, and what is removed with it in the same transaction. */
 export interface Cut extends Pick<Batch, "deleted" | "documents"> {
-  /** The first event that goes. */
+  /** The first event to remove. */
   from: string;
   /** The event before it, and how many are left. */
   lastId: string | null;
@@ -70,9 +70,9 @@ export class Log {
   #lastId: string | null;
   #count: number;
   #draft: Draft = emptyDraft();
-  /** The commit under way, until its events are told. */
+  /** The current commit, until its listeners were notified. */
   #committing: Promise<void> | undefined;
-  /** The one after it, when somebody waits for that. */
+  /** The commit after it, when a barrier waits for that. */
   #next: Promise<void> | undefined;
   #isScheduled = false;
   #now = { ms: 0, iso: "" };
@@ -118,25 +118,25 @@ export class Log {
     return event;
   }
 
-  /** A session of this tree that begins with the events of this tick. */
+  /** Adds a session of this tree, stored with the events of this tick. */
   create(session: SessionRecord): void {
     this.#draft.created.push(session);
     this.#schedule();
   }
 
-  /** Parts of the root session's row. */
+  /** Changes parts of the root session's row. */
   describe(change: SessionChange): void {
     this.#draft.changed = { ...this.#draft.changed, ...change };
     this.#schedule();
   }
 
-  /** A prompt that is acknowledged before it is in the log, or its removal. */
+  /** Adds or removes an inbox item. */
   changeInbox(change: InboxChange): void {
     this.#draft.inbox.push(change);
     this.#schedule();
   }
 
-  /** A document that changes together with the events of this tick. */
+  /** Changes a document together with the events of this tick. */
   changeDocument(change: DocumentChange): void {
     const { kind, key } = "put" in change ? change.put : change.remove;
     this.#draft.documents.set(`${kind}/${key}`, change);
@@ -149,21 +149,21 @@ export class Log {
   }
 
   /**
-   * Resolves when everything that was appended so far is committed and told. Rejects when the store refuses: then nothing is told
-   * and nothing is lost, and the next commit tries all of it again, in the same order.
+   * Resolves when everything appended so far is committed and listeners were notified. Rejects when the store refuses: then listeners
+   * are not notified, nothing is lost, and the next commit tries all of it again, in the same order.
    */
   committed(): Promise<void> {
     if (!this.#committing) return this.#commit();
     if (isEmpty(this.#draft)) return this.#committing;
-    this.#next ??= this.#afterPresent();
+    this.#next ??= this.#afterCurrent();
     return this.#next;
   }
 
-  /** Takes the tail off, after everything that was appended before is committed. When the store refuses, the log stands as it stood. */
+  /** Cuts the tail, after everything appended before is committed. When the store refuses, the log stays unchanged. */
   async cut({ from, lastId, count, ...gone }: Cut): Promise<void> {
     while (this.#committing || !isEmpty(this.#draft)) await this.committed();
     const cutting = this.#store.commit({ lease: this.#lease, at: this.#world.now(), cutFrom: from, ...gone });
-    void this.#alone(cutting.catch(() => undefined)); // Whoever waits for other things only waits.
+    void this.#alone(cutting.catch(() => undefined)); // Other commits wait for the cut; only its caller gets its error.
     await cutting;
     this.#lastId = lastId;
     this.#count = count;
@@ -178,8 +178,8 @@ export class Log {
     });
   }
 
-  /** Whoever waits for the present commit is told how it went; the one after it is tried in any case. */
-  async #afterPresent(): Promise<void> {
+  /** Barriers on the current commit get its outcome; the next commit is tried in either case. */
+  async #afterCurrent(): Promise<void> {
     await this.#committing?.catch(() => undefined);
     this.#next = undefined;
     await this.committed();
@@ -192,13 +192,13 @@ export class Log {
     return this.#alone(this.#write(draft));
   }
 
-  /** Nothing else is committed before this has settled. */
+  /** Lets nothing else be committed until this work has settled. */
   #alone(work: Promise<void>): Promise<void> {
     this.#committing = work;
     const settled = () => {
       this.#committing = undefined;
     };
-    work.then(settled, settled); // Registered first: whoever waits for the work finds the way free.
+    work.then(settled, settled); // Registered first, so that callers which await the work can commit again.
     return work;
   }
 
@@ -210,10 +210,10 @@ export class Log {
       this.#draft = joined(draft, this.#draft);
       throw error;
     }
-    if (draft.events.length > 0) this.#tell(draft.events);
+    if (draft.events.length > 0) this.#notify(draft.events);
   }
 
-  /** Undefined when there is nothing to keep: passing events are only told. */
+  /** Undefined when there is nothing to store: ephemeral events only go to listeners. */
   #batchOf({ events, inbox, documents, created, changed }: Draft): Batch | undefined {
     const recorded = events.filter((event) => !event.ephemeral);
     const isNothing = recorded.length + inbox.length + documents.size + created.length === 0 && !changed;
@@ -230,12 +230,12 @@ export class Log {
     };
   }
 
-  #tell(events: readonly LoggedEvent[]): void {
+  #notify(events: readonly LoggedEvent[]): void {
     for (const listener of this.#listeners) {
       try {
         listener(events);
       } catch (error) {
-        this.#fail(error); // The events are committed, and the others are to hear of them.
+        this.#fail(error); // The events are committed, so the other listeners must still be notified.
       }
     }
   }
@@ -251,13 +251,13 @@ export class Log {
   }
 }
 
-/** What was appended and is not on its way to the store yet. */
+/** What was appended and is not part of a commit yet. */
 interface Draft {
   events: LoggedEvent[];
   inbox: InboxChange[];
   created: SessionRecord[];
   changed: SessionChange | undefined;
-  /** By kind and key: within one commit only the last state of a document counts. */
+  /** By kind and key: a commit stores only the last state of a document. */
   documents: Map<string, DocumentChange>;
 }
 
@@ -269,7 +269,7 @@ function isEmpty({ events, inbox, created, changed, documents }: Draft): boolean
   return events.length === 0 && inbox.length === 0 && documents.size === 0 && created.length === 0 && !changed;
 }
 
-/** A draft that the store refused, and what came meanwhile. */
+/** Joins a draft that the store refused and what was appended since. */
 function joined(earlier: Draft, later: Draft): Draft {
   return {
     events: [...earlier.events, ...later.events],

@@ -1,7 +1,6 @@
-/** What a person may do to prompts that wait: take one back, change it, move it, or let none of them run for now. */
+/** The edits of waiting prompts: remove one, change it, move it, or pause the queue. */
 import type { Notice, Prompt } from "./inbox-entry.ts";
 
-/** What waits in an inbox. */
 export interface Waiting {
   queue: Prompt[];
   steering: Prompt[];

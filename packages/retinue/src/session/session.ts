@@ -1,8 +1,8 @@
 /**
  * One session: a root session or the child session of a sub-agent. Its log, its state, its inbox.
  *
- * Owns the rule that an event is appended and folded in one step, and that the title of a root session is kept in its row with the
- * event that gives it. What happens in a session is decided in loop/.
+ * Owns the rules that an event is appended and folded in one step, and that the title of a root session is stored in its row with the
+ * event that sets it. What happens in a session is decided in loop/.
  */
 import type { EventData, EventType } from "@retinue/protocol";
 import type { World } from "../world.ts";
@@ -51,7 +51,7 @@ export class Session {
     return this.#state;
   }
 
-  /** After the log was cut: the state that a replay of the rest gives. */
+  /** After the log was cut: takes the state from a replay of the rest. */
   set state(state: SessionState) {
     this.#state = state;
   }
@@ -65,7 +65,7 @@ export class Session {
     return this.parent ? [...this.parent.agentPath, this.id] : [];
   }
 
-  /** `untagged`: on the root's stream without an agent id, as clients expect asks of sub-agents. */
+  /** `untagged` leaves the agent id off the envelope, as clients expect for asks of sub-agents. */
   append<T extends EventType>(
     type: T,
     data: EventData<T>,
@@ -79,7 +79,7 @@ export class Session {
     return event;
   }
 
-  /** An event of the session that nobody keeps, whatever its type. */
+  /** Sends an event without storing it, whatever its type. */
   announce<T extends EventType>(type: T, data: EventData<T>): void {
     this.append(type, data, { ephemeral: true });
   }

@@ -1,4 +1,4 @@
-/** A session for tests: a real log on a real store in memory, with ids and times that can be foreseen. */
+/** A session for tests: a real log on a real store in memory, with predictable ids and times. */
 import { thisProcess } from "../store/holder.ts";
 import { openSqlite, type SqliteStore, type SqliteStoreOptions } from "../store/sqlite/store.ts";
 import type { Lease } from "../store/store.ts";
@@ -13,7 +13,7 @@ export interface SmallSession extends Disposable {
   log: Log;
   store: SqliteStore;
   failures: string[];
-  /** A child session of the same tree, of the root when no parent is given. */
+  /** A child session of the same tree; its parent is the root unless given. */
   child(id: string, parent?: Session): Session;
 }
 
@@ -23,7 +23,7 @@ export function countingWorld(): World {
   return { newId: () => `id-${++ids}`, now: () => ++now };
 }
 
-/** A store in memory with a session `root`, and the lease of it: SQLite does at once what it is asked for. */
+/** A store in memory with a session `root`, and its lease. Nothing is awaited, because SQLite works synchronously. */
 export function smallStore(options: Omit<SqliteStoreOptions, "path"> = {}): { store: SqliteStore; lease: Lease } {
   const store = openSqlite({ path: ":memory:", ...options });
   const lease = { rootId: "root", number: 1 };

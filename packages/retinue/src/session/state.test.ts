@@ -19,7 +19,7 @@ const roles = (state: SessionState) =>
   state.messages.map((message) => (message.role === "tool" ? `tool ${message.callId}` : message.role));
 
 describe("the conversation", () => {
-  test("what is said while calls are open follows their results", () => {
+  test("messages that come while calls are open follow their results", () => {
     using small = smallSession();
     const { session } = small;
     session.append("user.message", { content: "go" });
@@ -42,7 +42,7 @@ describe("the conversation", () => {
     expect(small.session.state.messages).toHaveLength(2);
   });
 
-  test("an end that comes twice, or for a call that nobody made, changes nothing", () => {
+  test("a second end of a call, or the end of an unknown call, changes nothing", () => {
     using small = smallSession();
     small.session.append("assistant.message", asks("a"));
     small.session.append("tool.execution_complete", ended("a"));
@@ -51,7 +51,7 @@ describe("the conversation", () => {
     expect(roles(small.session.state)).toEqual(["assistant", "tool a"]);
   });
 
-  test("after a compaction it is one message with the prompts and the summary, and what came meanwhile", () => {
+  test("after a compaction it is one message with the prompts and the summary, and the messages that came meanwhile", () => {
     using small = smallSession();
     const { session } = small;
     session.append("user.message", { content: "first" });
@@ -85,7 +85,7 @@ describe("the conversation", () => {
 });
 
 describe("what a resumed session goes on with", () => {
-  test("the model owes an answer after a prompt and after calls, and not after its own words, an error or an abort", () => {
+  test("the model owes an answer after a prompt and after calls, and not after its own text, an error or an abort", () => {
     const due = (
       ...events: { type: "user.message" | "assistant.message" | "session.error" | "abort"; data: object }[]
     ) => {
@@ -101,7 +101,7 @@ describe("what a resumed session goes on with", () => {
     expect(due(user, { type: "abort", data: { reason: "user_initiated" } })).toBe(false);
   });
 
-  test("an open call knows whether it began, was approved, and was asked of the host", () => {
+  test("an open call knows whether it started, was approved, and was sent to the host", () => {
     using small = smallSession();
     const { session } = small;
     session.append("assistant.message", asks("a"));
@@ -149,14 +149,14 @@ const texts = ({ messages }: SessionState) =>
 const hook = (hookType: string, additionalContext: string) =>
   step("hook.end", { hookInvocationId: "h", hookType, success: true, output: { additionalContext } });
 
-test("words of a session-start hook stand before the first prompt, words of a call's hook behind its results", () => {
+test("context from a session-start hook comes before the first prompt, context from a call's hook after its results", () => {
   expect(texts(fold(user("go"), hook("sessionStart", "welcome")))).toEqual(["welcome", "go"]);
   const open = [user("go"), step("assistant.message", asks("a")), hook("preToolUse", "careful")] as const;
   expect(texts(fold(...open, step("tool.execution_complete", ended("a"))))).toEqual(["go", "", "done", "careful"]);
   expect(texts(fold(user("go"), hook("userPromptSubmitted", "in the prompt already")))).toEqual(["go"]);
 });
 
-test("the model reads what a prompt was made into, and the title is its first line as the user wrote it", () => {
+test("the model reads the transformed prompt, and the title is the first line as the user wrote it", () => {
   const state = fold(
     user("from the runtime", { source: "system" }),
     user("\nshort\nmore", { transformedContent: "long" }),
@@ -166,7 +166,7 @@ test("the model reads what a prompt was made into, and the title is its first li
   expect(fold(user("x".repeat(200))).title).toHaveLength(80);
 });
 
-test("a truncation drops the oldest messages; clearing drops all, and what waited behind a call", () => {
+test("a truncation drops the oldest messages; clearing drops all, including those that waited for a call", () => {
   const cut = step("session.truncation", {
     tokenLimit: 9,
     preTruncationTokensInMessages: 3,
@@ -202,7 +202,7 @@ test("images of a prompt are parts of it, and images of a result follow the whol
   expect(texts(state).at(-1)).toContainEqual(part);
 });
 
-test("a rejected call ends the turn, and a command of the user is heard without asking for an answer", () => {
+test("a rejected call ends the turn, and the model owes no answer to a command of the user", () => {
   const rejected = { toolCallId: "a", success: false, error: { message: "no", code: "rejected" } };
   const open = [user("go"), step("assistant.message", asks("a"))] as const;
   expect(fold(...open, step("tool.execution_complete", ended("a"))).isModelDue).toBe(true);
@@ -215,7 +215,7 @@ test("a rejected call ends the turn, and a command of the user is heard without 
   expect([texts(state), state.isModelDue]).toEqual([["hi", "the user ran ls"], false]);
 });
 
-test("files and lines that calls have written are counted from their diffs, and those of failed calls are not", () => {
+test("files and lines are counted from the diffs of calls, except failed ones", () => {
   const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n+more\n same";
   const writes = (name: string, path: string, success: boolean) => [
     step("assistant.message", {

@@ -1,7 +1,7 @@
 /**
  * What one session is now: a fold over its events, kept up to date as they are appended and rebuilt by replay.
  *
- * Owns the conversation as the model sees it, the calls that have no end yet, mode, model, title and usage. It decides nothing.
+ * Owns the conversation as the model sees it, the open calls, mode, model, title and usage. It decides nothing.
  */
 import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
@@ -10,7 +10,7 @@ import { compactedMessage, wasInterrupted } from "./wording.ts";
 
 export type Mode = "interactive" | "plan" | "autopilot";
 
-/** A call that was asked for by the model and has not ended; how far it came decides what a resumed session does with it. */
+/** A call of the model that has not ended; how far it got decides what a resumed session does with it. */
 export interface OpenCall {
   readonly id: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export class SessionState {
   title: string | undefined;
   selectedAgent: string | undefined;
   startTime: string | undefined;
-  /** The prompt that the present work follows from. */
+  /** The current interaction. */
   interactionId: string | undefined;
   originatingMessageId: string | undefined;
   systemPrompt: string | undefined;
@@ -41,16 +41,16 @@ export class SessionState {
   linesAdded = 0;
   linesRemoved = 0;
   checkpoints = 0;
-  /** The model has said that all is done; holds until the next prompt of the user. */
+  /** The model has said that the task is complete; reset by the next prompt of the user. */
   isTaskComplete = false;
   lastAssistantText = "";
-  /** The model owes an answer: what was said last was not said by it. */
+  /** The model owes an answer: the last message is not its own. */
   isModelDue = false;
   /** What the last run failed with; undefined when it did not. */
   lastError: string | undefined;
 
   #messages: Message[] = [];
-  /** What was said while calls were open follows their results: providers want each result right after its call. */
+  /** Messages that came while calls were open; they follow the results, because providers want each result right after its call. */
   #afterResults: Message[] = [];
   #compactionCut = 0;
   #prompts: string[] = [];
@@ -60,7 +60,7 @@ export class SessionState {
     return this.#messages;
   }
 
-  /** What a request needs when calls were cut off and nothing has settled them. */
+  /** For a request while calls are open: each of them gets a result that says it was interrupted. */
   completeMessages(): readonly Message[] {
     if (this.openCalls.size === 0) return this.#messages;
     const missing = [...this.openCalls.keys()].map(
@@ -86,11 +86,11 @@ export class SessionState {
     }
     const text = data.transformedContent ?? data.content;
     if (data.content !== "") this.#prompts.push(data.content);
-    this.#say(withImages(text, data.attachments));
+    this.#promptModel(withImages(text, data.attachments));
   }
 
   onNotification(data: EventData<"system.notification">): void {
-    this.#say(data.content);
+    this.#promptModel(data.content);
   }
 
   onAssistantMessage(data: EventData<"assistant.message">): void {
@@ -120,7 +120,7 @@ export class SessionState {
   }
 
   onCallEnded(data: EventData<"tool.execution_complete">): void {
-    if (data.isUserRequested) this.#hear(data.modelText ?? "");
+    if (data.isUserRequested) this.#addUserMessage(data.modelText ?? "");
     const call = this.openCalls.get(data.toolCallId);
     if (!call) return;
     this.openCalls.delete(data.toolCallId);
@@ -144,15 +144,15 @@ export class SessionState {
     const context = contextOf(data.output);
     if (context === undefined) return;
     if (data.hookType === "sessionStart") {
-      // The host's words about the session stand before the first prompt.
+      // Context from the host's hook comes before the first prompt.
       this.#messages.splice(Math.max(0, this.#messages.length - 1), 0, { role: "user", content: context });
     } else if (data.hookType === "preToolUse" || data.hookType === "postToolUseFailure") {
-      this.#say(context);
+      this.#promptModel(context);
     }
   }
 
   onCompactionStarted(): void {
-    // A call that is open stays with its results.
+    // An open call stays, so that its result can follow it.
     const isWhole = this.openCalls.size === 0;
     this.#compactionCut = isWhole
       ? this.#messages.length
@@ -179,7 +179,7 @@ export class SessionState {
     this.isModelDue = false;
   }
 
-  /** The log's detail of a written file is its diff. */
+  /** The detail that the log has of a written file is its diff. */
   #onFileChanged(call: OpenCall, diff: string): void {
     const path =
       typeof call.arguments === "object" && call.arguments !== null && "path" in call.arguments
@@ -192,13 +192,13 @@ export class SessionState {
     }
   }
 
-  #say(content: string | UserPart[]): void {
+  #promptModel(content: string | UserPart[]): void {
     this.isModelDue = true;
-    this.#hear(content);
+    this.#addUserMessage(content);
   }
 
-  /** The model will read it with the next prompt, and owes no answer to it. */
-  #hear(content: string | UserPart[]): void {
+  /** The model reads it with the next prompt, and owes no answer to it. */
+  #addUserMessage(content: string | UserPart[]): void {
     if (content === "") return;
     const message: Message = { role: "user", content };
     if (this.openCalls.size > 0) this.#afterResults.push(message);
@@ -213,7 +213,7 @@ export class SessionState {
 
 const FILE_WRITERS: ReadonlySet<string> = new Set(["create", "edit"]);
 
-/** One entry per event that changes what a session is. */
+/** One entry per event that changes the state. */
 const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => void } = {
   "session.start": (state, data) => {
     state.startTime = data.startTime;

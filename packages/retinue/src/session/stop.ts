@@ -1,4 +1,4 @@
-/** Why a run is stopped before its end. It travels as the reason of the abort signal. */
+/** Why a run is stopped. It is passed as the reason of the abort signal. */
 
 export type StopType =
   /** The user stopped everything. */
@@ -7,7 +7,7 @@ export type StopType =
   | "interrupt"
   /** A task was cancelled by its parent, by a limit or by a person. */
   | "cancel"
-  /** Set aside: open calls and asks stay open in the log, so that a resumed session can go on. */
+  /** Parked: open calls and asks stay open in the log, so that a resumed session can go on. */
   | "suspend"
   | "shutdown";
 

@@ -1,4 +1,4 @@
-/** What one session has used of which models: small enough to keep after the session has closed. */
+/** What one session has used, by model. Small enough to keep after the session has closed. */
 import type { EventData, EventType } from "@retinue/protocol";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
 
@@ -11,7 +11,7 @@ export class UsageTotals {
   readonly models = new Map<string, ModelTotals>();
   apiDurationMs = 0;
   toolCalls = 0;
-  /** Of the latest model call. */
+  /** The usage of the latest model call. */
   lastCall: Usage = NO_USAGE;
 
   get tokens(): number {

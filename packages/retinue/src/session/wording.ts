@@ -1,4 +1,4 @@
-/** Fixed words that become part of the history a model reads. They are facts of the log's format: change them with care. */
+/** Fixed texts in the history that models read. Stored logs depend on them, so change them with care. */
 
 export const wasInterrupted =
   "This call was interrupted before it finished, so its outcome is unknown. Check the present state before you repeat it.";

@@ -16,7 +16,7 @@ async function stored(...puts: { key: string; version: number; json: string }[])
   return { documents, [Symbol.asyncDispose]: close };
 }
 
-test("a document comes back as it was put, and is gone when it was removed", async () => {
+test("a document is read as it was written, until it is removed", async () => {
   await using world = await stored();
   await world.documents.write([note.put("a/1", { name: "one", size: 3 }), note.put("b/1", { name: "two" })]);
   expect(await note.get(world.documents, "a/1")).toEqual({ name: "one", size: 3 });
@@ -28,12 +28,12 @@ test("a document comes back as it was put, and is gone when it was removed", asy
   expect(await note.get(world.documents, "a/1")).toBeUndefined();
 });
 
-test("a document of an earlier version is brought up to date when it is read", async () => {
+test("a document of an earlier version is converted when it is read", async () => {
   await using world = await stored({ key: "old", version: 1, json: '{"title":"before"}' });
   expect(await note.get(world.documents, "old")).toEqual({ name: "before" });
 });
 
-test("one of a newer version, one that is no JSON and one of another shape are refused by name", async () => {
+test("a document of a newer version, one that is not JSON and one of another shape are refused by name", async () => {
   await using world = await stored(
     { key: "newer", version: 3, json: '{"name":"x"}' },
     { key: "torn", version: 2, json: '{"name":' },
@@ -47,7 +47,7 @@ test("one of a newer version, one that is no JSON and one of another shape are r
   await refused("other").toThrow(/^What is stored as note other cannot be read: name: /);
 });
 
-test("of many documents those that can be read are found, and the others are named", async () => {
+test("a list has the documents that can be read, and names the others", async () => {
   await using world = await stored(
     { key: "a", version: 2, json: "null" },
     { key: "b", version: 2, json: '{"name":"fine"}' },

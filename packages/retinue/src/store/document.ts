@@ -1,7 +1,7 @@
 /**
- * What is kept as JSON has a schema and a version: written as it is, and parsed when it is read.
+ * Documents: JSON in the store with a schema and a version, parsed when it is read.
  *
- * A value that cannot be read is an error that names it. Whoever reads decides whether to go on without it.
+ * A value that cannot be read is an error that names it; the caller decides whether to go on without it.
  */
 import { AppError, type Lazy, lazy, messageOf } from "@retinue/protocol";
 import type * as z from "zod";
@@ -9,14 +9,14 @@ import type { DocumentChange, Documents, StoredDocument } from "./store.ts";
 
 export interface Codec<T> {
   encode(value: T): { version: number; json: string };
-  /** `name` is what people read when it cannot be done. */
+  /** `name` is for the error message. */
   decode(stored: { version: number; json: string }, name: string): T;
 }
 
 export interface CodecOptions {
-  /** Raised with every change that a version before could not read. */
+  /** Raised with every change that an earlier version could not read. */
   version?: number;
-  /** Makes a value of an earlier version one of the present version. */
+  /** Converts a value of an earlier version to the current one. */
   migrate?: (value: unknown, from: number) => unknown;
 }
 
@@ -44,9 +44,9 @@ export interface DocumentKind<T> {
   readonly kind: string;
   put(key: string, value: T): DocumentChange;
   remove(key: string): DocumentChange;
-  /** Rejects when it is there and cannot be read. */
+  /** Rejects when the document exists and cannot be read. */
   get(documents: Documents, key: string): Promise<T | undefined>;
-  /** What can be read, and why the rest cannot. */
+  /** The readable ones, and why the others cannot be read. */
   list(documents: Documents, keyPrefix: string): Promise<{ found: { key: string; value: T }[]; problems: AppError[] }>;
 }
 
@@ -72,7 +72,7 @@ export function document<Schema extends z.ZodType>(
   };
 }
 
-/** Reads what can be read of many, and gathers why the rest cannot. */
+/** Reads those that can be read, and collects why the others cannot. */
 export function readAll<Stored, T>(
   stored: readonly Stored[],
   read: (each: Stored) => T,

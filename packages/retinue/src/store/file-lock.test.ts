@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { lockFile } from "./file-lock.ts";
 
-test("a lock is had once, and again when it was given back", () => {
+test("a lock can be taken once, and again after it was released", () => {
   const folder = mkdtempSync(join(tmpdir(), "retinue-lock-"));
   const path = join(folder, "lock");
   const lock = lockFile(path);

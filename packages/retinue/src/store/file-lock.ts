@@ -1,11 +1,11 @@
-/** A lock that one process has until it gives it back or ends, however it ends: an open transaction on a file of its own, which the system frees. */
+/** A lock that one process holds until it releases it or ends in any way: an open transaction on a file, which the system frees. */
 import { openDatabase } from "./sqlite-door.ts";
 
 export interface FileLock {
   release(): void;
 }
 
-/** Throws when another process has it. */
+/** Throws when another process holds it. */
 export function lockFile(path: string): FileLock {
   const lock = openDatabase(path);
   try {

@@ -1,4 +1,4 @@
-/** Which process this is, and whether another one still lives: pid and start tick, since pids are given out again. */
+/** Identifies this process, and checks whether another is alive: by pid and start tick, since pids are reused. */
 import { readFileSync } from "node:fs";
 import type { Holder } from "./store.ts";
 
@@ -8,7 +8,7 @@ export function thisProcess(): Holder {
 
 export function isProcessAlive({ pid, startedAt }: Holder): boolean {
   try {
-    process.kill(pid, 0); // Signal 0 asks only whether the process is there.
+    process.kill(pid, 0); // Signal 0 only checks that the process exists.
   } catch (error) {
     const isForeign = error instanceof Error && "code" in error && error.code === "EPERM";
     if (!isForeign) return false;

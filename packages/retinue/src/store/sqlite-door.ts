@@ -1,7 +1,7 @@
 /**
- * The one door to SQLite: Node's own module where it is usable without a flag, the same API from npm elsewhere.
+ * Opens SQLite databases: with Node's own module where it needs no flag, else with a package that has the same API.
  *
- * Both are synchronous. What is in a database is the business of whoever opens it.
+ * Both are synchronous. Callers own their tables.
  */
 import { createRequire } from "node:module";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
@@ -16,7 +16,7 @@ export function openDatabase(path: string): Database {
   return new DatabaseSync(path);
 }
 
-/** Node 22 warns on every start that its module may change; we use the part that both libraries have, and nobody can act on the warning. */
+/** Node 22 warns on every start that its module is experimental. We use only what both modules have, and users cannot act on the warning. */
 function library(): typeof import("@photostructure/sqlite") {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
@@ -27,7 +27,7 @@ function library(): typeof import("@photostructure/sqlite") {
   }
 }
 
-/** What another process of this Node requires to get the same library. */
+/** The name with which another process of this Node can require the same module. */
 export function sqliteLibrary(): string {
   return require.resolve(sqliteModule());
 }

@@ -1,8 +1,8 @@
-/** What every store must do. Each implementation runs this suite with a way to open an empty one. */
+/** What every store must do. Each implementation runs this suite with a function that opens an empty store. */
 import { describe, expect, test } from "vitest";
 import type { Batch, EventQuery, Holder, InboxItem, Lease, NewEvent, SessionRecord, Store } from "./store.ts";
 
-/** `isAlive` says which holders live; without it all of them do. */
+/** `isAlive` says which holders are alive; without it all are. */
 export type OpenStore = (isAlive?: (holder: Holder) => boolean) => Store;
 
 const HERE: Holder = { pid: 1, startedAt: 10 };
@@ -20,7 +20,7 @@ export function storeContract(name: string, open: OpenStore): void {
 
   describe(`${name}: events`, () => {
     test(
-      "come back in the order in which they were committed, of one tree only",
+      "of one tree are read in the order in which they were committed",
       withStore(async (store) => {
         const [a, b] = [await begin(store, "a"), await begin(store, "b")];
         await store.commit({ ...a, events: [event("1", "a"), event("2", "child")] });
@@ -35,7 +35,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "can be read by session, from a place, up to a place, in part and backward",
+      "can be read by session, from or up to a position, with a limit and backward",
       withStore(async (store) => {
         const a = await begin(store, "a");
         const events = ["1", "2", "3", "4"].map((id) => event(id, id === "3" ? "child" : "a"));
@@ -51,7 +51,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "are cut from one on, and later ones take no old place",
+      "are cut from one event on, and later ones reuse no position",
       withStore(async (store) => {
         const a = await begin(store, "a");
         await store.commit({ ...a, events: ["1", "2", "3"].map((id) => event(id, "a")) });
@@ -64,7 +64,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "of a batch that fails are not there, and neither is anything else of it",
+      "of a batch that fails are not stored, and neither is anything else of it",
       withStore(async (store) => {
         const a = await begin(store, "a");
         const batch: Batch = {
@@ -90,7 +90,7 @@ export function storeContract(name: string, open: OpenStore): void {
 
   describe(`${name}: sessions`, () => {
     test(
-      "are listed with the last used first, without child sessions, and filtered",
+      "are listed with the last used first, without child sessions, and can be filtered",
       withStore(async (store) => {
         const old = await begin(store, "old", { updatedAt: 1, branch: "main" });
         await begin(store, "new", { updatedAt: 2 });
@@ -105,7 +105,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "keep what they were created with, and only the named parts change",
+      "keep the values they were created with, and only the named fields change",
       withStore(async (store) => {
         const record = session("a", { gitRoot: "/repo", repository: "o/r", clientName: "me" });
         const a = await begin(store, "a", record);
@@ -117,7 +117,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "that are there already stay as they are when a batch brings them again",
+      "that exist already stay unchanged when a batch creates them again",
       withStore(async (store) => {
         const a = await begin(store, "a");
         const kid = session("kid", { rootId: "a", parentId: "a", name: "first" });
@@ -128,7 +128,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "are deleted with their children, events, inbox and documents, and nothing of others",
+      "are deleted with their children, events, inbox and documents, and nothing else",
       withStore(async (store) => {
         const leases = new Map<string, Lease>();
         for (const id of ["a", "ab"]) {
@@ -167,7 +167,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "of a tree go one by one with their inbox, and only children of it",
+      "of a tree are removed one by one with their inbox, and only its own children",
       withStore(async (store) => {
         const a = await begin(store, "a");
         await begin(store, "b");
@@ -181,9 +181,9 @@ export function storeContract(name: string, open: OpenStore): void {
     );
   });
 
-  describe(`${name}: the right to write a session`, () => {
+  describe(`${name}: a lease`, () => {
     test(
-      "is one living process's, and others are told whose it is",
+      "belongs to one living process, and others get its holder",
       withStore(async (store) => {
         await acquired(store, "a", HERE);
         expect(await store.leases.acquire("a", ELSEWHERE)).toEqual({ heldBy: HERE });
@@ -215,7 +215,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "that somebody else has taken since lets nothing through, of whatever sort, ever",
+      "that another holder has taken since lets nothing of any kind through, ever",
       withStore(async (store) => {
         const stale = await begin(store, "a");
         await store.leases.release(stale.lease);
@@ -246,7 +246,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "that was given back lets nothing through",
+      "that was released lets nothing through",
       withStore(async (store) => {
         const a = await begin(store, "a");
         await store.leases.release(a.lease);
@@ -256,7 +256,7 @@ export function storeContract(name: string, open: OpenStore): void {
     );
 
     test(
-      "of a session that was deleted lets nothing through, also when its id is in use again",
+      "of a deleted session lets nothing through, even when its id is in use again",
       withStore(async (store) => {
         const a = await begin(store, "a");
         await store.sessions.delete(a.lease, { kinds: [] });
@@ -281,7 +281,7 @@ export function storeContract(name: string, open: OpenStore): void {
 
   describe(`${name}: inbox and documents`, () => {
     test(
-      "an item that leaves and comes back stands at its new place",
+      "an item that is removed and added again is at its new position",
       withStore(async (store) => {
         const a = await begin(store, "a");
         await store.commit({ ...a, inbox: [{ add: item("1") }, { add: item("2") }] });
@@ -307,7 +307,7 @@ export function storeContract(name: string, open: OpenStore): void {
   });
 }
 
-/** A new session: what every batch of its writer has. */
+/** A new session and its lease: what every batch needs. */
 export async function begin(
   store: Store,
   id: string,

@@ -1,7 +1,7 @@
 /**
- * The one database, in words of meaning. It may be far away: every call is a promise, and only `commit` writes for a session.
+ * The store as a port, in terms of the domain. It may be remote: every call is a promise, and only `commit` writes for a session.
  *
- * Implementations: sqlite/ (default); the contract that each must keep is store.contract.ts.
+ * Implementation: sqlite/; contract: store.contract.ts.
  */
 import type { TranscriptChange } from "./transcript-records.ts";
 import type { TranscriptStore } from "./transcripts.ts";
@@ -23,29 +23,29 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What changes for one session tree. Within it things happen in the order of these fields. */
+/** The changes of one session tree. They are applied in the order of these fields. */
 export interface Batch {
-  /** The right to write, checked in the same transaction. */
+  /** Checked in the same transaction. */
   lease: Lease;
-  /** When: the root session counts as used then. */
+  /** The time at which the root session counts as used. */
   at: number;
-  /** New sessions of the tree. One that is there already stays as it is, so a batch may be tried again. */
+  /** New sessions of the tree. One that exists already stays unchanged, so a batch may be tried again. */
   created?: readonly SessionRecord[];
   /** Parts of the root session's row. */
   changed?: SessionChange;
-  /** The event with this id leaves the log, with all that follow it. */
+  /** Removes the event with this id and all later ones. */
   cutFrom?: string;
-  /** Child sessions that go, with their inbox. */
+  /** Child sessions to remove, with their inbox. */
   deleted?: readonly string[];
   events?: readonly NewEvent[];
-  /** In order: an item may leave and come back at another place. */
+  /** In order: an item may be removed and added again at another position. */
   inbox?: readonly InboxChange[];
   documents?: readonly DocumentChange[];
-  /** What these events mean for the transcript. */
+  /** The transcript changes of these events. */
   transcript?: readonly TranscriptChange[];
 }
 
-/** The right to write a session tree. A number is given out once: whoever has an older one cannot commit any more. */
+/** The right to write a session tree. Each number is given out once: the holder of an older one can no longer commit. */
 export interface Lease {
   readonly rootId: string;
   readonly number: number;
@@ -58,11 +58,11 @@ export interface Holder {
 }
 
 export interface Leases {
-  /** A living process keeps its lease; then the answer is who that is. The holder itself gets a new lease in place of its old one. */
+  /** While another living process holds the lease, returns that holder. The holder itself gets a new lease, which ends its old one. */
   acquire(rootId: string, holder: Holder): Promise<{ lease: Lease } | { heldBy: Holder }>;
-  /** Undefined when no living process has it. */
+  /** Undefined when no living process holds it. */
   holder(rootId: string): Promise<Holder | undefined>;
-  /** Without effect when somebody else has taken the lease since. */
+  /** Has no effect when another holder has taken the lease since. */
   release(lease: Lease): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export interface Events {
 
 /** One recorded event. `json` is the event as it goes over the wire. */
 export interface StoredEvent {
-  /** Order over the whole store; grows, never reused. */
+  /** The order over the whole store; grows and is never reused. */
   pos: number;
   /** The session that the event belongs to: a root session or a child session. */
   sessionId: string;
@@ -84,7 +84,7 @@ export interface StoredEvent {
   json: string;
 }
 
-/** An event on its way in: `json` is stored, the rest is for what is derived from it in the same transaction. */
+/** An event to store: `json` is stored, the rest is for what is derived from it in the same transaction. */
 export interface NewEvent {
   readonly sessionId: string;
   readonly type: string;
@@ -110,8 +110,8 @@ export interface SessionRows {
   list(filter?: SessionFilter): Promise<SessionRecord[]>;
   children(parentId: string): Promise<SessionRecord[]>;
   /**
-   * The root session, its children, their events, inbox and transcripts, and the lease itself. Of `kinds` the documents go whose key is
-   * the session's id or begins with it and a slash. False when there was no such session.
+   * Deletes the root session, its children, their events, inbox and transcripts, and the lease itself; also documents of these `kinds` whose
+   * key is the session's id or begins with it and a slash. False when there was no such session.
    */
   delete(lease: Lease, options: { kinds: readonly string[] }): Promise<boolean>;
 }
@@ -136,7 +136,7 @@ export interface SessionRecord {
 export type SessionChange = Partial<Omit<SessionRecord, "id" | "rootId" | "parentId" | "createdAt" | "updatedAt">>;
 export type SessionFilter = Partial<Pick<SessionRecord, "cwd" | "gitRoot" | "repository" | "branch">>;
 
-/** A prompt that was acknowledged and is not in the log yet. */
+/** An inbox item: acknowledged, and not in the log yet. */
 export interface InboxItem {
   id: string;
   sessionId: string;
@@ -147,8 +147,8 @@ export interface InboxItem {
 export type InboxChange = { add: InboxItem } | { remove: string };
 
 /**
- * Small named documents; document.ts gives them types. Those of a session are written by `commit`; what is written here
- * belongs to no session.
+ * Small named documents; document.ts gives them types. Those of a session are written by `commit`; those written here belong to no
+ * session.
  */
 export interface Documents {
   get(kind: string, key: string): Promise<StoredDocument | undefined>;

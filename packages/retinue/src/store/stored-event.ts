@@ -1,9 +1,9 @@
 /**
- * Events as they come back from the store.
+ * Events as they are read from the store.
  *
- * A replay folds every event of a session, so there only the envelope is checked: these events were appended by us, from typed data,
- * and what can go wrong with them is a file that was damaged or edited. Parsing the data of every event as well takes ten times as long
- * as the whole replay of a long session in a new process. Whoever needs the data of a few events has them parsed in full.
+ * A replay folds every event of a session, so it checks only the envelope: these events were appended by us, from typed data, and only a
+ * damaged or edited file can make them wrong. Parsing the data of every event as well would take ten times as long as the whole replay
+ * of a long session in a new process. Code that needs the data of a few events parses those in full.
  */
 import {
   AppError,
@@ -25,7 +25,7 @@ export interface StoredEnvelope {
   data: object;
 }
 
-/** Throws when the event is damaged; the message says which it is. */
+/** Throws when the event is damaged; the message says which. */
 export function envelopeOf(event: Pick<StoredEvent, "type" | "json">): StoredEnvelope {
   const envelope = parseJson(event);
   if (typeof envelope !== "object" || envelope === null) throw damaged(event, "it is no object");
@@ -46,14 +46,14 @@ export function eventOf<T extends EventType>(
   return isKnownEvent(parsed) && isOf(parsed, type) ? parsed : undefined;
 }
 
-/** Events for a client, as they were written; clients check what they read. Damaged ones are left out. */
+/** Events for a client, as they were stored; clients check what they read. Damaged ones are left out. */
 export function wireEvents(events: readonly { json: string }[]): SessionEvent[] {
   return events.flatMap(({ json }) => {
     try {
       const value: unknown = JSON.parse(json);
       return isOnWire(value) ? [value] : [];
     } catch {
-      return []; // Whoever resumes the session is told which it is.
+      return []; // A resume of the session warns which it is.
     }
   });
 }

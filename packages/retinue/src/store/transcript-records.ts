@@ -1,7 +1,7 @@
 /**
- * What is kept of conversations, ours and those of other harnesses: sessions, their turns, and the changes that are written to them.
+ * What is kept of conversations, ours and those of other harnesses: sessions, their turns, and the changes to them.
  *
- * Plain data, the same for every store. How it is asked for is in transcripts.ts; what an event or a hook means for it is decided in continuity/.
+ * Plain data, the same for every store. The port is transcripts.ts; continuity/ decides what an event or a hook means for it.
  */
 
 export const ROLES = ["user", "assistant", "tool", "system"] as const;
@@ -13,7 +13,7 @@ export interface NewTurn {
   /** Set on a call (role assistant) and, where it is known, on its result (role tool). */
   tool?: string;
   callId?: string;
-  /** The id of the line, message or part that it was read from. */
+  /** The id of the line, message or part from which it was read. */
   sourceId?: string;
   at?: number;
 }
@@ -28,7 +28,7 @@ export const DEFAULT_AGENT = "default";
 /** The harness of the sessions that this runtime runs itself. */
 export const OWN_HARNESS = "retinue";
 
-/** What tells one session from every other. A key that another harness of the same agent has taken is stored with the harness in front. */
+/** What identifies a session. When another harness of the same agent has taken the key, it is stored with the harness in front. */
 export interface SessionName {
   agentId: string;
   sessionKey: string;
@@ -40,16 +40,16 @@ export interface TranscriptSession extends SessionName {
   project?: string;
   title?: string;
   parentId?: number;
-  /** How the parent is known, or why it is not. */
+  /** How the parent was found, or why it was not. */
   lineage?: string;
   createdAt: number;
   updatedAt: number;
   endedAt?: number;
   endReason?: string;
   turnCount: number;
-  /** The number of its last turn; 0 before the first. Numbers are never used again. */
+  /** The number of its last turn; 0 before the first. Numbers are never reused. */
   lastSeq: number;
-  /** Where the reader of a foreign transcript stands, in the reader's own words. */
+  /** The position of the reader of a foreign transcript, in the reader's own format. */
   reading?: string;
 }
 
@@ -59,7 +59,7 @@ export interface Checkpoint {
   entities: readonly string[];
   /** The last turn that the summary covers. */
   uptoSeq: number;
-  /** compaction, reset, or who asked for it: cli, api, mcp. */
+  /** compaction, reset, or the surface that asked for it: cli, api, mcp. */
   origin: string;
   at: number;
 }
@@ -70,30 +70,30 @@ export interface NewCheckpoint {
   entities?: readonly string[];
 }
 
-/** A call that is under way in another harness. */
+/** A running call in another harness. */
 export interface OpenCall {
   callId: string;
   tool: string;
   session: TranscriptSession;
 }
 
-/** One change to a session. A session that is named and not there yet is made, `at` that time. */
+/** One change to a session. A session that does not exist yet is created, `at` that time. */
 export type TranscriptChange = { session: SessionName; at: number } & (
   | OpenedChange
   | { type: "titled"; title: string }
-  /** Goes to the end. `reading` moves in the same write. */
+  /** Appends turns. `reading` moves in the same write. */
   | { type: "turns"; turns: readonly NewTurn[]; reading?: string }
   /** Covers every turn so far. */
   | ({ type: "checkpoint" } & NewCheckpoint)
   | { type: "parent"; parent: SessionName; how: string }
   | { type: "no-parent"; reason: string }
   | { type: "ended"; reason?: string }
-  /** A session that had ended goes on. */
+  /** An ended session runs again. */
   | { type: "reopened" }
   | { type: "call-opened"; callId: string; tool: string }
   | { type: "call-closed"; callId: string }
   | { type: "calls-closed" }
-  /** The session was started by this call; no other session can be. */
+  /** The session was started by this call; no other session can claim it. */
   | { type: "call-claimed"; call: OpenCall }
 );
 
@@ -109,14 +109,14 @@ export interface OpenedChange {
 /** Changes that are stored together or not at all. */
 export interface TranscriptBatch {
   changes: readonly TranscriptChange[];
-  /** As the sessions were when the changes were worked out: undefined for one that was not there. */
+  /** The sessions as they were when the changes were drafted: undefined for one that did not exist. */
   expects?: readonly { session: SessionName; was: TranscriptSession | undefined }[];
 }
 
 export const MAX_TEXT = 1_000_000;
 export const MAX_TOOL_TEXT = 16_000;
 
-/** The text of a turn as every store keeps it: without NUL, and bounded with both its ends. */
+/** The text of a turn as every store keeps it: without NUL, and when too long, cut in the middle. */
 export function keptText({ role, text, tool }: Pick<NewTurn, "role" | "text" | "tool">): string {
   const max = role === "tool" || tool ? MAX_TOOL_TEXT : MAX_TEXT;
   const clean = text.includes("\0") ? text.replaceAll("\0", "\u2400") : text;

@@ -1,4 +1,4 @@
-/** What every store must do with transcripts. Each implementation runs this suite with a way to open an empty one. */
+/** What every store must do with transcripts. Each implementation runs this suite with a function that opens an empty store. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { begin, event, session as sessionRecord } from "./store.contract.ts";
 import type { Store } from "./store.ts";
@@ -46,7 +46,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
     (await transcripts.turns.read((await find(session)).id)).map(({ text }) => text);
   const keys = (sessions: readonly SessionName[]) => sessions.map(({ sessionKey }) => sessionKey);
   const all = { agentId: "default", limit: 100, offset: 0 };
-  /** Indexes the turns as they are. */
+  /** Indexes the turns unchanged. */
   const indexed = async () => {
     const { mark, turns } = await transcripts.index.next(1_000);
     return await transcripts.index.add(
@@ -56,7 +56,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
   };
 
   describe(`${name}: turns`, () => {
-    test("come back in order, whatever came between them", async () => {
+    test("are read in order, whatever was stored between them", async () => {
       for (const n of [1, 2, 3]) await record(said(named("a"), `a${n}`), said(named("b"), `b${n}`));
       const { id } = await find(named("a"));
       const turns = await transcripts.turns.read(id);
@@ -69,7 +69,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect((await transcripts.turns.read(id, { after: 1, limit: 1 }))[0]?.text).toBe("a2");
     });
 
-    test("keep everything that is known of them, and take the time of their change when they bring none", async () => {
+    test("keep all their fields, and have the time of their change when they have none of their own", async () => {
       const turn: NewTurn = { role: "tool", text: "x", tool: "Bash", callId: "c", sourceId: "line-1", at: 5 };
       await record({ type: "turns", session: named("a"), at: NOW, turns: [turn, { role: "user", text: "y" }] });
       const { id } = await find(named("a"));
@@ -79,7 +79,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect([...(await transcripts.turns.sources(id))]).toEqual(["line-1"]);
     });
 
-    test("of a tool are bounded and keep both ends", async () => {
+    test("of a tool are cut in the middle when too long", async () => {
       const text = `first ${"x".repeat(100_000)} last`;
       await record({ type: "turns", session: named("a"), at: NOW, turns: [{ role: "tool", text }] });
       const [kept = ""] = await texts(named("a"));
@@ -99,13 +99,13 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
   });
 
   describe(`${name}: sessions`, () => {
-    test("are made by whichever change names them first", async () => {
+    test("are created by the first change that names them", async () => {
       await record({ type: "ended", session: named("a"), at: NOW, reason: "other" });
       expect(await find(named("a"))).toMatchObject({ createdAt: NOW, endedAt: NOW, endReason: "other", lastSeq: 0 });
       expect(await transcripts.sessions.resolve(named("b"))).toEqual({ name: named("b"), session: undefined });
     });
 
-    test("of two harnesses with one key are kept apart, and stay so", async () => {
+    test("of two harnesses with the same key are kept apart", async () => {
       const theirs = named("a", { harness: "opencode" });
       await record(said(named("a"), "ours"), said(theirs, "theirs"), said(theirs, "more"));
       expect(await texts(named("a"))).toEqual(["ours"]);
@@ -116,7 +116,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(keys(await transcripts.sessions.byKey("a", "claude-code"))).toEqual(["a"]);
     });
 
-    test("of two agents with one key are both found by it", async () => {
+    test("of two agents with the same key are both found by it", async () => {
       await record(said(named("a"), "x"), said(named("a", { agentId: "red" }), "y"));
       expect((await transcripts.sessions.byKey("a")).map(({ agentId }) => agentId).sort()).toEqual(["default", "red"]);
     });
@@ -137,7 +137,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect((await find(named("kid"))).project).toBe("/two");
     });
 
-    test("that have ended run again with a new turn, or when they are opened again", async () => {
+    test("that have ended run again with a new turn, or when they are reopened", async () => {
       for (const [key, change] of [
         ["a", said(named("a"), "more")],
         ["b", { type: "reopened", session: named("b"), at: NOW }],
@@ -148,7 +148,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       }
     });
 
-    test("are listed with the last used first, as far as an agent may read", async () => {
+    test("that an agent may read are listed with the last used first", async () => {
       const red = named("red", { agentId: "red" });
       await record(
         said(named("old"), "x"),
@@ -195,7 +195,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
     const expecting = async (was: TranscriptSession | undefined) =>
       (await transcripts.record({ changes: [said(session, "mine")], expects: [{ session, was }] })).isStored;
 
-    test("that expects a session as it is, or none where there is none, is stored", async () => {
+    test("that expects a session as it is, or its absence, is stored", async () => {
       expect(await expecting(undefined)).toBe(true);
       expect(await expecting(await find(session))).toBe(true);
       expect(await texts(session)).toEqual(["mine", "mine"]);
@@ -213,7 +213,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(await texts(session)).toEqual(before);
     });
 
-    test("is refused when the session came to be, or is gone", async () => {
+    test("is refused when the session was created or deleted meanwhile", async () => {
       await record({ type: "opened", session, at: NOW });
       expect(await expecting(undefined)).toBe(false);
       const was = await find(session);
@@ -222,7 +222,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect((await transcripts.sessions.resolve(session)).session).toBeUndefined();
     });
 
-    test("that claims a call which another session has claimed is refused", async () => {
+    test("that claims a call of another session is refused", async () => {
       await record({ type: "call-opened", session, at: NOW, callId: "c", tool: "Agent" });
       const root = await find(session);
       const [call] = await transcripts.calls.unclaimed({ root, since: 0 });
@@ -242,7 +242,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(await texts(own("a"))).toEqual(["hello"]);
     });
 
-    test("a transcript goes with its session, and nobody else's does", async () => {
+    test("deleting a session deletes its transcript, and no other", async () => {
       const begun = await begin(store, "a");
       await store.commit({ ...begun, created: [sessionRecord("kid", { rootId: "a", parentId: "a" })] });
       await record(
@@ -265,7 +265,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       how: "test",
     });
 
-    test("a tree is told from any of its sessions, with its root first", async () => {
+    test("a tree is found from any of its sessions, with its root first", async () => {
       await record(said(named("kid"), "x"), child("kid", "root"), child("grandkid", "kid"), said(named("other"), "x"));
       for (const key of ["root", "kid", "grandkid"]) {
         const tree = await transcripts.sessions.tree((await find(named(key))).id);
@@ -343,7 +343,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
   });
 
   describe(`${name}: entities and tokens`, () => {
-    test("entities belong to an agent, by a name without case, and are kept once", async () => {
+    test("entities belong to an agent, have case-insensitive names, and are stored once", async () => {
       const { entities } = transcripts;
       await entities.add({ agentId: "red", name: "Ledger", at: NOW });
       const attribute = {
@@ -365,7 +365,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(await entities.list("red")).toEqual([]);
     });
 
-    test("a token is found by its hash until it is removed, and its name is taken once", async () => {
+    test("a token is found by its hash until it is removed, and its name is unique", async () => {
       const { tokens } = transcripts;
       expect(await tokens.add({ hash: "h", name: "red", agentId: "red", at: NOW })).toBe(true);
       expect(await tokens.add({ hash: "other", name: "red", project: "/x", at: NOW })).toBe(false);
@@ -377,7 +377,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
   });
 
   describe(`${name}: retention`, () => {
-    test("a deleted session goes with its children, and one that is read from a file keeps only its place", async () => {
+    test("a session is deleted with its children, and one that is read from a file keeps only its reading position", async () => {
       await record(
         { type: "turns", session: named("p"), at: NOW, turns: [{ role: "user", text: "x" }], reading: "{}" },
         said(named("kid"), "y"),
@@ -409,7 +409,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       return { all: await shown(found.all), some: await shown(found.some) };
     };
 
-    test("has turns after they were added, and says how many wait", async () => {
+    test("has turns once they were added, and counts those that wait", async () => {
       await record(said(named("a"), "the lock file"), said(named("b"), "a file", "a lock"));
       expect([await transcripts.index.backlog(2), await transcripts.index.backlog(10)]).toEqual([2, 3]);
       expect(await matches(["lock"])).toEqual({ all: [], some: [] });
@@ -425,7 +425,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(await record(said(named("a"), "the last"))).toEqual({ isStored: true, isIndexDue: true });
     });
 
-    test("finds all the terms, any of them, a phrase, and a beginning", async () => {
+    test("finds all the terms, any of them, a phrase, and a prefix", async () => {
       await record(
         said(named("a"), "the lock file"),
         said(named("b"), "file of a lock"),
@@ -440,7 +440,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect(found.all).toHaveLength(1);
     });
 
-    test("looks only where it is told to", async () => {
+    test("searches only in the given scope", async () => {
       await record(
         said(named("p"), "zebra"),
         said(named("kid"), "zebra"),
@@ -461,7 +461,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect((await matches(["zebra"], { agentId: "red" })).all).toEqual(["theirs"]);
     });
 
-    test("refuses turns that somebody else has indexed or deleted meanwhile", async () => {
+    test("refuses turns that were indexed or deleted meanwhile", async () => {
       await record(said(named("a"), "zebra"), said(named("b"), "zebra"));
       const { mark, turns } = await transcripts.index.next(10);
       const entries = turns.map(({ id, sessionId, text }) => ({ id, sessionId, words: text }));
@@ -472,7 +472,7 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
       expect((await matches(["zebra"])).all).toEqual(["a"]);
     });
 
-    test("forgets what is deleted, also when new turns follow", async () => {
+    test("forgets deleted turns, even when new ones follow", async () => {
       await record(said(named("a"), "zebra"), said(named("b"), "zebra"));
       await indexed();
       await transcripts.retention.delete((await find(named("b"))).id);

@@ -1,9 +1,9 @@
 /**
- * The port of continuity: what is kept of conversations, in words of meaning. Every question may travel to a store far away, so each is a
- * promise, and what belongs together is one call.
+ * The port of continuity: what is kept of conversations, in terms of the domain. A store may be remote, so every call is a promise, and what
+ * belongs together is one call.
  *
- * There is no transaction to hold open. A writer reads, works out its changes, and hands them over with what it has read (`expects`); when
- * somebody else was faster, nothing is written and the writer begins anew. Implementations: sqlite/transcripts; the contract is
+ * There is no transaction to hold open. A writer reads, drafts its changes, and writes them together with what it has read (`expects`); when
+ * a session has changed meanwhile, nothing is written and the writer starts again. Implementation: sqlite/transcripts; contract:
  * transcripts.contract.ts.
  */
 import type {
@@ -32,24 +32,24 @@ export interface TranscriptStore {
 }
 
 export interface Recorded {
-  /** False, and nothing stored: a session is not as expected, or a call is claimed already. */
+  /** False when nothing was stored: a session is not as expected, or a call is claimed already. */
   isStored: boolean;
-  /** Turns were stored, and a full batch of them waits for the index. */
+  /** A full batch of turns waits for the index. */
   isIndexDue: boolean;
 }
 
-/** So many turns are a full batch for the index. */
+/** How many turns are a full batch for the index. */
 export const INDEX_BATCH = 64;
 
 export interface TranscriptSessions {
-  /** The session of this name, and the name under which it is or would be stored. */
+  /** The session of this name, and the key under which it is or would be stored. */
   resolve(name: SessionName): Promise<{ name: SessionName; session?: TranscriptSession }>;
   byId(id: number): Promise<TranscriptSession | undefined>;
   /** Every session with this key; more than one only when several agents use it. */
   byKey(key: string, harness?: string): Promise<TranscriptSession[]>;
-  /** Every session of the tree that this one belongs to: the root first, then in the order in which they came. */
+  /** Every session of the tree that this one belongs to: the root first, then in the order in which they were created. */
   tree(id: number): Promise<TranscriptSession[]>;
-  /** Last used first. What is left of a deleted one is not listed. */
+  /** Last used first. Remains of deleted sessions are not listed. */
   list(query: SessionQuery): Promise<TranscriptSession[]>;
   /** Sessions of one agent, harness and project that have not ended. */
   running(query: { agentId: string; harness: string; project?: string; limit: number }): Promise<TranscriptSession[]>;
@@ -94,9 +94,9 @@ export interface Checkpoints {
 }
 
 export interface OpenCalls {
-  /** The session that made this call; undefined when none did, or several. */
+  /** The session that made this call; undefined when none or several did. */
   caller(callId: string): Promise<TranscriptSession | undefined>;
-  /** Calls that nobody has claimed, of a session and of those whose key begins with its own, oldest first. */
+  /** Unclaimed calls of a session and of those whose key begins with its own, oldest first. */
   unclaimed(query: { root: TranscriptSession; since: number }): Promise<OpenCall[]>;
 }
 
@@ -118,9 +118,9 @@ export interface NewAttribute {
 }
 
 export interface Entities {
-  /** Adding what is there already changes nothing. */
+  /** Adding an existing value changes nothing. */
   add(entity: { agentId: string; name: string; at: number }): Promise<void>;
-  /** Makes the entity when it is not there. */
+  /** Creates the entity when it does not exist. */
   addAttribute(attribute: NewAttribute): Promise<number>;
   list(agentId: string): Promise<Entity[]>;
   remove(agentId: string, name: string): Promise<boolean>;
@@ -144,7 +144,7 @@ export interface ScopedToken {
   project?: string;
 }
 
-/** Tokens by the hash of their secret, which is kept nowhere. */
+/** Tokens by the hash of their secret; the secret itself is not stored. */
 export interface ScopedTokens {
   /** False when the name is taken. */
   add(token: ScopedToken & { hash: string; at: number }): Promise<boolean>;
@@ -154,15 +154,15 @@ export interface ScopedTokens {
 }
 
 export interface Retention {
-  /** The session and everything below it; how many. One that is read from a file keeps its place there, so that what was deleted does not come back. */
+  /** Deletes the session and everything below it; returns how many. One read from a file keeps its position, so as not to come back. */
   delete(sessionId: number): Promise<number>;
-  /** Sessions not used since, and the oldest ones above a size; how many. */
+  /** Deletes sessions not used since a time, and the oldest ones above a size; returns how many. */
   prune(limits: { unusedSince?: number; maxBytes?: number }): Promise<number>;
 }
 
-/** Turns as the full-text index is given them: the store keeps words, and continuity decides which. */
+/** Turns for the full-text index: continuity decides which words the store indexes. */
 export interface WaitingTurns {
-  /** Hand it back to `add`. */
+  /** To be passed back to `add`. */
   mark: IndexMark;
   turns: readonly { id: number; sessionId: number; text: string; tool?: string }[];
 }
@@ -173,18 +173,18 @@ export interface IndexMark {
 }
 
 export interface TurnIndex {
-  /** How many turns are not in the index yet, counted up to a number. */
+  /** How many turns are not in the index yet, counted up to a limit. */
   backlog(upto: number): Promise<number>;
   next(limit: number): Promise<WaitingTurns>;
-  /** False, and nothing added: somebody else has indexed or deleted meanwhile. */
+  /** False when nothing was added, because turns were indexed or deleted meanwhile. */
   add(mark: IndexMark, entries: readonly { id: number; sessionId: number; words: string }[]): Promise<boolean>;
-  /** One bounded step of joining the index's pieces, so that a search looks into few of them. True while there is more. */
+  /** One bounded step of merging the index's segments, so that a search reads few of them. True while there is more to do. */
   tidy(pages?: number): Promise<boolean>;
-  /** Grows with everything that this process writes. */
+  /** Grows with every write of this process. */
   writes(): Promise<number>;
 }
 
-/** One term of a question: words side by side, the last of which may be only a beginning. */
+/** One term of a query: adjacent words, the last of which may be a prefix. */
 export interface Term {
   readonly words: readonly string[];
   readonly isPrefix: boolean;
@@ -209,14 +209,14 @@ export interface Match {
 
 export interface TurnSearch {
   /**
-   * Turns with all the terms; when they are fewer than wanted, also turns with any of the telling ones. Work is bounded whatever the size of
-   * the store: of very many matches only the newest are ranked.
+   * Turns with all the terms; when there are fewer than wanted, also turns with any of the rare ones. The work is bounded whatever the size
+   * of the store: of very many matches only the newest are ranked.
    */
   matches(question: {
     terms: readonly Term[];
     within: SearchWithin;
     wanted: number;
   }): Promise<{ all: Match[]; some: Match[] }>;
-  /** The turns with these ids and the sessions that they are of, in this order. */
+  /** The turns with these ids and their sessions, in this order. */
   turns(ids: readonly number[]): Promise<{ turn: Turn; session: TranscriptSession }[]>;
 }

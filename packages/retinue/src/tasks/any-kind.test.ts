@@ -1,4 +1,4 @@
-/** The registry with an executor of its own kind of work: what holds for every kind, also for those that come later. */
+/** The registry with a test executor: what holds for every kind of task, also for future ones. */
 import { describe, expect, test } from "vitest";
 import { smallSession } from "../session/small-session.ts";
 import type { Executor, RunOptions } from "./executor.ts";
@@ -6,7 +6,7 @@ import type { End } from "./moves.ts";
 import { type AgentRecord, newHead, TASK } from "./record.ts";
 import { Tasks } from "./registry.ts";
 
-/** Work that ends when the test says so. */
+/** An executor whose tasks end when the test says so. */
 class Work implements Executor<AgentRecord> {
   readonly kind = "agent";
   readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
@@ -134,7 +134,7 @@ describe("a task", () => {
     });
   });
 
-  test("that takes messages is idle after its answer, and may fail from there without running again", async () => {
+  test("that takes messages is idle after its answer, and may fail while idle without running again", async () => {
     await inWorld(async ({ tasks, work, stored }) => {
       await tasks.start(record("a", { isMultiTurn: true }));
       work.end("a", { way: "completed", text: "one" });
@@ -146,7 +146,7 @@ describe("a task", () => {
     });
   });
 
-  test("that is sent a message at rest runs again, and the turn is kept with that message", async () => {
+  test("that is sent a message while idle runs again, and the turn is kept with that message", async () => {
     await inWorld(async ({ tasks, work }) => {
       await tasks.start(record("a", { isMultiTurn: true }));
       work.end("a", { way: "completed", text: "one" });
@@ -161,14 +161,14 @@ describe("a task", () => {
     });
   });
 
-  test("that cannot be opened has failed, and the one who starts it is told why", async () => {
+  test("that cannot be opened has failed, and its starter gets the reason", async () => {
     await inWorld(async ({ tasks, stored }) => {
       await expect(tasks.start(record("closed-door"))).rejects.toThrow("it cannot be opened");
       expect(await stored("closed-door")).toBe("failed");
     });
   });
 
-  test("of which several ends come at once has one: the first", async () => {
+  test("that ends in several ways at once takes the first", async () => {
     await inWorld(async ({ tasks, work }) => {
       await tasks.start(record("a"));
       const both = Promise.all([tasks.cancel("a"), tasks.cancel("a"), tasks.lose("a", "gone")]);
@@ -194,7 +194,7 @@ describe("a task", () => {
     });
   });
 
-  test("that is set aside stays running on record, and goes on from there", async () => {
+  test("that is parked stays running in its record, and goes on from there", async () => {
     await inWorld(async ({ tasks, work, stored }) => {
       await tasks.start(record("a"));
       await tasks.park();
@@ -215,7 +215,7 @@ describe("a task", () => {
     });
   });
 
-  test("in the background tells its owner once, and not when somebody has read it", async () => {
+  test("in the background notifies its owner once, and not when its result was read", async () => {
     await inWorld(async ({ tasks, work, notices }) => {
       await tasks.start(record("a"));
       work.end("a", { way: "completed", text: "done" });

@@ -1,7 +1,7 @@
-/** Everything in a session tree is stopped: an abort, or the end of the session. */
+/** Cancelling all running tasks of a session tree, on an abort or at the end of the session. */
 import type { Tasks } from "./registry.ts";
 
-/** Ends all that this runtime does for the session, but for what is meant to outlive it. */
+/** Cancels every task that this runtime runs, except those that are meant to outlive the session. */
 export async function cancelRunning(tasks: Tasks, reason: string): Promise<void> {
   const running = tasks.records
     .list()

@@ -1,4 +1,4 @@
-/** Work that a client reports as a task, as the client and others see it. */
+/** Work that a client reports as a task, as that client and others see it. */
 import type { ClientTaskUpdate } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
 import { say } from "../models/scripted.ts";
@@ -16,14 +16,14 @@ function updater(client: TestClient, { sessionId, id }: { sessionId: string; id:
     (await client.call("session.tasks.update", { sessionId, id, sequence, update })).task;
 }
 
-/** A session with a client that wants to be told of client tasks. */
+/** A session with a client that asked for client tasks in its task lists. */
 async function opened({ client, create }: SmallWorld): Promise<string> {
   await client.call("connect", { supportedTaskKinds: ["agent", "shell", "client"] });
   return await create();
 }
 
 describe("client work", () => {
-  test("is a running task of the one who reports it, listed for clients that know the kind", async () => {
+  test("is a running task of its client, listed for clients that know the kind", async () => {
     await inSmallWorld([], async (world) => {
       const { client, anotherClient } = world;
       const sessionId = await opened(world);
@@ -47,7 +47,7 @@ describe("client work", () => {
     });
   });
 
-  test("that is reported again is the same task", async () => {
+  test("that is reported twice is one task", async () => {
     await inSmallWorld([], async (world) => {
       const { client } = world;
       const sessionId = await opened(world);
@@ -59,7 +59,7 @@ describe("client work", () => {
     });
   });
 
-  test("moves on only by the next update in its sequence", async () => {
+  test("changes only with the next update in its sequence", async () => {
     await inSmallWorld([], async (world) => {
       const { client } = world;
       const sessionId = await opened(world);
@@ -112,13 +112,13 @@ describe("client work", () => {
     });
   });
 
-  test("is cancelled by its client and nobody else, and says why", async () => {
+  test("can be cancelled only by its client, and says why", async () => {
     await inSmallWorld([], async (world) => {
       const { client } = world;
       const sessionId = await opened(world);
       const { task } = await register(client, sessionId);
       const cancel = async (id = task.id) => (await client.call("session.tasks.cancel", { sessionId, id })).cancelled;
-      expect(await cancel()).toBe(false); // The client does not answer such calls.
+      expect(await cancel()).toBe(false); // The client does not answer cancel requests.
       const asked: object[] = [];
       let isWilling = false;
       client.answers.set("tasks.cancel", (params: object) => {
@@ -144,7 +144,7 @@ describe("client work", () => {
     });
   });
 
-  test("can be taken off the list only after its end", async () => {
+  test("can be removed from the list only after it has ended", async () => {
     await inSmallWorld([], async (world) => {
       const { client } = world;
       const sessionId = await opened(world);
@@ -158,7 +158,7 @@ describe("client work", () => {
     });
   });
 
-  test("of a client that has gone is an orphan until somebody takes it over, and holds nothing back", async () => {
+  test("of a client that has left is orphaned until another client claims it, and does not delay the idle", async () => {
     await inSmallWorld([main(say("one")), main(say("two"))], async (world) => {
       const { client, anotherClient } = world;
       const sessionId = await opened(world);
@@ -166,12 +166,12 @@ describe("client work", () => {
       await gone.call("session.resume", { sessionId });
       const { task } = await register(gone, sessionId);
       await client.call("session.send", { sessionId, prompt: "hi" });
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       await quiet(client, sessionId);
       expect(client.of("session.idle")).toEqual([]);
       gone.close();
       await gone.ended;
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const [orphan] = await clientTasksOf(client, sessionId);
       expect(orphan).toMatchObject({ status: "orphaned", owner: { presence: "disconnected" } });
       expect(orphan?.orphanedAt).toBeDefined();
@@ -183,26 +183,26 @@ describe("client work", () => {
     });
   });
 
-  test("holds back the idle of the session until it has ended or says that it is idle", async () => {
+  test("delays the session's idle until it has ended or reports that it is idle", async () => {
     await inSmallWorld([main(say("one")), main(say("two"))], async (world) => {
       const { client } = world;
       const sessionId = await opened(world);
       const { task } = await register(client, sessionId);
       const update = updater(client, { sessionId, id: task.id });
       await client.call("session.send", { sessionId, prompt: "hi" });
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       await quiet(client, sessionId);
       expect(client.of("session.idle")).toEqual([]);
       await update(1, { kind: "progress", status: "idle" });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       await update(2, { kind: "progress", status: "running" });
       const after = client.events.length;
       await client.call("session.send", { sessionId, prompt: "hi again" });
-      await client.heard("assistant.idle", { after });
+      await client.received("assistant.idle", { after });
       await quiet(client, sessionId);
       expect(client.of("session.idle")).toHaveLength(1);
       await update(3, { kind: "completed" });
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
     });
   });
 });

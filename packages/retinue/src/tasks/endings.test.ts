@@ -37,7 +37,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("when its model does, and what it had said so far is kept", async () => {
+  test("when its model fails, and its text so far is kept", async () => {
     const turns = [
       main(delegate("dig")),
       by("dig", say("half of it"), call("list_agents")),
@@ -57,7 +57,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("when its time is over, with the reason and the limit in words", async () => {
+  test("at its time limit, with the reason and the limit in words", async () => {
     const dig = never();
     const turns = [main(delegate("dig", { budget: { maxSeconds: 0.05 } })), byHeld("dig", dig), main(say("done"))];
     await inSmallWorld(turns, async (world) => {
@@ -70,7 +70,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("when its budget is used up, with what it said in its last turn", async () => {
+  test("when its budget is used up, with the text of its last turn", async () => {
     const turns = [
       main(delegate("dig", { budget: { maxTurns: 1 } })),
       by("dig", call("list_agents")),
@@ -88,7 +88,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("in a later run without a second end in the events, and its owner is told", async () => {
+  test("in a later run without a second end event, and its owner is notified", async () => {
     const turns = [
       by("dig", say("gold")),
       main(say("seen")),
@@ -98,10 +98,10 @@ describe("an agent fails", () => {
     await inSmallWorld(turns, async ({ client, create, provider }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const after = client.events.length;
       await client.call("session.tasks.sendMessage", { sessionId, id, message: "more" });
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ status: "failed", error: expect.stringContaining("no model") });
       expect(agent).not.toHaveProperty("idleSince");
@@ -114,7 +114,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("together with what still works below it", async () => {
+  test("together with the agents that still work below it", async () => {
     const below = never();
     const turns = [
       main(delegate("top", { agent_type: "lead" })),
@@ -136,7 +136,7 @@ describe("an agent fails", () => {
 });
 
 describe("cancelling", () => {
-  test("an agent ends everything below it, deepest first, and its call tells the parent", async () => {
+  test("an agent ends everything below it, deepest first, and the parent reads it in the result of its call", async () => {
     const deep = never();
     const turns = [
       main(delegate("a")),
@@ -151,7 +151,7 @@ describe("cancelling", () => {
       await deep.reached;
       const { id } = await agentNamed(client, sessionId, "a");
       expect(await client.call("session.tasks.cancel", { sessionId, id })).toEqual({ cancelled: true });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const agents = await agentsOf(client, sessionId);
       expect(agents.map(({ status }) => status)).toEqual(["cancelled", "cancelled", "cancelled"]);
       for (const agent of agents) {
@@ -159,14 +159,14 @@ describe("cancelling", () => {
         expect(agent.completedAt).toBeDefined();
       }
       expect(resultsIn(provider.requests.at(-1))).toEqual(["The agent was cancelled before it had answered."]);
-      // Each call that was under way in the tree has its end.
+      // Each running call in the tree has an end.
       const started = client.of("tool.execution_start").map(({ toolCallId }) => toolCallId);
       expect(client.of("tool.execution_complete").map(({ toolCallId }) => toolCallId)).toHaveLength(started.length);
       provider.assertSpent();
     });
   });
 
-  test("an agent in the middle leaves the one above it at work", async () => {
+  test("an agent in the middle leaves the one above it running", async () => {
     const deep = never();
     const turns = [
       main(delegate("a")),
@@ -182,7 +182,7 @@ describe("cancelling", () => {
       await deep.reached;
       const { id } = await agentNamed(client, sessionId, "b");
       await client.call("session.tasks.cancel", { sessionId, id });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentsOf(client, sessionId)).map(({ status }) => status)).toEqual([
         "idle",
         "cancelled",
@@ -192,7 +192,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("twice ends it once; what has ended or is unknown cannot be cancelled", async () => {
+  test("twice ends it once, and an ended or unknown task cannot be cancelled", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig)], async ({ client, create }) => {
       const sessionId = await create();
@@ -207,11 +207,11 @@ describe("cancelling", () => {
     });
   });
 
-  test("an idle agent ends it without another end in the events", async () => {
+  test("an idle agent ends it without a second end event", async () => {
     await inSmallWorld([by("dig", say("gold")), main(say("seen"))], async ({ client, create }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(await client.call("session.tasks.cancel", { sessionId, id })).toEqual({ cancelled: true });
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ status: "cancelled", latestResponse: "gold" });
@@ -220,7 +220,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("an agent whose run has not begun keeps it from beginning", async () => {
+  test("an agent before its run prevents the run", async () => {
     const asked = gate();
     await inSmallWorld([], async ({ client, create, provider }) => {
       client.answers.set("hooks.invoke", ({ hookType }: { hookType: string }) => {
@@ -238,7 +238,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("an agent tells its stop hook, and one that answers is told to stop by the same hook once", async () => {
+  test("an agent runs its stop hook, which runs once for an agent that answers", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig), by("ok", say("gold")), main(say("seen"))], async ({ client, create }) => {
       const stops: unknown[] = [];
@@ -256,12 +256,12 @@ describe("cancelling", () => {
       expect(stops).toEqual(["cancelled"]);
       const after = client.events.length;
       await startAgent(client, sessionId, "ok");
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
       expect(stops).toEqual(["cancelled", "end_turn"]);
     });
   });
 
-  test("a parent by an abort of the session ends its background agents as well, and nothing goes on", async () => {
+  test("a parent by aborting the session ends its background agents as well, and nothing goes on", async () => {
     const [sync, behind] = [never(), never()];
     const turns = [
       main(delegate("behind", background), delegate("sync")),
@@ -273,7 +273,7 @@ describe("cancelling", () => {
       await send({ client }, sessionId);
       await Promise.all([sync.reached, behind.reached]);
       await client.call("session.abort", { sessionId });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentsOf(client, sessionId)).map(({ status }) => status)).toEqual(["cancelled", "cancelled"]);
       expect(client.of("session.idle")).toMatchObject([{ aborted: true }]);
       await quiet(client, sessionId);
@@ -281,7 +281,7 @@ describe("cancelling", () => {
     });
   });
 
-  test("the turn that waits for an agent cancels the agent, and leaves background agents at work", async () => {
+  test("the turn that waits for an agent cancels the agent, and leaves background agents running", async () => {
     const [sync, behind] = [never(), held(say("gold"))];
     const turns = [
       main(delegate("behind", background), delegate("sync")),
@@ -297,7 +297,7 @@ describe("cancelling", () => {
       expect((await agentNamed(client, sessionId, "sync")).status).toBe("cancelled");
       expect((await agentNamed(client, sessionId, "behind")).status).toBe("running");
       behind.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentNamed(client, sessionId, "behind")).status).toBe("idle");
     });
   });

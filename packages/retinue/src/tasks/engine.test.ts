@@ -23,7 +23,7 @@ test("a task that runs is not run twice: both wait for the same run", async () =
   expect(runs).toEqual(["a start"]);
 });
 
-test("a run that has ended makes room for the next", async () => {
+test("a task can run again after its run has ended", async () => {
   const { engine, runs } = world(async () => undefined);
   await engine.run("a", "start");
   await engine.run("a", "continue");
@@ -49,7 +49,7 @@ test("a stop reaches the run as the reason of its signal, and returns when the r
   await run;
 });
 
-test("there is nothing to stop where nothing runs", async () => {
+test("stopping a task that does not run does nothing", async () => {
   const { engine } = world(async () => undefined);
   expect(await engine.stop("a", new Stop("cancel", "enough"))).toBe(false);
 });

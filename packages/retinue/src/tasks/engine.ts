@@ -1,8 +1,8 @@
 /**
- * Where the runs of tasks happen. The registry says which task is to run; the engine sees to it that it does, once at a time.
+ * Where tasks run. The registry says which task to run; the engine runs it, one run per task at a time.
  *
- * An engine is given an id and never a function: what a run needs is in the task's record and in the log, so that any process that
- * has the session tree open can do it. What another engine has to promise is in docs/architecture.md.
+ * An engine gets an id, never a function: what a run needs is in the task's record and in the log, so any process that has the session
+ * tree open can do it. What another engine has to promise is in docs/architecture.md.
  */
 import { setMaxListeners } from "node:events";
 import type { Stop } from "../session/stop.ts";
@@ -10,15 +10,15 @@ import type { Stop } from "../session/stop.ts";
 /** `start`: the first run. `continue`: after a restart, or with a new message. */
 export type How = "start" | "continue";
 
-/** Does one run of a task, from its record alone, and records its end. Never rejects. */
+/** Runs a task once, from its record alone, and records how that ended. Never rejects. */
 export type Worker = (taskId: string, how: How, options: { signal: AbortSignal }) => Promise<void>;
 
 export interface Engine {
-  /** Settles when the run has settled. A task that runs already is not run twice: both wait for the same run. */
+  /** Settles when the run has settled. When the task runs already, both callers wait for the same run. */
   run(taskId: string, how: How): Promise<void>;
-  /** Stops the present run and waits until it has unwound. False when there is none. */
+  /** Stops the current run and waits until it has unwound. False when there is none. */
   stop(taskId: string, stop: Stop): Promise<boolean>;
-  /** The present run. */
+  /** The current run. */
   running(taskId: string): Promise<void> | undefined;
 }
 
@@ -32,7 +32,7 @@ export const localEngine: EngineFor = ({ worker }) => {
       const present = runs.get(taskId);
       if (present) return present.settled;
       const controller = new AbortController();
-      setMaxListeners(0, controller.signal); // Everything that a run starts listens for its stop.
+      setMaxListeners(0, controller.signal); // Everything that a run starts listens to this signal.
       const run = { controller, settled: Promise.resolve() };
       runs.set(taskId, run);
       run.settled = worker(taskId, how, { signal: controller.signal }).finally(() => runs.delete(taskId));

@@ -1,8 +1,8 @@
 /**
- * How one kind of task is done. A new kind is a new executor; nothing else knows kinds.
+ * The interface of a kind of task. A new kind is a new executor; nothing else knows kinds.
  *
- * The registry owns records, states, waiting and cancelling; an executor owns the work, and the words about it. Whatever it needs to
- * do or to continue the work is in the record or in the log.
+ * The registry owns records, states, waiting and cancelling; an executor owns the work and its descriptions. Everything it needs to
+ * start or continue the work is in the record or in the log.
  */
 import type { TaskInfo, TaskProgress } from "@retinue/protocol";
 import type { Notice } from "../session/inbox.ts";
@@ -11,13 +11,13 @@ import type { End } from "./moves.ts";
 import type { TaskRecord } from "./record.ts";
 
 export interface Traits {
-  /** Its records are in the store, and another process can go on with it. */
+  /** Its records are stored, and another process can continue it. */
   isKept: boolean;
-  /** The run of its owner does not end before it, and it does not go on after its owner has answered. */
+  /** Its owner's run waits for it, and it ends when its owner has answered. */
   joinsOwner: boolean;
-  /** Takes messages from agents, and is in their lists. */
+  /** Agents can list it and send it messages. */
   isAddressable: boolean;
-  /** Done by this runtime: aborting the session ends it. */
+  /** This runtime does the work, so aborting the session ends it. */
   runsHere: boolean;
 }
 
@@ -30,13 +30,13 @@ export interface Mailbox {
 export interface TaskView<R extends TaskRecord = TaskRecord> {
   describe(record: R): TaskInfo;
   progress(record: R): TaskProgress;
-  /** What the owner is told when a task in the background has answered or ended; undefined when that is no news. */
+  /** The notice for the owner when a background task has answered or ended; undefined when it needs none. */
   notice(record: R): Notice | undefined;
 }
 
 export interface RunOptions {
   signal: AbortSignal;
-  /** Resolves when tasks have changed that this one must wait for; undefined when there are none. */
+  /** Resolves when one of the tasks that this one must wait for has changed; undefined when there are none. */
   joining(): Promise<unknown> | undefined;
 }
 
@@ -44,19 +44,19 @@ export interface Executor<R extends TaskRecord = TaskRecord> {
   readonly kind: R["kind"];
   readonly traits: Traits;
   readonly view: TaskView<R>;
-  /** Makes ready what a run needs. What fails here fails the start, and nobody is told of a start. */
+  /** Prepares what a run needs. A failure here fails the start, and no start event is sent. */
   open?(record: R): Promise<void>;
-  /** The first run. Gives its end; undefined when it was set aside for another process. */
+  /** The first run. Returns how it ended; undefined when it was parked. */
   start(record: R, options: RunOptions): Promise<End | undefined>;
-  /** Goes on: after a restart, or with a message that was sent to a task at rest. */
+  /** A later run: after a restart, or with a message that was sent to an idle task. */
   continue?(record: R, options: RunOptions): Promise<End | undefined>;
-  /** Puts a message where the run will find it. */
+  /** Delivers a message to the current run. */
   message?(record: R, message: { text: string; source: string }): Promise<void>;
-  /** Asks whoever does the work to stop; false when it goes on. Absent: stopping the run is enough. */
+  /** Asks the client that does the work to stop; false when it goes on. Absent when stopping the run is enough. */
   cancel?(record: R, reason: string): Promise<boolean>;
-  /** No call waits for it any more. */
+  /** The task moved to the background: no call waits for it any more. */
   promoted?(record: R): void;
-  /** Before an end is recorded: whatever must be asked or settled first. */
+  /** Runs before an end is recorded: hooks to run, calls to settle. */
   ending?(record: R, end: End): Promise<void>;
   /** Records the end, in the transaction in which the record changes. */
   ended?(record: R, end: End): void;

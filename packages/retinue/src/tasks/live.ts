@@ -1,4 +1,4 @@
-/** What a task has in this process beside its record. Nothing of it is needed to go on elsewhere. */
+/** What this process holds for a task besides its record. None of it is needed to continue the task elsewhere. */
 import { ENDS, type End, Ending } from "./moves.ts";
 import { activeMs, type TaskRecord } from "./record.ts";
 import { Waiting } from "./waiting.ts";
@@ -6,13 +6,13 @@ import { Waiting } from "./waiting.ts";
 export interface Live {
   readonly record: TaskRecord;
   readonly waiting: Waiting;
-  /** Why it is to end, when somebody or something has decided that. */
+  /** How it is to end, once a cancellation, a limit or a failure has decided that. */
   ending: Ending;
   opening: Promise<void> | undefined;
-  /** An end that is being recorded: it is recorded once, whoever asks for it. */
+  /** The recording of the end, kept so that the end is recorded once. */
   settling: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
-  /** Set aside for a later process, or for later in this one. */
+  /** Parked, to go on later in this process or another. */
   isParked: boolean;
 }
 
@@ -28,13 +28,13 @@ export function newLive(record: TaskRecord): Live {
   };
 }
 
-/** What somebody decided comes before what the run says; the text of the run is kept in either case. */
+/** A decided end wins over the one that the run reports; the text of the run is kept in either case. */
 export function endOf({ ending: { end } }: Live, ofRun: End | undefined): End | undefined {
   if (!end || end.way === "cancelled" || !ofRun || !("text" in ofRun)) return end ?? ofRun;
   return { ...end, text: ofRun.text };
 }
 
-/** Writes down how a run ended; the state changes after that, by a move. */
+/** Puts the end of a run into the record; the state is changed after that, by a move. */
 export function noteEnd(record: TaskRecord, end: End, now: number): void {
   const { message } = record;
   const { reason } = { reason: undefined, ...ENDS[end.way] };

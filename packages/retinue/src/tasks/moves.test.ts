@@ -32,11 +32,11 @@ test("only the listed moves are legal", () => {
   expect(legal.map(({ from, to }) => `${from}>${to}`)).toEqual(LEGAL);
 });
 
-test("an illegal move says which it was", () => {
+test("the error of an illegal move names the move", () => {
   expect(() => checkMove("t1", "failed", "running")).toThrow("Task t1 cannot go from failed to running");
 });
 
-test("an ended task can go nowhere", () => {
+test("an ended task can make no move", () => {
   expect(TASK_STATES.filter(isEnded)).toEqual(["completed", "failed", "cancelled"]);
 });
 
@@ -47,7 +47,7 @@ test("every way to end leads to an end state that idle and running may reach", (
   }
 });
 
-test("of two ways to end at the same time the first one wins", () => {
+test("of two simultaneous ways to end the first wins", () => {
   const ending = new Ending();
   ending.claim({ way: "timed_out", error: "too long" });
   ending.claim({ way: "cancelled" });

@@ -1,4 +1,4 @@
-/** The states of a task, the moves between them, and the ways to end. Every legal move can be read here; an illegal one says which it was. */
+/** The states of a task, the legal moves between them, and the ways to end. */
 import { AppError, type EndReason } from "@retinue/protocol";
 
 export const TASK_STATES = ["running", "idle", "orphaned", "completed", "failed", "cancelled"] as const;
@@ -6,8 +6,8 @@ export type TaskStatus = (typeof TASK_STATES)[number];
 
 const NEXT = {
   running: ["idle", "orphaned", "completed", "failed", "cancelled"],
-  idle: ["running", "orphaned", "completed", "failed", "cancelled"], // It has answered and takes more messages.
-  orphaned: ["running", "idle", "completed", "failed", "cancelled"], // Whoever does it is gone, and may come back.
+  idle: ["running", "orphaned", "completed", "failed", "cancelled"], // Has answered and takes more messages.
+  orphaned: ["running", "idle", "completed", "failed", "cancelled"], // Its client has left, and may come back.
   completed: [],
   failed: [],
   cancelled: [],
@@ -22,13 +22,13 @@ export function checkMove(id: string, from: TaskStatus, to: TaskStatus): void {
   if (!allowed.includes(to)) throw new AppError("task_state", `Task ${id} cannot go from ${from} to ${to}`);
 }
 
-/** How a run of a task came to its end. `text` is what it had to say, in part or in whole. */
+/** How a run of a task ended. `text` is its answer, or what there is of it. */
 export type End =
   | { way: "completed"; text?: string }
   | { way: "cancelled" }
   | { way: "failed" | "timed_out" | "over_budget" | "lost"; error: string; text?: string };
 
-/** Where each way to end leads, and the reason that is told when the end was not of the task's own making. */
+/** The state that each way to end leads to, and the reason to report when the task did not end by itself. */
 export const ENDS = {
   completed: { status: "completed" },
   cancelled: { status: "cancelled" },
@@ -38,7 +38,7 @@ export const ENDS = {
   lost: { status: "failed", reason: "lost" },
 } as const satisfies Record<End["way"], { status: TaskStatus; reason?: EndReason }>;
 
-/** Several causes may end a run at the same time. The first one wins; what comes later changes nothing. */
+/** Several causes may end a run at the same time. The first one wins; later ones change nothing. */
 export class Ending {
   #end: End | undefined;
 

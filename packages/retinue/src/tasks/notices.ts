@@ -1,7 +1,7 @@
 /**
- * The news of tasks in the background, on their way into the inbox of the agent that owns them.
+ * Notices of background tasks, put into the inbox of the agent that owns them.
  *
- * Owns the rule that an owner is told once. What is told is in the view of the task's executor.
+ * Owns the rule that an owner is notified once. The words of a notice are in the view of the task's executor.
  */
 import type { Notice } from "../session/inbox.ts";
 import type { Executor, Mailbox } from "./executor.ts";
@@ -24,12 +24,12 @@ export class Notices {
     this.#options = options;
   }
 
-  /** Not when somebody waits for the task in a call: then the call says it. */
-  tell({ record, waiting }: Live): void {
+  /** Does nothing when a call waits for the task, because the result of that call says it. */
+  notify({ record, waiting }: Live): void {
     const { records, executorOf, mailboxOf } = this.#options;
     if (this.#isClosed || record.mode !== "background" || waiting.isAwaited || record.status === "cancelled") return;
     const owner = records.get(record.ownerId);
-    if (owner && owner.status !== "running") return; // It has answered: what it had to say is said.
+    if (owner && owner.status !== "running") return; // The owner has given its answer already.
     const notice = executorOf(record).view.notice(record);
     const mailbox = mailboxOf(record.ownerId);
     if (!notice || !mailbox) return;
@@ -37,12 +37,12 @@ export class Notices {
     mailbox.wake();
   }
 
-  /** Somebody has read the result: a notice would only say it twice. */
+  /** The result was read, so a notice would only repeat it. */
   drop({ id, ownerId }: TaskRecord): void {
     this.#options.mailboxOf(ownerId)?.session.inbox.removeNotices((notice) => isAbout(notice, id));
   }
 
-  /** The session closes; nobody is woken any more. */
+  /** The session closes: no agent is woken any more. */
   close(): void {
     this.#isClosed = true;
   }

@@ -1,7 +1,7 @@
 /**
- * What is known about a task: plain data, kept in the store, and enough to go on in another process.
+ * The record of a task: plain data in the store, and enough to continue the task in another process.
  *
- * One record type for every kind. The head is the registry's; the fields beside it belong to the executor of the kind.
+ * One record type for every kind. The common fields belong to the registry, the others to the executor of the kind.
  */
 import { Budget, EndReason, lazy, ModelSelectionSource, TaskModelSource } from "@retinue/protocol";
 import * as z from "zod";
@@ -12,7 +12,7 @@ const head = lazy(() =>
   z.object({
     /** Unique in its session tree. */
     id: z.string(),
-    /** A shorter id, unique among the tasks of one owner. Where there is one, clients and the model use it. */
+    /** A shorter id, unique among the tasks of one owner. Clients and the model use it where there is one. */
     alias: z.string().optional(),
     rootId: z.string(),
     /** The session of the agent that started it. */
@@ -21,32 +21,32 @@ const head = lazy(() =>
     callId: z.string(),
     /** For people, not unique. */
     name: z.string(),
-    /** How screens call it; `name` when absent. */
+    /** The name to display; `name` when absent. */
     displayName: z.string().optional(),
     description: z.string(),
-    /** Who does it, in a word: the name of an agent, or the kind. */
+    /** The name of the agent that does it, or the kind. */
     agentType: z.string(),
     /** What it was last asked to do. */
     prompt: z.string(),
-    /** Words about the model or the mode that the one who started it must read. */
+    /** A remark on the model or mode that was chosen, for its starter to read. */
     note: z.string().optional(),
     /** Whether a call waits for it. */
     mode: z.enum(["sync", "background"]),
-    /** Meant to outlive the session, so nothing waits for it. */
+    /** Meant to outlive the session, so the session does not wait for it. */
     isDetached: z.boolean().optional(),
     /** Takes more messages after it has answered. */
     isMultiTurn: z.boolean(),
     status: z.enum(TASK_STATES),
     reason: EndReason().optional(),
     error: z.string().optional(),
-    /** What one run may use. */
+    /** The limits of one run. */
     budget: Budget(),
     startedAt: z.number(),
     completedAt: z.number().optional(),
     idleSince: z.number().optional(),
     activeMs: z.number(),
     activeSince: z.number().optional(),
-    /** The message that the present run answers; absent in the first run. */
+    /** The message that the current run answers; absent in the first run. */
     message: z.string().optional(),
     turns: z.array(z.object({ message: z.string().optional(), response: z.string() })),
   }),
@@ -61,7 +61,7 @@ export const AgentRecord = lazy(() =>
     modelSelectionSource: ModelSelectionSource().optional(),
     taskModelSource: TaskModelSource().optional(),
     inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
-    /** The end of the first run was told. */
+    /** The end event of the first run was appended. */
     hasEnded: z.boolean(),
   }),
 );
@@ -119,7 +119,7 @@ export function newHead(now: number) {
   };
 }
 
-/** The records of a tree, under `<root session>/<task>`. Those of version 1 were all of sub-agents, and had no kind. */
+/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind. */
 export const TASK = document("task", () => TaskRecord(), {
   version: 2,
   migrate: (stored) => (typeof stored === "object" ? { kind: "agent", ...stored } : stored),
@@ -132,7 +132,7 @@ export function activeMs({ activeMs, activeSince }: Pick<TaskRecord, "activeMs" 
   return activeMs + (activeSince === undefined ? 0 : now - activeSince);
 }
 
-/** Work in the background that holds back `session.idle` of its owner. */
+/** Whether it is background work that delays `session.idle` of its owner. */
 export function holdsIdle({ mode, status, isDetached }: TaskRecord): boolean {
   return mode === "background" && status === "running" && isDetached !== true;
 }

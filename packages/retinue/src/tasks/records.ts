@@ -1,7 +1,7 @@
 /**
- * The records of all tasks of one session tree: found by id, by call, by owner; saved with the events that tell of a change.
+ * The records of all tasks of one session tree: found by id, by call or by owner, and saved with the events of the change.
  *
- * Owns the order in which tasks are listed: by kind, in the order of the executors, then by their start.
+ * Owns the order in which tasks are listed: by kind, in the order of the executors, then by start.
  */
 import type { Log } from "../session/log.ts";
 import type { World } from "../world.ts";
@@ -11,7 +11,7 @@ import { holdsIdle, recordKey, TASK, type TaskKind, type TaskRecord } from "./re
 export interface TaskRecordsOptions {
   log: Log;
   world: World;
-  /** In the order of lists. */
+  /** In the order in which their tasks are listed. */
   kinds: readonly TaskKind[];
   isKept(kind: TaskKind): boolean;
 }
@@ -56,13 +56,13 @@ export class TaskRecords {
     return owner ? [...this.pathOf(owner), record] : [record];
   }
 
-  /** Whether work goes on that nobody waits for in a call. */
+  /** Whether there is running work that no call waits for. */
   hasBackground(ownerId: string): boolean {
     for (const record of this.#byId.values()) if (record.ownerId === ownerId && holdsIdle(record)) return true;
     return false;
   }
 
-  /** Takes over a record as it stands: a new one, or one of an earlier process. */
+  /** Adds a record: a new one, or one of an earlier process. */
   add(record: TaskRecord): void {
     this.#byId.set(record.id, record);
   }

@@ -1,4 +1,4 @@
-/** What a client and a model see of sub-agents as tasks: start, states, messages, waiting, news. */
+/** What a client and a model see of sub-agents as tasks: start, states, messages, waiting, notices. */
 import { describe, expect, test } from "vitest";
 import type { ModelRequest } from "../models/provider.ts";
 import { call, say } from "../models/scripted.ts";
@@ -10,7 +10,6 @@ import {
   byHeld,
   delegate,
   gate,
-  heardBy,
   held,
   idIn,
   LEAD,
@@ -23,12 +22,13 @@ import {
   resultsIn,
   send,
   startAgent,
+  userTexts,
 } from "./test-tasks.ts";
 
 const background = { mode: "background" };
 
 describe("an agent that is started", () => {
-  test("by a call that waits has its answer as the result of the call, and stays idle for more", async () => {
+  test("by a call that waits gives its answer as the result of the call, and is then idle", async () => {
     await inSmallWorld([main(delegate("dig")), by("dig", say("gold")), main(say("done"))], async (world) => {
       const { client, create, provider } = world;
       const sessionId = await create();
@@ -55,22 +55,22 @@ describe("an agent that is started", () => {
     });
   });
 
-  test("in the background lets its call go at once, and the news of it come once, before the session is idle", async () => {
+  test("in the background lets its call return at once, and notifies its owner once, before the session is idle", async () => {
     const dig = held(say("gold"));
     const turns = [main(delegate("dig", background)), main(say("started")), byHeld("dig", dig), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create, provider }) => {
       const sessionId = await create();
       await send({ client }, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       await dig.reached;
       const { id, status, executionMode, canPromoteToBackground } = await agentNamed(client, sessionId, "dig");
       expect([status, executionMode, canPromoteToBackground]).toEqual(["running", "background", false]);
       expect(client.of("tool.execution_complete")[0]?.result?.content).toContain(`agent_id: ${id}`);
       dig.go();
-      await client.heard("session.idle");
-      const [, started, news] = provider.requests.filter((request) => heardBy(request)[0]?.endsWith("go"));
-      expect(started && heardBy(started)).toHaveLength(1);
-      expect(news && heardBy(news).slice(1)).toEqual([
+      await client.received("session.idle");
+      const [, started, notified] = provider.requests.filter((request) => userTexts(request)[0]?.endsWith("go"));
+      expect(started && userTexts(started)).toHaveLength(1);
+      expect(notified && userTexts(notified).slice(1)).toEqual([
         expect.stringContaining(`"dig" has answered and is idle. Read its answer with read_agent, agent_id "${id}"`),
       ]);
       expect(client.of("system.notification")).toHaveLength(1);
@@ -84,13 +84,13 @@ describe("an agent that is started", () => {
     await inSmallWorld(turns, async ({ client, create }) => {
       const sessionId = await create();
       const agentId = await startAgent(client, sessionId, "dig");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ id: agentId, toolCallId: agentId, executionMode: "background", status: "idle" });
     });
   });
 
-  test("by a client and of no known kind is refused, and nothing is listed", async () => {
+  test("by a client with an unknown agent is refused, and nothing is listed", async () => {
     await inSmallWorld([], async ({ client, create }) => {
       const sessionId = await create();
       const params = { sessionId, agentType: "wizard", name: "w", prompt: "p" };
@@ -101,7 +101,7 @@ describe("an agent that is started", () => {
     });
   });
 
-  test("by a sub-agent works once: it is completed with its answer and has its parent's id", async () => {
+  test("by a sub-agent has one run: it is completed with its answer and has its parent's id", async () => {
     const turns = [
       main(delegate("outer")),
       by("outer", delegate("inner")),
@@ -161,7 +161,7 @@ describe("an agent that is started", () => {
 });
 
 describe("a message", () => {
-  test("wakes an idle agent; its answer is a second turn, told to the owner, and no second end of the agent", async () => {
+  test("wakes an idle agent; its answer is a second turn and no second end, and the owner is notified", async () => {
     const turns = [
       main(delegate("dig")),
       by("dig", say("gold")),
@@ -178,7 +178,7 @@ describe("a message", () => {
       expect(await client.call("session.tasks.sendMessage", { sessionId, id, message: "and what else?" })).toEqual({
         sent: true,
       });
-      await client.heard("session.idle", { after });
+      await client.received("session.idle", { after });
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({
         status: "idle",
@@ -188,14 +188,14 @@ describe("a message", () => {
       });
       expect(lifeOf(client, id)).toEqual(["started", "completed"]);
       expect(client.of("system.notification")).toHaveLength(1);
-      const asked = provider.requests.find((request) => heardBy(request).at(-1)?.endsWith("and what else?"));
-      expect(asked && heardBy(asked)).toHaveLength(2);
-      const told = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
-      expect(told.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "user"]);
+      const asked = provider.requests.find((request) => userTexts(request).at(-1)?.endsWith("and what else?"));
+      expect(asked && userTexts(asked)).toHaveLength(2);
+      const prompts = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
+      expect(prompts.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "user"]);
     });
   });
 
-  test("to a running agent is worked on in the same run, whose last answer is the one that counts", async () => {
+  test("to a running agent is handled in the same run, whose last answer counts", async () => {
     const dig = held(say("gold"));
     const turns = [byHeld("dig", dig), by("dig", say("silver")), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create }) => {
@@ -207,15 +207,15 @@ describe("a message", () => {
       const { status, prompt } = await agentNamed(client, sessionId, "dig");
       expect([status, prompt]).toEqual(["running", "silver too"]);
       dig.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await agentNamed(client, sessionId, "dig")).latestResponse).toBe("silver");
       expect(client.of("system.notification")).toHaveLength(1);
-      const told = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
-      expect(told.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "agent-somebody"]);
+      const prompts = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
+      expect(prompts.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "agent-somebody"]);
     });
   });
 
-  test("to nobody, or to an agent that was cancelled, is not sent and says why", async () => {
+  test("to an unknown or a cancelled agent is not sent and says why", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig)], async ({ client, create }) => {
       const sessionId = await create();
@@ -230,7 +230,7 @@ describe("a message", () => {
     });
   });
 
-  test("of the model goes to all that it names, and each that cannot take it is told by name", async () => {
+  test("from the model goes to all agents that it names, and the result names each that cannot take it", async () => {
     const turns = [
       main(delegate("a"), delegate("b")),
       by("a", say("A")),
@@ -266,7 +266,7 @@ describe("a message", () => {
 });
 
 describe("reading an agent", () => {
-  test("says what state it is in and what it has answered, and leaves out turns that were seen", async () => {
+  test("shows its state and its answers, and leaves out turns that were seen", async () => {
     const turns = [
       main(delegate("dig", background)),
       mainOn("read_agent", { wait: true }),
@@ -295,13 +295,13 @@ describe("reading an agent", () => {
       expect(both).toBe(`${head(2)}\n\n[Turn 0]\ngold\n\n${second}`);
       expect(none).toBe(head(2));
       expect(nobody).toBe("Agent not found");
-      // Whoever has waited for an answer or read it needs no news of it.
+      // An owner that has waited for the answer, or read it, gets no notice.
       expect(client.of("system.notification")).toEqual([]);
       provider.assertSpent();
     });
   });
 
-  test("that works does not wait unless asked, and not longer than the time limit", async () => {
+  test("that is running does not wait unless asked to, and not longer than the time limit", async () => {
     const dig = held(say("gold"));
     const turns = [
       main(delegate("dig", background)),
@@ -314,17 +314,17 @@ describe("reading an agent", () => {
     await inSmallWorld(turns, async ({ client, create, provider }) => {
       const sessionId = await create();
       await send({ client }, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       const results = resultsIn(provider.requests.at(-1)).slice(1);
       expect(results).toHaveLength(2);
       for (const result of results) expect(result).toMatch(/^Agent is running. .* status: running, .* total_turns: 0$/);
       dig.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(client.of("system.notification")).toHaveLength(1);
     });
   });
 
-  test("whose news still wait takes them away", async () => {
+  test("drops its waiting notice", async () => {
     const [asked, door] = [gate(), gate()];
     const reads = (request: ModelRequest) => {
       asked.open();
@@ -343,7 +343,7 @@ describe("reading an agent", () => {
       await client.until(({ type }) => type === "subagent.completed");
       await client.call("session.tasks.waitForPending", { sessionId });
       door.open();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(resultsIn(provider.requests.at(-1)).at(-1)).toContain("gold");
       expect(client.of("system.notification")).toEqual([]);
       provider.assertSpent();
@@ -365,7 +365,7 @@ describe("reading an agent", () => {
       const { client, create, provider } = world;
       const sessionId = await create();
       const broken = await startAgent(client, sessionId, "broken");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       await world.send(sessionId, `agent_id: ${broken}`);
       const failed = client.of("tool.execution_complete").at(-1);
       expect(failed).toMatchObject({
@@ -403,8 +403,8 @@ describe("reading an agent", () => {
       const inner = await client.until(({ type, data }) => type === "subagent.started" && data.parentId !== undefined);
       innerId = inner.agentId ?? "";
       outerId = String(inner.data.parentId);
-      await client.heard("session.idle");
-      const other = provider.requests.findLast((request) => heardBy(request)[0]?.endsWith("do other"));
+      await client.received("session.idle");
+      const other = provider.requests.findLast((request) => userTexts(request)[0]?.endsWith("do other"));
       const [ofInner, ofOuter, list] = resultsIn(other);
       expect(ofInner).toBe("Agent not found");
       expect(ofOuter).toMatch(/^Agent is idle/);
@@ -449,7 +449,7 @@ test("agents are listed by scope, ended ones on request", async () => {
 });
 
 describe("promotion", () => {
-  test("lets the waiting call go while the agent works on, and its news come later", async () => {
+  test("lets the waiting call return while the agent works on, and its notice comes later", async () => {
     const dig = held(say("gold"));
     const turns = [main(delegate("dig")), byHeld("dig", dig), main(say("meanwhile")), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create, provider }) => {
@@ -460,7 +460,7 @@ describe("promotion", () => {
       const id = task?.id ?? "";
       expect(task).toMatchObject({ type: "agent", executionMode: "sync", canPromoteToBackground: true });
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id })).toEqual({ promoted: true });
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       expect(resultsIn(provider.requests.at(-1))).toEqual([
         `The agent was moved to the background and goes on there. agent_id: ${id}. You will be told when it has answered.`,
       ]);
@@ -473,14 +473,14 @@ describe("promotion", () => {
       });
       expect(client.of("session.idle")).toEqual([]);
       dig.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(client.of("system.notification")).toHaveLength(1);
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id })).toEqual({ promoted: false });
       provider.assertSpent();
     });
   });
 
-  test("of what the turn waits for takes the agent that was started last", async () => {
+  test("of the current turn's task takes the agent that was started last", async () => {
     const [a, b] = [held(say("A")), held(say("B"))];
     const turns = [
       main(delegate("a"), delegate("b")),
@@ -497,17 +497,17 @@ describe("promotion", () => {
       const { task } = await client.call("session.tasks.promoteCurrentToBackground", { sessionId });
       expect(task).toMatchObject({ displayName: "b" });
       a.go();
-      await client.heard("assistant.message");
+      await client.received("assistant.message");
       await client.until(({ type, agentId }) => type === "assistant.idle" && agentId === undefined);
       b.go();
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(resultsIn(provider.requests.at(-1))).toContain("A");
     });
   });
 });
 
-describe("news of background agents", () => {
-  test("that come while the main agent works are told together", async () => {
+describe("notices of background agents", () => {
+  test("that come while the main agent works are delivered together", async () => {
     const busy = held(say("busy"));
     const turns = [mainHeld(busy), by("a", say("A")), by("b"), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create, provider }) => {
@@ -518,20 +518,20 @@ describe("news of background agents", () => {
       await startAgent(client, sessionId, "b");
       await client.call("session.tasks.waitForPending", { sessionId });
       busy.go();
-      await client.heard("session.idle");
-      const told = client.of("system.notification");
+      await client.received("session.idle");
+      const notices = client.of("system.notification");
       expect(
-        told.map(({ kind }) => kind).sort((x, y) => (JSON.stringify(x) < JSON.stringify(y) ? -1 : 1)),
+        notices.map(({ kind }) => kind).sort((x, y) => (JSON.stringify(x) < JSON.stringify(y) ? -1 : 1)),
       ).toMatchObject([
         { type: "agent_completed", displayName: "b", status: "failed" },
         { type: "agent_idle", displayName: "a" },
       ]);
-      expect(provider.requests.filter((request) => heardBy(request)[0]?.endsWith("go"))).toHaveLength(2);
+      expect(provider.requests.filter((request) => userTexts(request)[0]?.endsWith("go"))).toHaveLength(2);
       provider.assertSpent();
     });
   });
 
-  test("do not come when it was cancelled", async () => {
+  test("are not sent for a cancelled agent", async () => {
     const dig = never();
     await inSmallWorld([byHeld("dig", dig)], async ({ client, create, provider }) => {
       const sessionId = await create();
@@ -545,7 +545,7 @@ describe("news of background agents", () => {
   });
 });
 
-test("waiting for pending tasks ends with the last of them, and at once when there is none", async () => {
+test("waiting for pending tasks ends with the last of them, or at once when there are none", async () => {
   const [a, b] = [held(say("A")), held(say("B"))];
   const turns = [byHeld("a", a), byHeld("b", b), main(say("seen")), main(say("seen"))];
   await inSmallWorld(turns, async ({ client, create }) => {
@@ -568,7 +568,7 @@ test("waiting for pending tasks ends with the last of them, and at once when the
   });
 });
 
-test("a task can be taken off the list only after it has ended", async () => {
+test("a task can be removed from the list only after it has ended", async () => {
   const dig = held(say("gold"));
   await inSmallWorld([byHeld("dig", dig), main(say("seen"))], async ({ client, create }) => {
     const sessionId = await create();
@@ -577,8 +577,8 @@ test("a task can be taken off the list only after it has ended", async () => {
     await dig.reached;
     expect(await remove()).toBe(false);
     dig.go();
-    await client.heard("session.idle");
-    expect(await remove()).toBe(false); // It is idle.
+    await client.received("session.idle");
+    expect(await remove()).toBe(false); // It is only idle.
     await client.call("session.tasks.cancel", { sessionId, id });
     expect(await remove()).toBe(true);
     expect(await agentsOf(client, sessionId)).toEqual([]);
@@ -587,7 +587,7 @@ test("a task can be taken off the list only after it has ended", async () => {
   });
 });
 
-test("an agent whose start is cut from the log is no task any more, and one from before stays and takes messages", async () => {
+test("an agent whose start is cut from the log is no longer a task, and an earlier one stays and takes messages", async () => {
   const turns = [
     main(delegate("kept")),
     by("kept", say("gold")),
@@ -609,12 +609,12 @@ test("an agent whose start is cut from the log is no task any more, and one from
     expect((await agentsOf(client, sessionId)).map(({ displayName }) => displayName)).toEqual(["kept"]);
     const after = client.events.length;
     expect(await client.call("session.tasks.sendMessage", { sessionId, id, message: "more" })).toEqual({ sent: true });
-    await client.heard("session.idle", { after });
+    await client.received("session.idle", { after });
     expect((await agentNamed(client, sessionId, "kept")).latestResponse).toBe("silver");
   });
 });
 
-test("the progress of an agent tells what it has used and last did", async () => {
+test("the progress of an agent shows its usage and its latest activity", async () => {
   const dig = held(say("gold"));
   const turns = [by("dig", call("list_agents", {})), byHeld("dig", dig), main(say("seen"))];
   await inSmallWorld(turns, async ({ client, create }) => {
@@ -625,7 +625,7 @@ test("the progress of an agent tells what it has used and last did", async () =>
     expect(progress).toMatchObject({ type: "agent", totalToolCalls: 1 });
     expect(progress?.type === "agent" && progress.recentActivity.length).toBeGreaterThan(0);
     dig.go();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect((await client.call("session.tasks.getProgress", { sessionId, id })).progress).toMatchObject({
       totalToolCalls: 1,
     });

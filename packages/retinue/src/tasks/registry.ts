@@ -1,8 +1,8 @@
 /**
- * The registry of one session tree: every piece of work that has an id and outlives its call, of whatever kind.
+ * The task registry of one session tree: every piece of work that has an id and outlives its call, whatever its kind.
  *
- * Owns starts, ends, waiting, messages, promotion and cancellation by subtree. The records are in records.ts, the work itself in
- * executors/, and where it runs is up to the engine. A record changes in the transaction of the events that tell of it.
+ * Owns starts, ends, waiting, messages, promotion and cancellation by subtree. The records are in records.ts, the work itself is in
+ * executors/, and the engine decides where it runs. A record is saved in the same transaction as the events of its change.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
@@ -61,10 +61,10 @@ export class Tasks {
     return this.#options.executors[record.kind];
   }
 
-  /** Records the start, then works. Returns when the work is under way; at once for kinds that need not be opened. */
+  /** Records the start, then starts the work. Returns when it runs; at once for kinds that need not be opened. */
   async start(record: TaskRecord): Promise<void> {
     this.records.add(record);
-    this.#live.delete(record.id); // An alias may be used again once its task has ended.
+    this.#live.delete(record.id); // An alias may be reused once its task has ended.
     const live = this.#get(record.id);
     this.records.save(record);
     const { open, traits } = this.executorOf(record);
@@ -81,21 +81,21 @@ export class Tasks {
     this.#begin(live, "start");
   }
 
-  /** Goes on with a run that another process left, unless it goes on already; so does what it owns in the background. */
+  /** Continues a run that another process left, unless it runs already, and the background tasks that it owns. */
   async continue(id: string): Promise<void> {
     const live = this.#get(id);
     const { record } = live;
     if (record.status !== "running" || this.#engine.running(id) || live.ending.end) return;
     live.isParked = false;
     await this.#open(live);
-    if (this.#engine.running(id)) return; // Somebody else wanted the same.
+    if (this.#engine.running(id)) return; // Another caller has continued it meanwhile.
     this.#begin(live, "continue");
     for (const owned of this.records.ownedBy(id)) {
       if (owned.mode === "background" && owned.status === "running") await this.continue(owned.id);
     }
   }
 
-  /** A follow-up message; wakes a task at rest. */
+  /** Sends a follow-up message; wakes an idle task. */
   async send(id: string, message: { text: string; source: string }): Promise<void> {
     const live = this.#get(id);
     const { record } = live;
@@ -116,14 +116,14 @@ export class Tasks {
       this.records.save(record);
       return;
     }
-    record.mode = "background"; // However it was started, nobody waits for it in a call now.
+    record.mode = "background"; // However it was started, no call waits for it now.
     record.message = message.text;
     this.records.move(record, "running");
     this.#begin(live, "continue");
     this.#changed(record);
   }
 
-  /** Waits for a new turn, the end, a promotion or the time limit, whichever comes first. */
+  /** Waits for a new turn, the end, a promotion or the time limit. */
   async wait(id: string, options: WaitOptions): Promise<Waited> {
     const live = this.#get(id);
     try {
@@ -144,7 +144,7 @@ export class Tasks {
     return true;
   }
 
-  /** Ends a task and everything below it. False when it had ended already, or whoever does it goes on. */
+  /** Ends a task and everything below it. False when it had ended already, or its client goes on with it. */
   async cancel(id: string, reason = "cancelled"): Promise<boolean> {
     const record = this.records.get(id);
     if (!record || isEnded(record.status)) return false;
@@ -155,13 +155,13 @@ export class Tasks {
     live.ending.claim({ way: "cancelled" });
     await this.#opened(live);
     await this.#engine.stop(id, new Stop("cancel", reason));
-    await this.#endUnlessEnded(live); // It was at rest, or its run had not begun.
+    await this.#endUnlessEnded(live); // It was idle, or its run had not begun.
     await Promise.all(below);
     this.#changed(record);
     return true;
   }
 
-  /** Sets running tasks aside for a later process, and closes what the others have open. Nothing keeps running here. */
+  /** Parks running tasks for a later process, and closes what the others have open. Nothing keeps running here. */
   async park({ isClosing = false }: { isClosing?: boolean } = {}): Promise<void> {
     if (isClosing) this.#notices.close();
     const kept = this.records.list().filter((record) => this.executorOf(record).traits.isKept);
@@ -178,17 +178,17 @@ export class Tasks {
     );
   }
 
-  /** A task that will never be continued: its end is recorded now. */
+  /** Records the end of a task that will never be continued. */
   async lose(id: string, error: string): Promise<void> {
     const live = this.#get(id);
     if (isEnded(live.record.status)) return;
     for (const owned of this.records.ownedBy(id)) await this.lose(owned.id, error);
     live.ending.claim({ way: "lost", error });
     await this.#endUnlessEnded(live);
-    this.#notices.tell(live);
+    this.#notices.notify(live);
   }
 
-  /** Takes an ended task off the list. */
+  /** Removes an ended task from the list. */
   remove(id: string): boolean {
     const record = this.records.get(id);
     if (!record || !isEnded(record.status)) return false;
@@ -219,9 +219,9 @@ export class Tasks {
     if (live.ending.end || live.isParked) await executor.close?.(live.record);
   }
 
-  /** A start that is under way comes to its own end first: no task ends before it has started. */
+  /** Waits for a start that is under way: no task ends before it has started. */
   async #opened({ opening }: Live): Promise<void> {
-    await opening?.catch(() => undefined); // Whoever opens it is told.
+    await opening?.catch(() => undefined); // The caller of `start` gets the error.
   }
 
   #begin(live: Live, how: How): void {
@@ -240,7 +240,7 @@ export class Tasks {
     });
   }
 
-  /** One run, for the engine. */
+  /** One run, called by the engine. */
   async #perform(id: string, how: How, signal: AbortSignal): Promise<void> {
     const live = this.#get(id);
     const { record } = live;
@@ -265,17 +265,17 @@ export class Tasks {
     await this.#cancelBelow(record);
     const expected = endOf(live, ofRun);
     if (expected) await executor.ending?.(record, expected);
-    const end = endOf(live, ofRun); // Somebody may have cancelled it in the meantime.
+    const end = endOf(live, ofRun); // It may have been cancelled in the meantime.
     if (!end || isEnded(record.status)) return;
     this.#record(live, end);
     if (isEnded(record.status)) await executor.close?.(record);
-    // The notice is in the owner's inbox before anybody may think that nothing is left to do.
-    this.#notices.tell(live);
+    // The notice must be in the owner's inbox before the runner checks whether anything is left to do.
+    this.#notices.notify(live);
     live.waiting.wake();
     this.#changed(record);
   }
 
-  /** What still runs below a task that has ended ends with it. */
+  /** Ends what still runs below a task that has ended. */
   async #cancelBelow({ id }: TaskRecord): Promise<void> {
     const open = this.#joined(id).filter(({ status }) => !isEnded(status));
     await Promise.all(open.map((owned) => this.cancel(owned.id, "parent ended")));
@@ -285,7 +285,7 @@ export class Tasks {
     if (!isEnded(live.record.status)) await this.#end(live, live.ending.end ?? { way: "cancelled" });
   }
 
-  /** An end without a run. */
+  /** Ends a task that has no run. */
   async #end(live: Live, end: End): Promise<void> {
     live.settling ??= this.#settle(live, end).finally(() => {
       live.settling = undefined;
@@ -303,7 +303,7 @@ export class Tasks {
     live.waiting.wake();
   }
 
-  /** The end in the record and in the log, in one transaction. */
+  /** Puts the end into the record and the log, in one transaction. */
   #record({ record, timer }: Live, end: End): void {
     const now = this.#options.root.world.now();
     clearTimeout(timer);
@@ -319,18 +319,18 @@ export class Tasks {
     return this.records.ownedBy(ownerId).filter((record) => this.executorOf(record).traits.joinsOwner);
   }
 
-  /** Resolves when the tasks have changed that an owner must wait for; undefined when there are none. */
+  /** Resolves when one of the tasks that an owner must wait for has changed; undefined when there are none. */
   #joining(ownerId: string): Promise<unknown> | undefined {
     const running = this.#joined(ownerId).filter(({ status }) => status === "running");
     return running.length === 0 ? undefined : Promise.all(running.map(({ id }) => this.#change(id)));
   }
 
-  /** Resolves when the run of a task has settled, or something else has happened to it. */
+  /** Resolves when the run of a task has settled, or the task has changed otherwise. */
   async #change(id: string): Promise<void> {
     await (this.#engine.running(id) ?? this.#get(id).waiting.change());
   }
 
-  /** What agents below the main one do on their own is not announced. */
+  /** Tasks of a sub-agent that it does not wait for are not reported. */
   #changed(record: TaskRecord): void {
     if (this.executorOf(record).traits.joinsOwner || record.ownerId === record.rootId) this.#options.onChanged();
   }

@@ -1,4 +1,4 @@
-/** Tasks when their session is set aside: what goes on in the next process, what is lost, what was over. */
+/** Tasks when their session is parked: which go on in the next process, which are lost, which had ended. */
 import { describe, expect, test } from "vitest";
 import { call, say } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
@@ -8,7 +8,6 @@ import {
   by,
   byHeld,
   delegate,
-  heardBy,
   LEAD,
   lifeOf,
   main,
@@ -18,12 +17,13 @@ import {
   resultsIn,
   send,
   startAgent,
+  userTexts,
 } from "./test-tasks.ts";
 
 const background = { mode: "background" };
 const onDisk = { isOnDisk: true };
 
-/** Another process opens the session; everything that is told from then on. */
+/** Another process opens the session. Returns a client that receives its events from then on. */
 async function resumed(world: SmallWorld, sessionId: string, config: object = {}) {
   const { client } = await world.restart();
   await client.call("session.resume", { sessionId, requestPermission: true, ...config });
@@ -31,7 +31,7 @@ async function resumed(world: SmallWorld, sessionId: string, config: object = {}
 }
 
 describe("after a restart", () => {
-  test("a background agent goes on from its log, and its owner is told of its answer", async () => {
+  test("a background agent goes on from its log, and its owner is notified of its answer", async () => {
     const cut = never();
     const turns = [
       by("dig", call("list_agents")),
@@ -47,13 +47,13 @@ describe("after a restart", () => {
         const id = await startAgent(client, sessionId, "dig");
         await cut.reached;
         const again = await resumed(world, sessionId);
-        await again.heard("session.idle");
+        await again.received("session.idle");
         const agent = await agentNamed(again, sessionId, "dig");
         expect(agent).toMatchObject({ id, status: "idle", latestResponse: "gold, at last" });
         expect([...lifeOf(client, id), ...lifeOf(again, id)]).toEqual(["started", "completed"]);
         expect(again.of("system.notification")).toHaveLength(1);
         const [, , gone] = provider.requests;
-        expect(resultsIn(gone)).toHaveLength(1); // The call of before was not run again.
+        expect(resultsIn(gone)).toHaveLength(1); // The earlier call was not run again.
         provider.assertSpent();
       },
       onDisk,
@@ -75,18 +75,18 @@ describe("after a restart", () => {
         const { client, create, provider } = world;
         const sessionId = await create();
         const id = await startAgent(client, sessionId, "dig");
-        await client.heard("session.idle");
+        await client.received("session.idle");
         const after = client.events.length;
         await startAgent(client, sessionId, "bad");
-        await client.heard("session.idle", { after });
+        await client.received("session.idle", { after });
         const before = await agentsOf(client, sessionId);
         const again = await resumed(world, sessionId);
         for (const agent of before) expect(await agentNamed(again, sessionId, agent.displayName ?? "")).toEqual(agent);
         expect(before.map(({ status }) => status).sort()).toEqual(["failed", "idle"]);
         await again.call("session.tasks.sendMessage", { sessionId, id, message: "more" });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect((await agentNamed(again, sessionId, "dig")).latestResponse).toBe("silver");
-        const last = provider.requests.findLast((request) => heardBy(request).at(-1)?.endsWith("more"));
+        const last = provider.requests.findLast((request) => userTexts(request).at(-1)?.endsWith("more"));
         expect(last?.messages).toHaveLength(3);
       },
       onDisk,
@@ -112,7 +112,7 @@ describe("after a restart", () => {
         await cut.reached;
         const ids = new Set((await agentsOf(client, sessionId)).map(({ id }) => id));
         const again = await resumed(world, sessionId, { continuePendingWork: true });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect(new Set((await agentsOf(again, sessionId)).map(({ id }) => id))).toEqual(ids);
         expect((await agentNamed(again, sessionId, "outer")).status).toBe("idle");
         expect((await agentNamed(again, sessionId, "inner")).status).toBe("completed");
@@ -124,7 +124,7 @@ describe("after a restart", () => {
     );
   });
 
-  test("an agent whose call was given up is lost, with everything below it, and nobody is told twice", async () => {
+  test("an agent whose call was given up is lost, with everything below it, and each has one end", async () => {
     const cut = never();
     const turns = [main(delegate("outer")), by("outer", delegate("inner")), byHeld("inner", cut)];
     await inSmallWorld(
@@ -143,8 +143,8 @@ describe("after a restart", () => {
         ]);
         expect(again.of("subagent.failed")).toMatchObject([{ reason: "lost" }, { reason: "lost" }]);
         const { events } = await again.call("session.getMessages", { sessionId });
-        const told = (type: string) => events.filter((event) => (event as { type: string }).type === type);
-        expect(told("tool.execution_complete")).toHaveLength(told("tool.execution_start").length);
+        const recorded = (type: string) => events.filter((event) => (event as { type: string }).type === type);
+        expect(recorded("tool.execution_complete")).toHaveLength(recorded("tool.execution_start").length);
         await quiet(again, sessionId);
         expect(again.of("system.notification")).toEqual([]);
         expect(provider.requests).toHaveLength(3);
@@ -172,10 +172,10 @@ describe("after a restart", () => {
         const { client, create } = world;
         const sessionId = await create({ customAgents: [LEAD] });
         await send(world, sessionId);
-        await client.heard("assistant.idle");
+        await client.received("assistant.idle");
         await Promise.all([top.reached, low.reached]);
         const again = await resumed(world, sessionId, { customAgents: [LEAD] });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect((await agentNamed(again, sessionId, "top")).status).toBe("idle");
         expect((await agentNamed(again, sessionId, "low")).status).toBe("completed");
       },
@@ -183,7 +183,7 @@ describe("after a restart", () => {
     );
   });
 
-  test("what a promoted agent is stays: it goes on in the background", async () => {
+  test("a promoted agent goes on in the background", async () => {
     const cut = never();
     const turns = [
       main(delegate("dig")),
@@ -200,9 +200,9 @@ describe("after a restart", () => {
         await send(world, sessionId);
         await cut.reached;
         await client.call("session.tasks.promoteCurrentToBackground", { sessionId });
-        await client.heard("assistant.idle");
+        await client.received("assistant.idle");
         const again = await resumed(world, sessionId);
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect(await agentNamed(again, sessionId, "dig")).toMatchObject({
           status: "idle",
           executionMode: "background",
@@ -213,7 +213,7 @@ describe("after a restart", () => {
     );
   });
 
-  test("news that were not told yet are told, once", async () => {
+  test("a notice that was not delivered yet is delivered once", async () => {
     const busy = never();
     const turns = [main(delegate("dig", background)), mainHeld(busy), by("dig", say("gold")), main(say("seen"))];
     await inSmallWorld(
@@ -225,7 +225,7 @@ describe("after a restart", () => {
         await busy.reached;
         await client.call("session.tasks.waitForPending", { sessionId });
         const again = await resumed(world, sessionId);
-        await again.heard("session.idle");
+        await again.received("session.idle");
         expect(again.of("system.notification")).toMatchObject([{ kind: { type: "agent_idle", displayName: "dig" } }]);
         provider.assertSpent();
       },
@@ -247,10 +247,10 @@ describe("after a restart", () => {
         const { client, create } = world;
         const sessionId = await create({ customAgents: [LEAD] });
         await send(world, sessionId);
-        await client.heard("assistant.idle");
+        await client.received("assistant.idle");
         await cut.reached;
         const again = await resumed(world, sessionId, { customAgents: [] });
-        await again.heard("session.idle");
+        await again.received("session.idle");
         const agent = await agentNamed(again, sessionId, "top");
         expect(agent).toMatchObject({ status: "failed", error: expect.stringContaining("lead") });
         expect(again.of("subagent.failed")).toMatchObject([{ reason: "lost" }]);
@@ -260,7 +260,7 @@ describe("after a restart", () => {
   });
 });
 
-test("a session whose last client leaves by its own will cancels what runs; idle agents stay", async () => {
+test("a session whose last client detaches cancels what runs; idle agents stay", async () => {
   const cut = never();
   const turns = [by("idle", say("gold")), main(say("seen")), byHeld("dig", cut)];
   await inSmallWorld(
@@ -269,7 +269,7 @@ test("a session whose last client leaves by its own will cancels what runs; idle
       const { client, create } = world;
       const sessionId = await create();
       await startAgent(client, sessionId, "idle");
-      await client.heard("session.idle");
+      await client.received("session.idle");
       await startAgent(client, sessionId, "dig");
       await cut.reached;
       await client.call("session.detach", { sessionId });
@@ -281,7 +281,7 @@ test("a session whose last client leaves by its own will cancels what runs; idle
   );
 });
 
-test("a suspended session holds its agents where they stood: one can be cancelled, an idle one written to", async () => {
+test("a suspended session keeps its agents parked: one can be cancelled, an idle one takes a message", async () => {
   const cut = never();
   const turns = [
     by("idle", say("gold")),
@@ -293,7 +293,7 @@ test("a suspended session holds its agents where they stood: one can be cancelle
   await inSmallWorld(turns, async ({ client, create }) => {
     const sessionId = await create();
     const idle = await startAgent(client, sessionId, "idle");
-    await client.heard("session.idle");
+    await client.received("session.idle");
     const id = await startAgent(client, sessionId, "dig");
     await cut.reached;
     await client.call("session.suspend", { sessionId });
@@ -304,7 +304,7 @@ test("a suspended session holds its agents where they stood: one can be cancelle
     expect(lifeOf(client, id)).toEqual(["started", "completed (cancelled)"]);
     const after = client.events.length;
     await client.call("session.tasks.sendMessage", { sessionId, id: idle, message: "more" });
-    await client.heard("session.idle", { after });
+    await client.received("session.idle", { after });
     expect((await agentNamed(client, sessionId, "idle")).latestResponse).toBe("silver");
   });
 });

@@ -1,4 +1,4 @@
-/** Shells as tasks, those of the main agent and of sub-agents, as a client sees them. */
+/** Shells of the main agent and of sub-agents as tasks, as a client sees them. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ async function allowed({ client, create }: SmallWorld): Promise<string> {
 }
 
 describe("a shell", () => {
-  test("that cannot be started is no task, and the model reads why", async () => {
+  test("that cannot be started is not a task, and the model reads why", async () => {
     const turns = [main(bash("echo a\0b")), main(say("understood"))];
     await inSmallWorld(turns, async (world) => {
       const { client, provider } = world;
@@ -27,7 +27,7 @@ describe("a shell", () => {
     });
   });
 
-  test("in the background is a task that tells its output, holds back the idle and ends with a notice", async () => {
+  test("in the background is a task that shows its output, delays the idle and ends with a notice", async () => {
     const turns = [
       main(bash("until [ -e done ]; do sleep 0.02; done; echo got it", { mode: "async", shellId: "sh" })),
       main(say("started")),
@@ -37,7 +37,7 @@ describe("a shell", () => {
       const { client, folder } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       await quiet(client, sessionId);
       expect(client.of("session.idle")).toEqual([]);
       const [shell] = await shellsOf(client, sessionId);
@@ -54,7 +54,7 @@ describe("a shell", () => {
       expect(progress).toMatchObject({ type: "shell", pid: shell?.pid });
       writeFileSync(join(folder, "done"), "");
       await client.call("session.tasks.waitForPending", { sessionId });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(client.of("system.notification")).toMatchObject([{ kind: { type: "shell_completed", shellId: "sh" } }]);
       const after = await client.call("session.tasks.getProgress", { sessionId, id: "sh" });
       expect(after.progress).toMatchObject({ type: "shell", recentOutput: expect.stringContaining("got it") });
@@ -71,10 +71,10 @@ describe("a shell", () => {
       const { client, provider } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       expect(await client.call("session.tasks.remove", { sessionId, id: "sh" })).toEqual({ removed: false });
       expect(await client.call("session.tasks.cancel", { sessionId, id: "sh" })).toEqual({ cancelled: true });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect((await shellsOf(client, sessionId))[0]).toMatchObject({ status: "cancelled" });
       expect(client.of("system.notification")).toEqual([]);
       provider.assertSpent();
@@ -90,7 +90,7 @@ describe("a shell", () => {
       const { client, provider } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.heard("tool.execution_partial_result");
+      await client.received("tool.execution_partial_result");
       const { task } = await client.call("session.tasks.getCurrentPromotable", { sessionId });
       expect(task).toMatchObject({ type: "shell", id: "sh", executionMode: "sync", canPromoteToBackground: true });
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id: "sh" })).toEqual({
@@ -99,16 +99,16 @@ describe("a shell", () => {
       expect(await client.call("session.tasks.promoteToBackground", { sessionId, id: "sh" })).toEqual({
         promoted: false,
       });
-      await client.heard("assistant.idle");
+      await client.received("assistant.idle");
       expect(resultsIn(provider.requests.at(-1))[0]).toContain("sh");
       expect((await shellsOf(client, sessionId))[0]).toMatchObject({ status: "running", executionMode: "background" });
       expect(client.of("session.idle")).toEqual([]);
       await client.call("session.tasks.cancel", { sessionId, id: "sh" });
-      await client.heard("session.idle");
+      await client.received("session.idle");
     });
   });
 
-  test("that is detached holds nothing back and is not waited for", async () => {
+  test("that is detached does not delay the idle and is not waited for", async () => {
     const turns = [main(bash("sleep 300", { detach: true, shellId: "sh" })), main(say("started"))];
     await inSmallWorld(turns, async (world) => {
       const { client } = world;
@@ -141,7 +141,7 @@ describe("a shell", () => {
       expect(await client.call("session.tasks.cancel", { sessionId, id: "one" })).toEqual({ cancelled: true });
       const [agent] = (await client.call("session.tasks.list", { sessionId })).tasks;
       await client.call("session.tasks.cancel", { sessionId, id: agent?.id ?? "" });
-      await client.heard("session.idle");
+      await client.received("session.idle");
       expect(await shellsOf(client, sessionId)).toEqual([]);
     });
   });

@@ -1,7 +1,7 @@
 /**
- * What must be right before a sub-agent starts: agent, depth, tools, skills, model, mode. The one gate of every spawn path.
+ * The checks before a sub-agent starts: agent, depth, tools, skills, model, mode. Every spawn path goes through it.
  *
- * Gives the record of the new task: plain data that is enough to run it, here or in another process.
+ * Returns the record of the new task: plain data that is enough to run it, here or in another process.
  */
 import { AppError } from "@retinue/protocol";
 import { toInherit } from "../agents/definition.ts";
@@ -13,7 +13,7 @@ import type { Configuration } from "../tree/configuration.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { type AgentRecord, newHead } from "./record.ts";
 
-/** `callId` is the call that asks for the agent; absent when a client does. */
+/** `callId` is the call that starts the agent; absent when a client does. */
 export type SpawnGate = (owner: WorkingAgent, input: TaskInput, callId?: string) => Promise<AgentRecord>;
 
 /** Throws `spawn_refused` or `agent_not_found`, with words for the model. */

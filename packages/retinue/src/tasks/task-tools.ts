@@ -1,7 +1,7 @@
 /**
- * What the agent tools do for one agent: start others, read them, write to them, list them.
+ * The agent tools of one agent: starting other agents, reading them, writing to them, listing them.
  *
- * Owns validation and the words that the model reads. It knows tasks, not their kinds: agents see what can be written to.
+ * Owns validation and the words that the model reads. It does not know kinds of tasks: agents see all that take messages.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { stopOf } from "../session/stop.ts";
@@ -32,7 +32,7 @@ export function taskService(self: Self): TaskService {
   };
 }
 
-/** What the model can do something about is told to the model; the rest is a fault of ours. */
+/** Errors that the model can act on become its result; others are our faults and are thrown. */
 async function refusedInWords(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work();
@@ -46,10 +46,10 @@ async function refusedInWords(work: () => Promise<Outcome>): Promise<Outcome> {
 
 async function startTask(self: Self, input: TaskInput): Promise<Outcome> {
   const { owner, callId, tasks, gate } = self;
-  // After a restart the same call comes again: its agent is there, and the call goes on waiting for it.
+  // After a restart the same call runs again: its agent exists, and the call goes on waiting for it.
   const known = tasks.records.byCall(owner.session.id, callId);
   const record = known ?? (await gate(owner, input, callId));
-  self.signal.throwIfAborted(); // Nothing is started for an agent that was stopped meanwhile.
+  self.signal.throwIfAborted(); // The caller may have been stopped meanwhile.
   if (known) await tasks.continue(record.id);
   else await tasks.start(record);
   if (record.mode === "background") return startedInBackground(record);
@@ -66,7 +66,7 @@ async function waitForAnswer({ tasks, signal }: Self, record: TaskRecord): Promi
     }
     return resultOf(record);
   } catch (error) {
-    // An agent that is only set aside goes on with its parent later.
+    // An agent that is only parked goes on with its parent later.
     const stop = stopOf(signal);
     if (stop && !stop.isParked) await tasks.cancel(record.id, "parent stopped").catch(() => false);
     throw error;
@@ -100,7 +100,7 @@ async function readAgent({ owner, tasks, signal }: Self, input: ReadInput): Prom
       signal,
     );
   } else if (record.status !== "running") {
-    // Read: the notice about it would only say it twice.
+    // The answer was read, so its notice would only repeat it.
     await tasks.wait(record.id, { afterTurns: 0, timeoutMs: 0, signal });
   }
   const text = describe(record, owner.session.world.now(), input.since_turn ?? 0);

@@ -1,4 +1,4 @@
-/** For tests of tasks: a model that waits until it is told to go on, and what the protocol says about tasks. */
+/** For tests of tasks: a model that waits until it is released, and what the protocol says about tasks. */
 import type { AgentTask, ClientTask, ShellTask, TaskInfo } from "@retinue/protocol";
 import type { ModelRequest } from "../models/provider.ts";
 import { call, type ScriptedCall, type Step, type Turn, when } from "../models/scripted.ts";
@@ -15,10 +15,10 @@ export function gate(): { open(): void; opened: Promise<void> } {
   return { open, opened };
 }
 
-/** A turn that says nothing until it is let go. */
+/** A turn that says nothing until it is released. */
 export interface Held {
   turn: Turn;
-  /** The model was asked. */
+  /** Settles when the model was asked. */
   reached: Promise<void>;
   go(): void;
 }
@@ -63,7 +63,7 @@ function promptOf({ messages }: ModelRequest): string {
 }
 
 /** The texts of the user messages of a request: prompts and notifications. */
-export function heardBy({ messages }: ModelRequest): string[] {
+export function userTexts({ messages }: ModelRequest): string[] {
   return messages.flatMap((message) =>
     message.role === "user" && typeof message.content === "string" ? [message.content] : [],
   );
@@ -117,7 +117,7 @@ export async function startAgent(client: TestClient, sessionId: string, name: st
   return (await client.call("session.tasks.startAgent", params)).agentId;
 }
 
-/** Everything that was told up to now has come: the runtime has answered after it. */
+/** Waits until all events sent so far have arrived, since the answer to a call comes after them. */
 export async function quiet(client: TestClient, sessionId: string): Promise<void> {
   await client.call("session.metadata.isProcessing", { sessionId });
 }
@@ -126,7 +126,7 @@ export async function send({ client }: Pick<SmallWorld, "client">, sessionId: st
   await client.call("session.send", { sessionId, prompt });
 }
 
-/** The states of an agent's first run, as events tell of them. */
+/** The states of an agent's first run, according to its events. */
 export function lifeOf(client: TestClient, agentId: string): string[] {
   return client.events
     .filter((event) => event.agentId === agentId && /^subagent\.(started|completed|failed)$/.test(event.type))

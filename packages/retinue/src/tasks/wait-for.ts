@@ -1,11 +1,11 @@
-/** Waiting for a task: what counts as something new, seen by the one who waits. */
+/** Waiting for a task: what counts as new for the caller that waits. */
 import type { Live } from "./live.ts";
 import { isEnded } from "./moves.ts";
 import type { TaskRecord } from "./record.ts";
 import type { WaitLimits } from "./waiting.ts";
 
 export interface WaitOptions extends WaitLimits {
-  /** A turn beyond these is something new. */
+  /** Turns after these count as new. */
   afterTurns: number;
   /** Also ends when the task is moved to the background. */
   forPromotion?: boolean;

@@ -1,14 +1,14 @@
-/** Those who wait for something to happen to a task, and how they are woken. */
+/** The callers that wait for a change of a task, and how they are woken. */
 export class Waiting {
   readonly #wakers = new Set<() => void>();
   #count = 0;
 
-  /** Whether somebody waits for the result in a call, and so needs no notice of it. */
+  /** Whether a call waits for the result, so that no notice is needed. */
   get isAwaited(): boolean {
     return this.#count > 0;
   }
 
-  /** Something has happened: everybody looks again. */
+  /** The task has changed: every waiting caller checks again. */
   wake(): void {
     const wakers = [...this.#wakers];
     this.#wakers.clear();
@@ -20,7 +20,7 @@ export class Waiting {
     return new Promise((resolve) => this.#wakers.add(resolve));
   }
 
-  /** Looks after every change until there is something to see; undefined when the time is over. Rejects when the signal is aborted. */
+  /** Checks after every change until there is a value; undefined at the time limit. Rejects when the signal is aborted. */
   async until<T>(look: () => T | undefined, { timeoutMs, signal }: WaitLimits): Promise<T | undefined> {
     this.#count++;
     let isOver = false;

@@ -1,4 +1,4 @@
-/** What sub-agents have been doing lately, for people who ask for progress: a short list per agent, from their events. */
+/** The latest activity of sub-agents, for progress reports: a short list per agent, from their events. */
 import type { LoggedEvent } from "../session/log.ts";
 
 const KEPT = 20;
@@ -38,7 +38,7 @@ export class Activity {
   }
 }
 
-/** Most tools have an argument that says in words or by name what the call is about. */
+/** Most tools have an argument that says what the call is about. */
 function intentOf(args: unknown): string | undefined {
   if (typeof args !== "object" || args === null) return undefined;
   for (const key of ["description", "intent", "path", "pattern", "command", "url"]) {

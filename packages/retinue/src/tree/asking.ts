@@ -1,7 +1,7 @@
 /**
  * Questions and forms for people, from any agent of a tree.
  *
- * Owns what a tool gets back when nobody can answer. They reach the clients of the root session and are answered there, once.
+ * They go to the clients of the root session, and the first answer counts. Owns what a tool gets when no client can answer.
  */
 import type { UserInputAnswer } from "@retinue/protocol";
 import { type Asker, ask } from "../asks/ask.ts";

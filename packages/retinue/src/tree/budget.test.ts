@@ -26,11 +26,11 @@ describe("a budget", () => {
     expect(meter.beforeTurn()).toContain("10 of 10");
   });
 
-  test("of nothing is used up before the first turn", () => {
+  test("of zero is used up before the first turn", () => {
     expect(new Meter({ maxTurns: 0 }).beforeTurn()).toContain("last turn");
   });
 
-  test("that is not set never ends", () => {
+  test("that is not set is never used up", () => {
     const meter = new Meter({});
     meter.add({ turns: 1e6, tokens: 1e9, toolCalls: 1e6, cost: 1e6 });
     expect([meter.beforeTurn(), meter.isSpent]).toEqual([undefined, false]);
@@ -38,7 +38,7 @@ describe("a budget", () => {
 });
 
 describe("what a sub-agent uses", () => {
-  test("counts for everybody above it, its turns excepted", () => {
+  test("counts for every agent above it, except its turns", () => {
     const root = new Meter({});
     const middle = new Meter({}, { above: root });
     new Meter({}, { above: middle }).add({ turns: 2, tokens: 30, toolCalls: 4, cost: 0.5 });
@@ -46,7 +46,7 @@ describe("what a sub-agent uses", () => {
     expect(middle.used).toEqual(root.used);
   });
 
-  test("up to the limit of an agent above ends it as well, each after a turn of its own", () => {
+  test("may reach the limit of an agent above, which ends both, each after a turn of its own", () => {
     const root = new Meter({ maxTokens: 100 });
     const child = new Meter({}, { above: root });
     child.add({ tokens: 100 });
@@ -56,7 +56,7 @@ describe("what a sub-agent uses", () => {
   });
 });
 
-test("a new run begins with the whole budget, and with its own nudge", () => {
+test("a new run begins with the whole budget and a new nudge", () => {
   const meter = new Meter({ maxTurns: 1 }, { isPerRun: true });
   expect([meter.beforeTurn(), meter.beforeTurn()]).toEqual([undefined, expect.stringContaining("last turn")]);
   expect(() => meter.beforeTurn()).toThrow(OverBudget);
@@ -65,14 +65,14 @@ test("a new run begins with the whole budget, and with its own nudge", () => {
   expect(meter.beforeTurn()).toContain("last turn");
 });
 
-test("a budget for a life is not given back when a new run begins", () => {
+test("a budget for a lifetime is not reset when a new run begins", () => {
   const meter = new Meter({ maxTurns: 1 });
   meter.beforeTurn();
   meter.begin();
   expect(meter.beforeTurn()).toContain("last turn");
 });
 
-test("a call may lower the limits of an agent and never raise them", () => {
+test("a call may lower the limits of an agent but never raise them", () => {
   expect(lowerBudget({ maxTurns: 5, maxTokens: 100 }, { maxTurns: 50, maxTokens: 10, maxSeconds: 3 })).toEqual({
     maxTurns: 5,
     maxTokens: 10,

@@ -1,5 +1,5 @@
 /**
- * What an agent may use in one run, and what happens near the end of it: a nudge, one turn to wrap up, then the end.
+ * What an agent may use in one run, and what happens when it is nearly used up: a nudge, one turn to wrap up, then the end.
  *
  * What a sub-agent uses counts for every agent above it.
  */
@@ -24,7 +24,7 @@ export class OverBudget extends Error {
 const NUDGE_AT = 0.8;
 const LIMITS = ["maxTurns", "maxTokens", "maxToolCalls", "maxSeconds", "maxCost"] as const;
 
-/** Of two budgets the lower limit counts, one by one: whoever asks for more than a definition gives does not get it. */
+/** The lower of each pair of limits, so that a call cannot get more than the agent's definition allows. */
 export function lowerBudget(a: Budget, b: Budget = {}): Budget {
   const both = LIMITS.map(
     (name) => [name, Math.min(a[name] ?? Number.POSITIVE_INFINITY, b[name] ?? Number.POSITIVE_INFINITY)] as const,
@@ -40,7 +40,7 @@ export class Meter {
   #isNudged = false;
   #isWrapping = false;
 
-  /** What is used counts for `above` as well. */
+  /** Usage counts for `above` as well. */
   constructor(budget: Budget, { above, isPerRun = false }: { above?: Meter; isPerRun?: boolean } = {}) {
     this.#budget = budget;
     this.#above = above;
@@ -51,12 +51,12 @@ export class Meter {
     return this.#used;
   }
 
-  /** The last turn was the one to wrap up in: what came of it is a partial result. */
+  /** The last turn was the one to wrap up, so its text is a partial result. */
   get isSpent(): boolean {
     return this.#isWrapping;
   }
 
-  /** A new run begins: with the whole budget where that is for a run, with what is left of it where it is for a life. */
+  /** Called when a run begins: a budget per run is reset, one for a lifetime is not. */
   begin(): void {
     if (!this.#isPerRun) return;
     Object.assign(this.#used, { turns: 0, tokens: 0, toolCalls: 0, cost: 0 });
@@ -69,11 +69,11 @@ export class Meter {
     this.#used.tokens += used.tokens ?? 0;
     this.#used.toolCalls += used.toolCalls ?? 0;
     this.#used.cost += used.cost ?? 0;
-    // Turns are an agent's own; tokens, calls and money are everybody's above.
+    // Turns count only for the agent itself; tokens, calls and money also for the agents above.
     this.#above?.add({ ...used, turns: 0 });
   }
 
-  /** Nothing, words for the model, or the end. What is used up above ends this agent too, after a turn of its own to wrap up. */
+  /** Nothing, words for the model, or the end. A used-up budget above ends this agent too, after a turn to wrap up. */
   beforeTurn(): string | undefined {
     const words = this.#check();
     this.add({ turns: 1 });

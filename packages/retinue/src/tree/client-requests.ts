@@ -1,6 +1,6 @@
 /**
- * The asks that reach a client as a request of their own: which clients take one, how it is put to them, and what it comes to when
- * none of them answers.
+ * The asks that are sent to a client as a request: which clients take one, the request itself, and the answer when none of them
+ * answers.
  */
 import type { SessionConfig } from "@retinue/protocol";
 import type { Answer, AskKind, Payload } from "../asks/kinds.ts";
@@ -14,9 +14,9 @@ export interface Participant {
 export interface ClientRequest<K extends AskKind> {
   isFor(participant: Participant, payload: Payload<K>): boolean;
   send(client: Client, payload: Payload<K>, context: { sessionId: string; signal: AbortSignal }): Promise<Answer<K>>;
-  /** The answer when every client that was asked has failed to give one. */
-  nobody: Answer<K>;
-  /** Clients of protocol 3 take it from the event. While one of them is there, the ask stays open for it. */
+  /** The answer when every client that was asked has failed. */
+  ifAllFail: Answer<K>;
+  /** Clients of protocol 3 take it from the event. While one of them is attached, the ask stays open for it. */
   isEventToo: boolean;
 }
 
@@ -29,28 +29,28 @@ export const CLIENT_REQUESTS: { readonly [K in AskKind]: ClientRequest<K> | unde
       const { result } = await client.call("permission.request", { sessionId, permissionRequest }, { signal });
       return fromProtocol2(result.kind);
     },
-    nobody: { kind: "user-not-available" },
+    ifAllFail: { kind: "user-not-available" },
     isEventToo: true,
   },
   tool: {
     isFor: ({ client, config }, { toolName }) =>
       client.style === 2 && config.tools?.some(({ name }) => name === toolName) === true,
     send: (client, call, { sessionId, signal }) => client.call("tool.call", { sessionId, ...call }, { signal }),
-    nobody: { error: "the host did not answer" },
+    ifAllFail: { error: "the host did not answer" },
     isEventToo: true,
   },
   question: {
     isFor: ({ config }) => config.requestUserInput === true,
     send: (client, { choices, ...question }, { sessionId, signal }) =>
       client.call("userInput.request", { sessionId, ...question, choices: choices ?? undefined }, { signal }),
-    nobody: undefined,
+    ifAllFail: undefined,
     isEventToo: false,
   },
   exit_plan: {
     isFor: ({ config }) => config.requestExitPlanMode === true,
     send: (client, plan, { sessionId, signal }) =>
       client.call("exitPlanMode.request", { sessionId, ...plan }, { signal }),
-    nobody: NO_APPROVAL,
+    ifAllFail: NO_APPROVAL,
     isEventToo: false,
   },
   // Clients take these from events, whatever their protocol.

@@ -25,7 +25,7 @@ export class Client {
     return this.#peer === undefined || this.#peer.closed;
   }
 
-  /** A call to the client. Rejects when the client is gone, answers with an error, or says something that cannot be read. */
+  /** Calls the client. Rejects when it is not connected, answers with an error, or answers something that cannot be parsed. */
   async call<M extends ClientCallName>(
     method: M,
     params: ParamsInput<M>,
@@ -36,8 +36,8 @@ export class Client {
     return CLIENT_CALLS[method].result().parse(answer) as Result<M>;
   }
 
-  /** A whole notification, serialised by the caller once for all clients. */
-  tell(text: string): void {
+  /** Sends a whole notification, which the caller has serialised once for all clients. */
+  send(text: string): void {
     this.#peer?.sendText(text);
   }
 

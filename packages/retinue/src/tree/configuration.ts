@@ -1,8 +1,8 @@
 /**
- * The configuration of one session, and what is read because of it: agents, skills, models, settings of the loop.
+ * The configuration of one session, and what is loaded because of it: agents, skills, models, settings of the loop.
  *
- * Owns its changes. `current` is replaced and never altered, and so are the lists that the catalogs give, so whoever depends on one of
- * them sees by its identity that it has changed.
+ * Owns its changes. `current` and the lists of the catalogs are replaced and never altered, so code that depends on one of them can
+ * compare identities to see a change.
  */
 import { tmpdir } from "node:os";
 import { defined, type SessionConfig, type SessionContext, type SubagentSettings } from "@retinue/protocol";
@@ -21,18 +21,18 @@ export interface ConfigurationOptions {
   home: string;
   projectRoot: string;
   tempFolder?: string;
-  /** How deep sub-agents may be nested at most, whatever a client says. */
+  /** The maximum depth of sub-agents, whatever a client asks for. */
   maxDepth: number;
   catalog: Catalog;
   /** A token for a model provider, from a client. */
   askToken(providerName: string): Promise<string>;
 }
 
-/** What bounds the sub-agents of a session. */
+/** The limits of a session's sub-agents. */
 export interface SubagentLimits {
   maxDepth: number;
   models: ModelSettings;
-  /** The models that may be asked; undefined means all. */
+  /** The models that may be used; undefined means all. */
   allowedModels: readonly string[] | undefined;
 }
 
@@ -81,7 +81,7 @@ export class Configuration {
     return this.#limits;
   }
 
-  /** Takes over what a client that creates, resumes or changes the session says. What it does not name stays. */
+  /** Applies the options of a client that creates, resumes or changes the session. Options it does not name stay. */
   change(config: SessionConfig): void {
     this.#current = { ...this.#current, ...defined(config) };
     if (config.customAgents || config.excludedBuiltinAgents || config.pluginDirectories)

@@ -1,8 +1,8 @@
-/** A value that is made from others, and made anew only when one of them is another one. */
+/** A value that is computed from others, and computed again only when one of them is replaced. */
 export class Derived<T> {
   #kept: { key: readonly unknown[]; value: T } | undefined;
 
-  /** `key` is everything that the value depends on; each part counts by its identity. */
+  /** `key` is everything that the value depends on; its parts are compared by identity. */
   get(key: readonly unknown[], make: () => T): T {
     if (this.#kept && isSame(this.#kept.key, key)) return this.#kept.value;
     const value = make();

@@ -23,17 +23,17 @@ class Room implements Disposable {
 
   attach(style: ProtocolStyle, config: SessionConfig, answer: Answerer = () => new Promise(() => undefined)) {
     const [near, far] = linkedTransports();
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     const peer = new Peer(near, {
       request: async (method, params, { signal }) => await answer(method, params, signal),
-      notification: (_, params) => heard.push(params),
+      notification: (_, params) => received.push(params),
     });
     const client = new Client(`client-${this.#peers.length}`);
     client.style = style;
     client.use(new Peer(far, { request: () => undefined }));
     this.#peers.push(peer);
     this.participants.join(client, config);
-    return { client, heard, peer };
+    return { client, received, peer };
   }
 
   /** Settles when this many answers have come. */
@@ -87,7 +87,7 @@ test.each([
   expect(room.answers).toEqual([{ requestId: "r", answer: { kind: decision }, kind: "permission" }]);
 });
 
-test("a host tool is called at the client of protocol 2 that brought it, and at no other", async () => {
+test("a host tool is called on the client of protocol 2 that registered it, and on no other", async () => {
   using room = new Room();
   const asked: unknown[] = [];
   room.attach(2, { tools: [{ name: "other" }] }, () => asked.push("other"));
@@ -121,7 +121,7 @@ test("a question goes to every client that takes questions, whatever its protoco
   expect(asked.sort()).toEqual([2, 3]);
 });
 
-test("what is settled elsewhere is taken back from those who were asked", async () => {
+test("an ask that another client has settled is cancelled at the clients that were asked", async () => {
   using room = new Room();
   const withdrawn = new Promise<void>((resolve) => {
     room.attach(2, { requestPermission: true }, (_, __, signal) => {
@@ -135,7 +135,7 @@ test("what is settled elsewhere is taken back from those who were asked", async 
   expect(room.answers).toEqual([]);
 });
 
-test("one client that fails leaves the ask to the others; when all have failed nobody is there", async () => {
+test("a client that fails leaves the ask to the others; when all have failed, no one can answer", async () => {
   using room = new Room();
   room.attach(2, { requestPermission: true }, fails);
   const slow = room.attach(2, { requestPermission: true }, () => ({ result: { kind: "approved" } }));
@@ -148,33 +148,33 @@ test("one client that fails leaves the ask to the others; when all have failed n
   expect(room.answers[1]).toMatchObject({ answer: { kind: "user-not-available" } });
 });
 
-test("with a client of protocol 3 about, a failed request leaves the ask open for it", async () => {
+test("while a client of protocol 3 is attached, a failed request leaves the ask open for it", async () => {
   using room = new Room();
   room.attach(2, { requestPermission: true }, fails);
   room.attach(3, { requestPermission: true });
   room.attach(2, { requestUserInput: true }, fails);
   room.participants.deliver(permission);
-  room.participants.deliver(question); // Asked after it: when this one has failed, so has the other.
+  room.participants.deliver(question); // Asked later: once this one has failed, so has the first.
   await room.answered();
   expect(room.answers).toEqual([{ requestId: "r", answer: undefined, kind: "question" }]);
 });
 
-test("an event is told to all, and pieces of sub-agents not to those who want none", async () => {
+test("an event is sent to all clients, except deltas of sub-agents to those that want none", async () => {
   using room = new Room();
   const all = room.attach(3, {}, fails);
   const some = room.attach(3, { includeSubAgentStreamingEvents: false }, fails);
-  room.participants.tell([
+  room.participants.send([
     event("assistant.message_delta"),
     event("assistant.message_delta", "child"),
     event("assistant.message", "child"),
   ]);
   const hook = { sessionId: "s", hookType: "x", input: {} };
   for (const { client } of [all, some]) await expect(client.call("hooks.invoke", hook)).rejects.toThrow("no idea");
-  expect(all.heard).toHaveLength(3);
-  expect(some.heard).toHaveLength(2);
+  expect(all.received).toHaveLength(3);
+  expect(some.received).toHaveLength(2);
 });
 
-test("the client that came last owns the name of a tool, until it leaves", () => {
+test("the client that joined last owns the name of a tool, until it leaves", () => {
   using room = new Room();
   room.attach(3, { tools: [{ name: "lookup", description: "first" }] });
   const { client } = room.attach(3, { tools: [{ name: "lookup", description: "second" }] });
@@ -184,7 +184,7 @@ test("the client that came last owns the name of a tool, until it leaves", () =>
   expect(room.participants.tools).toMatchObject([{ description: "first" }]);
 });
 
-test("sections are rewritten by a client that asked for it, and stay as they are when it cannot answer", async () => {
+test("sections are rewritten by a client that asked to, and stay as they are when it cannot answer", async () => {
   using room = new Room();
   const sections = { tone: { content: "kind" } };
   expect(await room.participants.transformSections(sections)).toBe(sections);
@@ -197,7 +197,7 @@ test("sections are rewritten by a client that asked for it, and stay as they are
   expect(await room.participants.transformSections(sections)).toBe(sections);
 });
 
-test("hooks are asked at the clients that have them, in the order in which they came", async () => {
+test("hooks run on the clients that have them, in the order in which they joined", async () => {
   using room = new Room();
   room.attach(3, { hooks: true }, () => ({ output: 1 }));
   room.attach(3, {});

@@ -1,8 +1,8 @@
 /**
  * The clients that are attached to one session, and what each of them can be asked.
  *
- * Owns the way from an event or an ask to the clients. A client of protocol 2 takes tools and permissions as requests, one of protocol 3
- * takes them from the events; the first answer counts, whoever gave it. How each kind of ask is put to a client is client-requests.ts.
+ * Owns sending events and asks to the clients. A client of protocol 2 gets tools and permissions as requests, one of protocol 3 takes
+ * them from the events; the first answer counts. The request for each kind of ask is in client-requests.ts.
  */
 import type { HookType, HostToolSpec, PermissionRequest, SessionConfig } from "@retinue/protocol";
 import { type Answer, ASK_KINDS, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
@@ -24,7 +24,7 @@ export class Participants implements Answerers {
 
   constructor(options: {
     sessionId: string;
-    /** What an ask does while nobody is attached. */
+    /** What an ask does while no client is attached. */
     unattended: "wait" | "deny";
     answer: TakeAnswer;
   }) {
@@ -52,7 +52,7 @@ export class Participants implements Answerers {
     return this.#all.get(client);
   }
 
-  /** Host tools of all clients; the client that came last owns a name. */
+  /** Host tools of all clients; the client that joined last owns a name. */
   get tools(): HostToolSpec[] {
     const byName = new Map<string, HostToolSpec>();
     for (const { config } of this.all) for (const tool of config.tools ?? []) byName.set(tool.name, tool);
@@ -63,7 +63,7 @@ export class Participants implements Answerers {
     return this.all.some(({ config }) => config[what] === true);
   }
 
-  /** What happens to a permission that is asked for now. */
+  /** Whether a permission can be asked for now, or is denied. */
   answering({ kind }: PermissionRequest): Answering {
     const mayWait = this.isEmpty && this.#unattended === "wait";
     if (mayWait || this.can("requestPermission")) return { type: "ask" };
@@ -73,14 +73,14 @@ export class Participants implements Answerers {
     };
   }
 
-  tell(events: readonly LoggedEvent[]): void {
+  send(events: readonly LoggedEvent[]): void {
     const head = `{"jsonrpc":"2.0","method":"session.event","params":{"sessionId":${JSON.stringify(this.#sessionId)},"event":`;
     for (const { client, config } of this.#all.values()) {
       const skipsDeltas = config.includeSubAgentStreamingEvents === false;
       for (const event of events) {
         if (skipsDeltas && event.agentId && DELTAS.has(event.type)) continue;
         if (client.style === 2 && ASKED_BY_REQUEST.has(event.type)) continue;
-        client.tell(`${head}${event.json}}}`);
+        client.send(`${head}${event.json}}}`);
       }
     }
   }
@@ -100,14 +100,14 @@ export class Participants implements Answerers {
       }));
   }
 
-  /** Lets the first client that wants to rewrite sections do so; its own words win over an error. */
+  /** Lets the first client that wants to rewrite sections do so. */
   async transformSections(sections: Record<string, { content: string }>): Promise<Record<string, { content: string }>> {
     const [first] = this.all.filter(({ config }) => config.systemMessage?.mode === "customize");
     if (!first) return sections;
     try {
       return (await first.client.call("systemMessage.transform", { sessionId: this.#sessionId, sections })).sections;
     } catch {
-      return sections; // A host that cannot answer leaves the sections as they are.
+      return sections; // A client that cannot answer leaves the sections as they are.
     }
   }
 
@@ -123,17 +123,17 @@ export class Participants implements Answerers {
         (answer) => this.#answer(ask.kind, ask.requestId, answer),
         () => {
           failed++;
-          if (failed === asked.length && !retract.signal.aborted) this.#onNobody(ask, request);
+          if (failed === asked.length && !retract.signal.aborted) this.#onAllFailed(ask, request);
         },
       );
     }
     return () => retract.abort();
   }
 
-  /** Every client that was asked directly has failed to answer. */
-  #onNobody<K extends AskKind>({ kind, requestId }: Ask<K>, { nobody, isEventToo }: ClientRequest<K>): void {
+  /** Called when every client that was sent a request has failed to answer. */
+  #onAllFailed<K extends AskKind>({ kind, requestId }: Ask<K>, { ifAllFail, isEventToo }: ClientRequest<K>): void {
     const canComeByEvent = isEventToo && this.all.some(({ client }) => client.style === 3 && !client.isGone);
-    if (!canComeByEvent) this.#answer(kind, requestId, nobody);
+    if (!canComeByEvent) this.#answer(kind, requestId, ifAllFail);
   }
 }
 
@@ -145,7 +145,7 @@ const DELTAS: ReadonlySet<string> = new Set([
   "assistant.streaming_delta",
 ]);
 
-/** A client of protocol 2 gets these as requests. Some of them know the events too, and would answer twice. */
+/** A client of protocol 2 gets these as requests. Some such clients also handle the events, and would answer twice. */
 const ASKED_BY_REQUEST: ReadonlySet<string> = new Set(
   ASK_KINDS.filter((kind) => CLIENT_REQUESTS[kind]?.isEventToo).flatMap((kind) => [
     KINDS[kind].requested,

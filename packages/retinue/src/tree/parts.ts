@@ -1,4 +1,4 @@
-/** What all agents of one session tree share. Each part is a thing of its own: take those that you need. */
+/** What all agents of one session tree share. Functions take only the parts that they need. */
 
 import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
@@ -25,6 +25,6 @@ export interface TreeParts {
   readonly limiter: Limiter;
   readonly transcript: Transcript;
   readonly usage: Usage;
-  /** The services of calls that are the same for all agents. */
+  /** The services that calls of all agents share. */
   readonly services: Required<Pick<CallServices, "fetchPage" | "database">>;
 }

@@ -1,8 +1,8 @@
 /**
- * The MCP servers of one session tree: those of the session, and those that agents bring along.
+ * The MCP servers of one session tree: those of the session, and those that agent definitions name.
  *
- * Owns when they start and what their calls mean for the session: status, progress, hooks, questions. The connections are in mcp/, which
- * is loaded only when there is a server.
+ * Owns when they start and what their messages mean for the session: status, progress, hooks, questions. The connections are in mcp/,
+ * which is loaded only when there is a server.
  */
 import type { McpServerConfig } from "@retinue/protocol";
 import type { Hooks } from "../hooks/hooks.ts";
@@ -26,7 +26,7 @@ export interface TreeServersOptions {
   configuration: Configuration;
   clientVersion: string;
   hooks: Hooks;
-  /** The agent of a session of the tree; the main agent when that is not known. */
+  /** The agent of a session of the tree; the main agent when the session is unknown. */
   agentOf(sessionId: string | undefined): Agent;
   elicit(
     agent: Agent,
@@ -36,7 +36,7 @@ export interface TreeServersOptions {
 
 export class TreeServers {
   readonly #options: TreeServersOptions;
-  /** When each server that is down failed. */
+  /** When each failed server failed. */
   readonly #failures = new Map<string, number>();
   #mcp: { host: McpHost; use: McpUse } | undefined;
 
@@ -44,7 +44,7 @@ export class TreeServers {
     this.#options = options;
   }
 
-  /** Whether servers were needed so far, by the session or by one of its agents. */
+  /** Whether the session or one of its agents has needed servers so far. */
   get isUsed(): boolean {
     return this.#mcp !== undefined;
   }
@@ -62,7 +62,7 @@ export class TreeServers {
     if (this.#mcp || this.hasOwn) await (await this.#load()).use.ready();
   }
 
-  /** Of the session's own servers. */
+  /** The states of the session's own servers. */
   tools(): readonly Tool[] {
     return this.#mcp?.use.tools() ?? NONE;
   }
@@ -71,13 +71,13 @@ export class TreeServers {
     return (await this.#load()).host;
   }
 
-  /** Servers of one agent, beside those of the session. */
+  /** Servers of one agent, besides those of the session. */
   async use(servers: Readonly<Record<string, McpServerConfig>>): Promise<McpUse | undefined> {
     if (Object.keys(servers).length === 0) return undefined;
     return (await this.host()).use(servers);
   }
 
-  /** The configuration names other servers now. New ones first: a connection that both have is kept. */
+  /** Applies a changed list of servers. New ones start first, so that a connection that both lists need is kept. */
   configured(): void {
     if (!this.#mcp) return;
     const { host, use } = this.#mcp;
@@ -141,7 +141,7 @@ const NONE: readonly Tool[] = [];
 
 type FormValue = string | number | boolean | string[];
 
-/** What a form can hold; anything else would not be an answer to it. */
+/** The values that a form can have; anything else is not an answer to it. */
 function formValues(content: Record<string, unknown>): Record<string, FormValue> {
   const values: Record<string, FormValue> = {};
   for (const [name, value] of Object.entries(content)) if (isFormValue(value)) values[name] = value;

@@ -1,8 +1,8 @@
 /**
  * Which tools exist in a session tree before any filter, and for which agent.
  *
- * Owns what that depends on: `key` names every value that can alter a list, so nobody has to remember to say that something has changed.
- * Which of the tools an agent may call is decided in agents/effective-tools.ts.
+ * Owns what that depends on: `key` has every value that can change a list, so nothing has to report changes. Which of the tools an agent
+ * may call is decided in agents/effective-tools.ts.
  */
 import type { AgentDefinition } from "../agents/definition.ts";
 import type { Agent } from "../loop/agent.ts";
@@ -20,7 +20,7 @@ import { Derived } from "./derived.ts";
 import type { Participants } from "./participants.ts";
 import type { TreeServers } from "./servers.ts";
 
-/** An agent, and what it brings along. */
+/** An agent and its own servers. */
 export interface ToolOwner {
   agent: Agent;
   definition: AgentDefinition | undefined;
@@ -65,7 +65,7 @@ export class Toolbox {
     ];
   }
 
-  /** What is there for an agent before any filter. Servers must be ready. */
+  /** The tools of an agent before any filter. Servers must be ready. */
   all({ agent, definition, mcp }: ToolOwner): readonly Tool[] {
     const { participants, servers } = this.#options;
     const shared = participants.tools;
@@ -86,7 +86,7 @@ export class Toolbox {
     });
   }
 
-  /** The tools of the runtime itself, as this session has them. */
+  /** The built-in tools, with the settings of this session. */
   builtin(): readonly Tool[] {
     const { configuration } = this.#options;
     const { current, skills, agents } = configuration;
@@ -127,7 +127,7 @@ type AskUser = "legacy" | "elicitation" | undefined;
 
 const builtinSets = new Map<string, readonly Tool[]>();
 
-/** The same tools for every session with the same settings: describing them to a model costs time once. */
+/** Sessions with the same settings share their tools, so that their description for the model is made once. */
 function builtins(settings: { askUser: AskUser; maxBytes?: number; folder?: string }): readonly Tool[] {
   const { askUser, maxBytes, folder } = settings;
   const key = JSON.stringify([askUser, maxBytes, folder]);

@@ -1,7 +1,7 @@
 /**
- * What one agent is offered: its tools, the system prompt that goes with them, and the services of its calls.
+ * What one agent is offered: its tools, the matching system prompt, and the services of its calls.
  *
- * All limits that a node of the tree has come together here, so they are the same on every path.
+ * All limits of an agent in the tree are combined here, so they are the same on every path.
  */
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
@@ -18,11 +18,11 @@ export interface ToolkitOptions {
   shells: ShellService;
   /** Undefined for the default main agent. */
   definition?: AgentDefinition;
-  /** Of the agent above; undefined for the main agent. */
+  /** The ceiling of the agent above; undefined for the main agent. */
   above?: Toolkit;
-  /** Servers that the agent brings along. */
+  /** The agent's own servers. */
   mcp?: McpUse;
-  /** How the agent starts others, and reads what they do. */
+  /** How the agent starts other agents and reads their answers. */
   tasks(call: { callId: string; signal: AbortSignal }): TaskService;
 }
 
@@ -36,7 +36,7 @@ export class Toolkit implements Kit {
     this.#options = options;
   }
 
-  /** The definition in force: a sub-agent's own, or the one that was selected for the main agent. */
+  /** The current definition: a sub-agent's own, or the one selected for the main agent. */
   get definition(): AgentDefinition | undefined {
     const { definition, parts } = this.#options;
     if (definition) return definition;
@@ -60,12 +60,12 @@ export class Toolkit implements Kit {
     };
   }
 
-  /** Whether a tool list was ever made: before that nothing of this agent has started. */
+  /** Whether a tool list was ever built; before that no server of this agent has started. */
   get isMade(): boolean {
     return !this.#tools.isEmpty;
   }
 
-  /** Everything that exists for this agent before any filter. */
+  /** All tools of this agent before any filter. */
   async all(): Promise<readonly Tool[]> {
     await this.#serversReady();
     return this.#options.parts.toolbox.all(this.#owner);

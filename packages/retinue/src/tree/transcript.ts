@@ -1,4 +1,4 @@
-/** The log of a session as a file, for hooks that want to read it. Written when asked for, and only what is new. */
+/** The log of a session as a file, for hooks that want to read it. Each write appends only new events. */
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "../session/session.ts";
@@ -15,15 +15,15 @@ export class Transcript {
     this.#store = store;
   }
 
-  /** The log was cut: the file is written anew when it is next asked for. */
+  /** Called after the log was cut: the next write rewrites the file. */
   restart(): void {
     this.#writtenUpTo = -1;
   }
 
-  /** One after the other: two at the same time would write the same events. */
+  /** Writes run one after the other, because two at the same time would write the same events. */
   write(): Promise<string> {
     const written = this.#last.then(() => this.#append());
-    this.#last = written.catch(() => undefined); // Told to whoever asked for it.
+    this.#last = written.catch(() => undefined); // The caller gets the error.
     return written;
   }
 

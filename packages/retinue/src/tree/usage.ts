@@ -1,4 +1,4 @@
-/** What each session of a tree has used, also those that have ended, and what sub-agents have been doing lately. */
+/** What each session of a tree has used, ended ones included, and the latest activity of sub-agents. */
 import type { Session } from "../session/session.ts";
 import type { UsageTotals } from "../session/usage.ts";
 import { Activity } from "./activity.ts";
@@ -17,7 +17,7 @@ export class Usage {
     return this.#totals.get(sessionId);
   }
 
-  /** The main agent first, then the others as they came. */
+  /** The main agent first, then the others in the order in which they started. */
   entries(): readonly [string, UsageTotals][] {
     return [...this.#totals];
   }
@@ -26,7 +26,7 @@ export class Usage {
     this.#totals.set(sessionId, totals);
   }
 
-  /** The log was replayed: what sub-agents used before is counted from it. */
+  /** Takes over what a replay of the log has counted for sub-agents. */
   restart(children: ReadonlyMap<string, UsageTotals>): void {
     this.#totals.clear();
     this.count(this.#root.id, this.#root.state.usage);

@@ -1,4 +1,4 @@
-/** An agent at work, main agent or sub-agent, put together from what its session tree shares. */
+/** An agent at work, main agent or sub-agent, put together from the parts of its session tree. */
 import type { HookInput } from "@retinue/protocol";
 import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
@@ -16,7 +16,7 @@ export interface WorkingAgentOptions extends Omit<ToolkitOptions, "above" | "tas
   parent?: WorkingAgent;
   pathNames?: readonly string[];
   budget?: Budget;
-  /** How an agent starts others, and reads what they do. */
+  /** How an agent starts other agents and reads their answers. */
   tasks(owner: WorkingAgent, call: Parameters<ToolkitOptions["tasks"]>[0]): ReturnType<ToolkitOptions["tasks"]>;
 }
 
@@ -35,7 +35,7 @@ export class WorkingAgent implements Agent {
     this.pathNames = pathNames;
     this.name = kit.definition?.name;
     this.slot = new Slot(parent ? kit.parts.limiter : undefined);
-    // The main agent's budget is for a run; a sub-agent's is for its life.
+    // The main agent's budget is per run; a sub-agent's is for its lifetime.
     this.budget = new Meter(budget, { above: parent?.budget, isPerRun: !parent });
     this.kit = new Toolkit(this, { ...kit, above: parent?.kit, tasks: (call) => tasks(this, call) });
   }

@@ -1,4 +1,4 @@
-/** Agents of a session: which there are, and which one speaks for it. */
+/** The agents of a session, and which one is selected as its main agent. */
 import { agentInfo } from "../../agents/agent-info.ts";
 import { type Handlers, hosted } from "../handler.ts";
 

@@ -19,7 +19,7 @@ export const askHandlers: Handlers = {
   "session.commands.handlePendingCommand": (params, scope) => {
     const { error } = params;
     const own = answered("command", { params, answer: { error } }, scope);
-    // A client that took a queued command for its own has handled it.
+    // A client that answers a queued command as if it were its own has handled it.
     return own.success ? own : answered("queued_command", { params, answer: { handled: true, error } }, scope);
   },
   "session.commands.respondToQueuedCommand": (params, scope) =>

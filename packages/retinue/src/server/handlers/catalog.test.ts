@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { say } from "../../models/scripted.ts";
 import { inSmallWorld } from "./small-world.ts";
 
-test("a fork has the events before the given one and the folder, and goes on by itself", async () => {
+test("a fork has the folder and the events before the given one, and is independent from then on", async () => {
   await inSmallWorld([[say("one")], [say("two")], [say("three")]], async ({ client, create, send, provider }) => {
     const sessionId = await create();
     await send(sessionId, "first");
@@ -30,7 +30,7 @@ test("a fork has the events before the given one and the folder, and goes on by 
   });
 });
 
-test("a fork of nothing, or up to an event that is not there, is refused", async () => {
+test("a fork of an unknown session, or up to an unknown event, is refused", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     await expect(client.call("sessions.fork", { sessionId: "nope" })).rejects.toThrow("Session not found: nope");
@@ -55,7 +55,7 @@ test("sessions are found by prefix, by task and by place", async () => {
     expect(await client.call("sessions.findByTaskId", { taskId: agentId })).toEqual({ sessionId: first });
     expect(await client.call("sessions.findByTaskId", { taskId: first })).toEqual({});
     await client.call("session.tasks.waitForPending", { sessionId: first });
-    await client.heard("session.idle"); // The main agent has taken the news of its sub-agent.
+    await client.received("session.idle"); // The main agent has read the notice of its sub-agent.
     await client.call("session.log", { sessionId: first, message: "used last", level: "warning" });
     expect(await client.call("sessions.getLastForContext", { context: { cwd: folder } })).toEqual({ sessionId: first });
     expect(await client.call("sessions.getLastForContext", { context: { cwd: "/nowhere" } })).toEqual({});
@@ -70,7 +70,7 @@ test("sessions are found by prefix, by task and by place", async () => {
   });
 });
 
-test("a session is in use while it is open, and its events are a file on demand", async () => {
+test("a session is in use while it is open, and its events are written to a file on demand", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send }) => {
     const sessionId = await create();
     await send(sessionId, "first");
@@ -91,7 +91,7 @@ test("a session is in use while it is open, and its events are a file on demand"
   });
 });
 
-test("old sessions are erased with all they have, except those that are named, open or excluded", async () => {
+test("old sessions are deleted with all their data, except those that are named, open or excluded", async () => {
   await inSmallWorld([], async ({ client, create, runtime }) => {
     const [plain, named, open, excluded] = [await create(), await create(), await create(), await create()];
     await client.call("session.name.set", { sessionId: named, name: "Keep" });

@@ -57,8 +57,8 @@ export const catalogHandlers: Handlers = {
     await sessions.find(sessionId)?.close();
     return {};
   },
-  "sessions.save": () => ({}), // As with every call that names a session, the answer follows its commit.
-  // The right to write ends with the session here; another process's right is not ours to give.
+  "sessions.save": () => ({}), // Nothing to do: as for every call that names a session, the runtime commits before it answers.
+  // The lease ends with the session; we cannot release another process's lease.
   "sessions.releaseLock": async ({ sessionId }, { sessions }) => {
     await sessions.find(sessionId)?.close();
     return {};
@@ -122,7 +122,7 @@ async function sizeOf({ store, shared: { runtime } }: Sessions, id: string): Pro
 function folderSize(folder: string): number {
   if (!statSync(folder, { throwIfNoEntry: false })) return 0;
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  // A file may go between the listing and the look at it.
+  // A file may be deleted between listing and reading it.
   return files.reduce(
     (sum, file) => sum + (statSync(join(file.parentPath, file.name), { throwIfNoEntry: false })?.size ?? 0),
     0,
@@ -146,7 +146,7 @@ async function prune(sessions: Sessions, params: Params<"sessions.pruneOld">): P
   return { deleted: dryRun ? [] : doomed, candidates: dryRun ? doomed : [], skipped, freedBytes, dryRun };
 }
 
-/** The store has the truth; the file is for whoever wants to read it, and is written when asked for. */
+/** The store has the truth; the file is a copy for reading, written on request. */
 async function writeEvents({ store, shared: { runtime } }: Sessions, id: string): Promise<string> {
   const folder = sessionFolder(runtime.home, id);
   createFolder(folder);

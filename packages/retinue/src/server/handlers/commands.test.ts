@@ -6,12 +6,12 @@ import { inSmallWorld } from "./small-world.ts";
 
 const commands = [{ name: "deploy", description: "Deploy it" }];
 
-test("a client's command is told to clients and ends with their answer", async () => {
+test("a client's command is sent to clients and ends with their answer", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create({ commands });
     const invoked = client.call("session.commands.invoke", { sessionId, name: "deploy", input: "prod" });
-    const { requestId, ...told } = await client.heard("command.execute");
-    expect(told).toEqual({ command: "/deploy prod", commandName: "deploy", args: "prod" });
+    const { requestId, ...sent } = await client.received("command.execute");
+    expect(sent).toEqual({ command: "/deploy prod", commandName: "deploy", args: "prod" });
     expect(await client.call("session.commands.handlePendingCommand", { sessionId, requestId })).toEqual({
       success: true,
     });
@@ -24,7 +24,7 @@ test("the error of a client's command is the result of executing it", async () =
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create({ commands });
     const executed = client.call("session.commands.execute", { sessionId, commandName: "deploy", args: "fail" });
-    const { requestId } = await client.heard("command.execute");
+    const { requestId } = await client.received("command.execute");
     await client.call("session.commands.handlePendingCommand", { sessionId, requestId, error: "cmd failed" });
     expect(await executed).toEqual({ error: "cmd failed" });
     const unknown = await client.call("session.commands.execute", { sessionId, commandName: "zzz" });
@@ -35,7 +35,7 @@ test("the error of a client's command is the result of executing it", async () =
   });
 });
 
-test("commands are listed by whose they are", async () => {
+test("commands are listed by owner", async () => {
   await inSmallWorld([], async ({ client, create, home }) => {
     mkdirSync(join(home, "skills/tidy"), { recursive: true });
     writeFileSync(join(home, "skills/tidy/SKILL.md"), "---\ndescription: Tidies\n---\nTidy up.");
@@ -54,7 +54,7 @@ test("commands are listed by whose they are", async () => {
   });
 });
 
-test("a skill is used as a command: its text comes with what the user wants", async () => {
+test("a skill can be used as a command: its text is sent with the user's request", async () => {
   await inSmallWorld([], async ({ client, create, home }) => {
     mkdirSync(join(home, "skills/tidy"), { recursive: true });
     writeFileSync(join(home, "skills/tidy/SKILL.md"), "---\ndescription: Tidies\n---\nTidy up.");
@@ -66,7 +66,7 @@ test("a skill is used as a command: its text comes with what the user wants", as
   });
 });
 
-test("built-in commands act on the session or tell about it", async () => {
+test("built-in commands act on the session or report on it", async () => {
   await inSmallWorld([[say("one")], [say("short")]], async ({ client, create, send, folder }) => {
     const sessionId = await create();
     const invoke = async (name: string, input?: string) =>
@@ -102,7 +102,7 @@ test("built-in commands act on the session or tell about it", async () => {
   });
 });
 
-test("a fleet is one prepared prompt, and waiting for it means waiting for the run", async () => {
+test("a fleet is one prepared prompt, and waiting for it waits for the run", async () => {
   await inSmallWorld([[say("split")], [say("again")]], async ({ client, create, provider }) => {
     const sessionId = await create();
     expect(await client.call("session.fleet.start", { sessionId, prompt: "build it", wait: true })).toEqual({
@@ -114,7 +114,7 @@ test("a fleet is one prepared prompt, and waiting for it means waiting for the r
     expect(message?.transformedContent).toMatch(/`task` tool[\s\S]*build it$/);
     const after = client.events.length;
     expect(await client.call("session.fleet.start", { sessionId })).toEqual({ started: true });
-    await client.heard("session.idle", { after });
+    await client.received("session.idle", { after });
     expect(client.of("user.message").at(-1)?.content).toBe("Fleet deployed");
     provider.assertSpent();
   });

@@ -6,7 +6,7 @@ import { runtimeConfig } from "../../host/config.ts";
 import { Runtime } from "../runtime.ts";
 import { inSmallWorld, TestClient } from "./small-world.ts";
 
-/** With the real catalog of models, and the given environment. */
+/** A client of a runtime with the real model catalog and the given environment. */
 async function inEnvironment(env: Record<string, string>, test: (client: TestClient) => Promise<void>): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "retinue-connection-"));
   const runtime = new Runtime({ config: runtimeConfig({ ...env, RETINUE_HOME: home }), storePath: ":memory:" });
@@ -21,7 +21,7 @@ async function inEnvironment(env: Record<string, string>, test: (client: TestCli
   }
 }
 
-test("without any provider nobody is signed in, and models cannot be listed", async () => {
+test("without a provider no user is signed in, and models cannot be listed", async () => {
   await inEnvironment({}, async (client) => {
     expect(await client.call("auth.getStatus", {})).toEqual({
       isAuthenticated: false,
@@ -34,7 +34,7 @@ test("without any provider nobody is signed in, and models cannot be listed", as
   });
 });
 
-test("a provider of the environment counts as signed in", async () => {
+test("a provider from the environment counts as signed in", async () => {
   const env = { RETINUE_PROVIDER_URL: "http://127.0.0.1:9/v1", RETINUE_MODEL: "small" };
   await inEnvironment(env, async (client) => {
     expect(await client.call("auth.getStatus", {})).toMatchObject({
@@ -46,7 +46,7 @@ test("a provider of the environment counts as signed in", async () => {
   });
 });
 
-test("built-in tools are told without a session", async () => {
+test("built-in tools are listed without a session", async () => {
   await inSmallWorld([], async ({ client }) => {
     const { tools } = await client.call("tools.list", {});
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["bash", "view", "edit", "read_agent"]));

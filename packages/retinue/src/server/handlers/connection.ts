@@ -47,7 +47,7 @@ function requireProvider(catalog: Catalog): void {
     throw new AppError("not_configured", "Not authenticated. Please authenticate first.");
 }
 
-/** Who serves a session that names nobody; undefined when only the offline model is left. */
+/** The provider of a session that names none; undefined when that is only the offline model. */
 function configuredProvider(catalog: Catalog): string | undefined {
   try {
     const { id, provider } = catalog.forSession({}).choose();

@@ -25,7 +25,7 @@ test("events are read in pages, forward and backward, each one once and in order
   });
 });
 
-test("types and agents filter what is read, and the cursor passes what they leave out", async () => {
+test("types and agents filter what is read, and the cursor moves past what they leave out", async () => {
   const turns = [
     [call("task", { name: "look", agent_type: "explore", description: "look", prompt: "look around" })],
     [say("seen")],
@@ -49,7 +49,7 @@ test("types and agents filter what is read, and the cursor passes what they leav
   });
 });
 
-test("a read at the end waits for what comes, passing events included", async () => {
+test("a read at the end waits for new events, ephemeral ones included", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create }) => {
     const sessionId = await create();
     const { cursor } = await client.call("session.eventLog.tail", { sessionId });
@@ -71,7 +71,7 @@ test("a read at the end waits for what comes, passing events included", async ()
   });
 });
 
-test("a read that nothing happens for ends in time, and a client can take it back", async () => {
+test("a read without new events ends at its time limit, and a client can cancel it", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     const { cursor } = await client.call("session.eventLog.tail", { sessionId });

@@ -42,34 +42,34 @@ function matcher({ session }: HostedSession, { types = "*", agentScope = "all", 
   };
 }
 
-/** What is there, or else the first events that come and match; an empty page when none come in time. */
+/** The stored events, or else the first new ones that match; an empty page when none come in time. */
 async function nextPage(
   { session, store }: HostedSession,
   query: Read & Required<Pick<PageQuery, "matches">>,
   { signal }: { signal: AbortSignal },
 ): Promise<Page> {
-  const told: LoggedEvent[] = [];
+  const fresh: LoggedEvent[] = [];
   let wake: () => void = () => undefined;
   let timer: NodeJS.Timeout | undefined;
   const isWanted = (event: LoggedEvent) =>
     query.matches(event) && (!event.ephemeral || query.includeEphemeral !== false);
-  // From before the first look on, so that nothing falls between it and the waiting.
+  // Listen before the first read, so that no event is missed between reading and waiting.
   const stop = session.log.listen((events) => {
-    told.push(...events.filter(isWanted));
-    if (told.length > 0) wake();
+    fresh.push(...events.filter(isWanted));
+    if (fresh.length > 0) wake();
   });
   try {
     const page = await readPage(store, session.id, query);
     if (page.events.length > 0 || page.cursorStatus === "expired") return page;
     await new Promise<void>((resolve) => {
       wake = resolve;
-      if (told.length > 0 || signal.aborted) resolve();
+      if (fresh.length > 0 || signal.aborted) resolve();
       signal.addEventListener("abort", wake, { once: true });
       timer = setTimeout(wake, Math.min(query.waitMs ?? 0, MAX_WAIT_MS));
     });
-    if (told.length === 0) return page;
+    if (fresh.length === 0) return page;
     const stored = await readPage(store, session.id, { ...query, cursor: page.cursor });
-    return { ...stored, events: inOrder(stored, told) };
+    return { ...stored, events: inOrder(stored, fresh) };
   } finally {
     stop();
     clearTimeout(timer);
@@ -77,10 +77,10 @@ async function nextPage(
   }
 }
 
-/** Stored events with the passing ones between them, unless there are more than the caller takes. */
-function inOrder({ events, hasMore }: Page, told: readonly LoggedEvent[]): Page["events"] {
-  const beyond = told.filter((event) => !event.ephemeral).at(events.length);
-  const upTo = beyond === undefined ? told : told.slice(0, told.indexOf(beyond));
+/** Stored events with the ephemeral ones in between, unless there are more than the caller takes. */
+function inOrder({ events, hasMore }: Page, fresh: readonly LoggedEvent[]): Page["events"] {
+  const beyond = fresh.filter((event) => !event.ephemeral).at(events.length);
+  const upTo = beyond === undefined ? fresh : fresh.slice(0, fresh.indexOf(beyond));
   const isWhole = upTo.filter((event) => !event.ephemeral).length === events.length;
   return hasMore || !isWhole ? events : wireEvents(upTo);
 }

@@ -1,4 +1,4 @@
-/** The call that sets a fleet of sub-agents to work: one prepared prompt, and the model does the rest with the task tool. */
+/** Starting a fleet of sub-agents: one prepared prompt, and the model does the rest with the task tool. */
 
 import { enqueue } from "../../host/enqueue.ts";
 import { fleetPrompt, fleetTitle } from "../../modes/slash-commands.ts";

@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { call, say } from "../../models/scripted.ts";
 import { inSmallWorld } from "./small-world.ts";
 
-test("compacting an empty session is refused with the words that clients know", async () => {
+test("compacting an empty session is refused with the message that clients expect", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     await expect(client.call("session.history.compact", { sessionId })).rejects.toThrow("Nothing to compact.");
   });
 });
 
-test("compacting replaces the conversation by the summary and keeps it as a checkpoint", async () => {
+test("compacting replaces the conversation with the summary and keeps it as a checkpoint", async () => {
   await inSmallWorld(
     [[say("hello")], [say("a summary")], [say("again")]],
     async ({ client, create, send, provider }) => {
@@ -39,7 +39,7 @@ test("a compaction that a client asked for can be stopped", async () => {
     await send(sessionId, "say hello");
     const compacting = client.call("session.history.compact", { sessionId });
     const failed = expect(compacting).rejects.toThrow();
-    await client.heard("session.compaction_start");
+    await client.received("session.compaction_start");
     expect(await client.call("session.history.abortManualCompaction", { sessionId })).toEqual({ aborted: true });
     await failed;
     expect(client.of("session.compaction_complete")).toMatchObject([{ success: false }]);
@@ -52,7 +52,7 @@ test("a session at work is neither compacted nor cut", async () => {
   await inSmallWorld([[never]], async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.send", { sessionId, prompt: "work" });
-    await client.heard("assistant.turn_start");
+    await client.received("assistant.turn_start");
     await expect(client.call("session.history.compact", { sessionId })).rejects.toThrow("at work");
     const { points, unavailableReason } = await client.call("session.history.listRewindPoints", { sessionId });
     expect(unavailableReason).toBe("session-busy");
@@ -85,7 +85,7 @@ test("going back to a prompt forgets it and all that followed, in the log and fo
   });
 });
 
-test("going back before a compaction takes its checkpoint away", async () => {
+test("going back before a compaction removes its checkpoint", async () => {
   await inSmallWorld([[say("one")], [say("the summary")]], async ({ client, create, send }) => {
     const sessionId = await create();
     await send(sessionId, "first");
@@ -120,7 +120,7 @@ test("going back before a sub-agent was started forgets its task and its session
   });
 });
 
-test("an event that is not in the log, and the first one, cannot be cut", async () => {
+test("neither an unknown event nor the first one can be cut", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send }) => {
     const sessionId = await create();
     await send(sessionId, "first");
@@ -134,7 +134,7 @@ test("an event that is not in the log, and the first one, cannot be cut", async 
   });
 });
 
-test("the transcript file is written anew after the log was cut", async () => {
+test("the transcript file is rewritten after the log was cut", async () => {
   await inSmallWorld([[say("one")], [say("two")]], async ({ client, create, send, runtime }) => {
     const sessionId = await create();
     await send(sessionId, "first");
@@ -157,14 +157,14 @@ test("clearing the context starts over with the given prompt", async () => {
     expect(await client.call("session.history.clearContext", { sessionId, prompt: "anew" })).toEqual({
       messagesCleared: 2,
     });
-    await client.heard("session.idle", { after });
+    await client.received("session.idle", { after });
     const said = JSON.stringify(provider.requests.at(-1)?.messages);
     expect(said).toContain("anew");
     expect(said).not.toContain("first");
   });
 });
 
-test("a question beside the conversation is answered from it and leaves no trace in it", async () => {
+test("a side question is answered from the conversation and leaves no trace in it", async () => {
   await inSmallWorld(
     [[say("one")], [say("you said first")], [say("two")]],
     async ({ client, create, send, provider }) => {

@@ -1,4 +1,4 @@
-/** Shortening, cutting and clearing what the model remembers. */
+/** Compacting, rewinding and clearing the conversation. */
 import type { Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { compactNow, stopCompaction } from "../../host/manual-compaction.ts";
@@ -12,7 +12,7 @@ export const historyHandlers: Handlers = {
   "session.history.compact": async (params, scope) =>
     await compactNow(hosted(params, scope), { ...params, signal: scope.signal }),
   "session.history.abortManualCompaction": (params, scope) => ({ aborted: stopCompaction(hosted(params, scope)) }),
-  // An automatic compaction is a part of the turn that needs it: only stopping the turn stops it.
+  // An automatic compaction is part of its turn: only stopping the turn stops it.
   "session.history.cancelBackgroundCompaction": (params, scope) => {
     hosted(params, scope);
     return { cancelled: false };

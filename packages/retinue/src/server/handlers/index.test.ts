@@ -2,7 +2,7 @@ import { SERVER_METHODS } from "@retinue/protocol";
 import { expect, test } from "vitest";
 import { handlers } from "./index.ts";
 
-/** Answered where the connection is made. */
+/** Answered by the connection itself. */
 const ELSEWHERE = ["connect", "ping", "runtime.shutdown"];
 
 test("every method of the protocol has a handler", () => {

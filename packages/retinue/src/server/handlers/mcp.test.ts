@@ -7,7 +7,7 @@ const PROBE = fileURLToPath(new URL("../../mcp/fixtures/probe-server.mjs", impor
 const probe = { command: process.execPath, args: [PROBE] };
 const broken = { command: process.execPath, args: [PROBE], env: { PROBE: "broken" } };
 
-/** Speaks only the older greeting, and has one resource and one template. */
+/** A server with only the older handshake, one resource and one template. */
 const LIBRARY = `
 const answers = {
   initialize: { protocolVersion: "2025-06-18", capabilities: { resources: {} }, serverInfo: { name: "library", version: "1" } },
@@ -25,7 +25,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 `;
 const library = { command: process.execPath, args: ["-e", LIBRARY] };
 
-test("servers are listed with their states, and go down and up by name", async () => {
+test("servers are listed with their states, and are stopped and started by name", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send }) => {
     const sessionId = await create({ mcpServers: { probe, broken } });
     await send(sessionId, "first");
@@ -98,14 +98,14 @@ test("aborting a session whose preMcpToolCall hook hangs ends at once, and the s
     client.answers.set("hooks.invoke", ({ hookType }: { hookType: string }) => {
       if (hookType !== "preMcpToolCall") return {};
       asked();
-      return new Promise(() => undefined); // For ever: only the abort can end it before the time limit of hooks.
+      return new Promise(() => undefined); // Never settles: only the abort can end it before the time limit of hooks.
     });
     const sessionId = await create({ mcpServers: { probe }, hooks: true });
     await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
     await client.call("session.send", { sessionId, prompt: "call it" });
     await isAsked;
     await client.call("session.abort", { sessionId });
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(client.of("tool.execution_complete")).toMatchObject([{ success: false, error: { code: "interrupted" } }]);
   });
 });

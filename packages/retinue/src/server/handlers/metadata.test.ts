@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { say } from "../../models/scripted.ts";
 import { inSmallWorld } from "./small-world.ts";
 
-test("calls on a session that is not open say so in the words that clients know", async () => {
+test("calls on a session that is not open fail with the message that clients expect", async () => {
   await inSmallWorld([], async ({ client }) => {
     for (const method of [
       "session.metadata.snapshot",
@@ -18,7 +18,7 @@ test("calls on a session that is not open say so in the words that clients know"
   });
 });
 
-test("the snapshot tells where and how the session stands", async () => {
+test("the snapshot has the folder and the state of the session", async () => {
   await inSmallWorld([], async ({ client, create, folder }) => {
     const sessionId = await create({ model: "small", clientName: "probe" });
     const snapshot = await client.call("session.metadata.snapshot", { sessionId });
@@ -35,7 +35,7 @@ test("the snapshot tells where and how the session stands", async () => {
   });
 });
 
-test("notes of clients outlive the session's closing and go with its deletion", async () => {
+test("notes of clients survive closing the session and are deleted with it", async () => {
   await inSmallWorld([], async ({ client, create, runtime }) => {
     const sessionId = await create();
     await client.call("session.metadata.updateClientMetadata", { sessionId, set: { a: "1", b: "2" } });
@@ -51,7 +51,7 @@ test("notes of clients outlive the session's closing and go with its deletion", 
   });
 });
 
-test("a session that moves works in the new folder from then on, and remembers it", async () => {
+test("a session that moves to another folder works there from then on, and after a resume", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send, folder, provider }) => {
     const sessionId = await create();
     const other = join(folder, "other");

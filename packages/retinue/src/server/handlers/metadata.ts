@@ -1,4 +1,4 @@
-/** The state of a session: what it does, where it works, how full its context is. */
+/** The state of a session: its activity, its folder, how full its context is. */
 import type { Result } from "@retinue/protocol";
 import { changeClientMetadata, clientMetadata } from "../../host/client-metadata.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
@@ -86,7 +86,7 @@ interface Measured {
   dropAt: number;
 }
 
-/** Undefined before the first prompt: nothing is in the context then. */
+/** Undefined before the first prompt, when the context is empty. */
 async function measure(params: { sessionId: string }, scope: CallScope): Promise<Measured | undefined> {
   const { session, tree, main } = hosted(params, scope);
   const { systemPrompt, model = "", checkpoints } = session.state;

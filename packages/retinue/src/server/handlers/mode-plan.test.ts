@@ -32,7 +32,7 @@ test("the plan is a file of the session, and each change of it is an event", asy
   });
 });
 
-test("todos that the model wrote are read with what they wait for", async () => {
+test("todos that the model wrote are read with their dependencies", async () => {
   const query =
     "INSERT INTO todos (id, title) VALUES ('a', 'Do A'), ('b', 'Do B'); INSERT INTO todo_deps VALUES ('b', 'a')";
   await inSmallWorld(

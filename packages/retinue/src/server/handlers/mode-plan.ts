@@ -73,7 +73,7 @@ const TODOS = splitStatements(`
 `);
 const MAX_TODOS = 100_000;
 
-/** The model may have changed the tables: rows that are no todos any more are left out. */
+/** The model may have changed the tables: rows that are not valid todos are left out. */
 async function readTodos(
   { session, tree }: HostedSession,
   { signal }: { signal: AbortSignal },

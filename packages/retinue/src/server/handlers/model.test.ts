@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { say } from "../../models/scripted.ts";
 import { inSmallWorld } from "./small-world.ts";
 
-test("switching the model is an event and holds for the next turn", async () => {
+test("switching the model is an event and applies to the next turn", async () => {
   await inSmallWorld([[say("one")], [say("two")]], async ({ client, create, send, provider }) => {
     const sessionId = await create({ model: "small" });
     await send(sessionId, "first");
@@ -54,7 +54,7 @@ test("a model is refused only where the session has a list, and the list is name
   });
 });
 
-test("a model that is not allowed any more gives way to the first that is, and cannot come back", async () => {
+test("a model that is no longer allowed is replaced by the first that is, and cannot be chosen again", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create({ model: "free" });
     const limited = await client.call("session.model.setAllowedModels", { sessionId, allowedModels: ["a", "b"] });
@@ -88,7 +88,7 @@ test("a model that is not allowed any more gives way to the first that is, and c
   });
 });
 
-test("a name that a person gave stays; a made-up title does not replace it", async () => {
+test("a generated title does not replace a name that a person gave", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send }) => {
     const sessionId = await create();
     expect(await client.call("session.name.get", { sessionId })).toEqual({ name: null });
@@ -115,7 +115,7 @@ test("the first prompt names a session that nobody named", async () => {
   });
 });
 
-test("usage tells prompts, models and the last call", async () => {
+test("usage has prompts, models and the last call", async () => {
   const usage = { inputTokens: 100, outputTokens: 20, cacheReadTokens: 5, cacheWriteTokens: 0, reasoningTokens: 0 };
   await inSmallWorld([[say("one"), { type: "end", reason: "stop", usage }]], async ({ client, create, send }) => {
     const sessionId = await create({ model: "small" });
@@ -131,7 +131,7 @@ test("usage tells prompts, models and the last call", async () => {
   });
 });
 
-test("options that are updated hold from then on, and what is left out stays", async () => {
+test("updated options apply from then on, and the others stay", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send, provider }) => {
     const sessionId = await create({ model: "small", customAgents: [{ name: "fixer", prompt: "You fix." }] });
     const updated = await client.call("session.options.update", {

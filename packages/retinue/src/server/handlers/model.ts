@@ -1,4 +1,4 @@
-/** The model of a session, who serves it, what was used, and the session's options and name. */
+/** The model of a session, its provider and usage, and the session's options and name. */
 import {
   AppError,
   defined,
@@ -97,7 +97,7 @@ function listedModel(tree: TreeParts, { provider, id, name }: ModelConfig) {
   return listed(full, name ?? id, tree.configuration.models.choose(full).info);
 }
 
-/** A model that is no longer allowed gives way to the first that is. */
+/** A model that is no longer allowed is replaced by the first that is. */
 function allowOnly(target: HostedSession, allowed: string[] | undefined): Result<"session.model.setAllowedModels"> {
   const { tree, session } = target;
   const [fallbackModel] = allowed ?? [];
@@ -116,7 +116,7 @@ function merged<T>(before: readonly T[], added: readonly T[], keyOf: (item: T) =
   return [...new Map([...before, ...added].map((item) => [keyOf(item), item])).values()];
 }
 
-/** Keys only of endpoints that a client gave: it knows them already. */
+/** Includes keys only of endpoints that a client configured, since it knows them already. */
 function endpointOf(tree: TreeParts, modelId: string | undefined): Result<"session.provider.getEndpoint"> {
   const { provider: single, providers = [] } = tree.configuration.current;
   const choice = tree.configuration.models.choose(modelId ?? tree.root.state.model);

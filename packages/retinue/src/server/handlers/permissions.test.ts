@@ -25,7 +25,7 @@ test("allow-all asks nobody and is an event; approving all keeps the mode", asyn
   });
 });
 
-test("rules of the session and of the folder decide without asking, and can be taken back", async () => {
+test("rules of the session and of the folder decide without asking, and can be removed", async () => {
   await inSmallWorld([...viewing("a.txt"), ...viewing("a.txt")], async ({ client, create, send, folder }) => {
     writeFileSync(join(folder, "a.txt"), "alpha");
     const sessionId = await create();
@@ -42,19 +42,19 @@ test("rules of the session and of the folder decide without asking, and can be t
     });
     await client.call("session.permissions.modifyRules", { sessionId, scope: "location", remove: [rule] });
     await client.call("session.send", { sessionId, prompt: "look again" });
-    const { requestId } = await client.heard("permission.requested");
+    const { requestId } = await client.received("permission.requested");
     await client.call("session.permissions.handlePendingPermissionRequest", {
       sessionId,
       requestId,
       result: { kind: "approve-once" },
     });
-    await client.heard("session.idle", {
+    await client.received("session.idle", {
       after: client.events.findIndex(({ type }) => type === "permission.requested"),
     });
   });
 });
 
-test("a tool that a rule denies is not offered any more", async () => {
+test("a tool that a rule denies is no longer offered", async () => {
   await inSmallWorld([[say("one")], [say("two")]], async ({ client, create, send, provider }) => {
     const sessionId = await create();
     await send(sessionId, "first");

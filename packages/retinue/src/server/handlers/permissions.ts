@@ -1,4 +1,4 @@
-/** Permissions of a session beside single answers: modes, rules, folders, addresses. */
+/** Permissions of a session apart from single answers: modes, rules, folders, addresses. */
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { type Approval, defined, type Params, type PermissionRule } from "@retinue/protocol";
@@ -61,7 +61,7 @@ export const permissionHandlers: Handlers = {
   "session.permissions.locations.apply": async (params, scope) => {
     const { tree, session } = hosted(params, scope);
     const location = await locationOf(params.workingDirectory);
-    await session.log.committed(); // What was answered for that folder a moment ago counts as well.
+    await session.log.committed(); // Includes answers for that folder that are not committed yet.
     const { changed, approvals, rules } = await tree.rules.answers.useLocation(location.locationKey);
     const appliedRules = [...approvals.flatMap(asRules), ...rules];
     return { ...location, changed, appliedRuleCount: appliedRules.length, appliedDirectoryCount: 0, appliedRules };
@@ -110,7 +110,7 @@ export const permissionHandlers: Handlers = {
   },
 };
 
-/** What is not named stays as it is. */
+/** Fields that are left out stay as they are. */
 function configure(target: HostedSession, params: Params<"session.permissions.configure">): void {
   const { rules } = target.tree;
   const {

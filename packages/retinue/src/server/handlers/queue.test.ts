@@ -18,7 +18,7 @@ async function whileBusy(
   await inSmallWorld(turns, async (world) => {
     const sessionId = await world.create();
     await world.client.call("session.send", { sessionId, prompt: "first" });
-    await world.client.heard("assistant.turn_start");
+    await world.client.received("assistant.turn_start");
     await test({ ...world, sessionId, release });
   });
 }
@@ -26,7 +26,7 @@ async function whileBusy(
 const texts = async ({ client, sessionId }: SmallWorld & { sessionId: string }) =>
   (await client.call("session.queue.pendingItems", { sessionId })).items.map(({ displayText }) => displayText);
 
-test("prompts that wait are listed, moved, changed, copied and taken back", async () => {
+test("waiting prompts are listed, moved, changed, copied and removed", async () => {
   await whileBusy(0, async (world) => {
     const { client, sessionId } = world;
     for (const prompt of ["a", "b", "c"]) await client.call("session.send", { sessionId, prompt });
@@ -72,7 +72,7 @@ test("a prompt that is sent now becomes steering for the running turn", async ()
     const pending = await client.call("session.queue.pendingItems", { sessionId });
     expect(pending).toMatchObject({ items: [], steeringMessages: ["look here"] });
     release();
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(client.of("user.message").map(({ content, delivery }) => [content, delivery])).toEqual([
       ["first", "idle"],
       ["look here", "steering"],
@@ -88,12 +88,12 @@ test("a paused queue holds prompts back until it goes on", async () => {
     expect(await client.call("session.metadata.isProcessing", { sessionId })).toEqual({ processing: false });
     expect(provider.requests).toHaveLength(0);
     await client.call("session.queue.setDrainPaused", { sessionId, paused: false });
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(provider.requests).toHaveLength(1);
   });
 });
 
-test("a queued command runs when the session is idle, behind the prompts", async () => {
+test("a queued command runs when the session is idle, after the prompts", async () => {
   await whileBusy(1, async ({ client, sessionId, release }) => {
     await client.call("session.commands.enqueue", { sessionId, command: "/rename Later" });
     await client.call("session.send", { sessionId, prompt: "second" });
@@ -104,32 +104,32 @@ test("a queued command runs when the session is idle, behind the prompts", async
     ]);
     const after = client.events.length;
     release();
-    expect(await client.heard("session.title_changed", { after })).toEqual({ title: "Later" });
+    expect(await client.received("session.title_changed", { after })).toEqual({ title: "Later" });
     expect(client.of("assistant.message").map(({ content }) => content)).toEqual(["first done", "answer 1"]);
   });
 });
 
-test("a queued command that gives a prompt sends it", async () => {
+test("a queued command that results in a prompt sends it", async () => {
   await inSmallWorld([[say("reviewed")]], async ({ client, create, provider }) => {
     const sessionId = await create();
     await client.call("session.commands.enqueue", { sessionId, command: "/review the lock" });
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(client.of("user.message").map(({ content }) => content)).toEqual(["/review the lock"]);
     expect(JSON.stringify(provider.requests[0]?.messages)).toContain("Look especially at: the lock");
   });
 });
 
-test("a queued command that is nobody's is offered to a client that asked for such", async () => {
+test("an unknown queued command is offered to a client that registered for such commands", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
-    expect(await client.heard("session.warning")).toMatchObject({
+    expect(await client.received("session.warning")).toMatchObject({
       warningType: "command",
       message: "/wave: no such command",
     });
     await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
     await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
-    const { requestId, command } = await client.heard("command.queued");
+    const { requestId, command } = await client.received("command.queued");
     expect(command).toBe("/wave");
     const answered = await client.call("session.commands.respondToQueuedCommand", {
       sessionId,
@@ -137,7 +137,7 @@ test("a queued command that is nobody's is offered to a client that asked for su
       result: { handled: true },
     });
     expect(answered).toEqual({ success: true });
-    await client.heard("command.completed");
+    await client.received("command.completed");
     const again = await client.call("session.commands.respondToQueuedCommand", {
       sessionId,
       requestId,
@@ -152,41 +152,41 @@ test("a queued command that a client answers as its own command is handled", asy
     const sessionId = await create();
     await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
     await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
-    const { requestId } = await client.heard("command.queued");
+    const { requestId } = await client.received("command.queued");
     const handled = { sessionId, requestId };
     expect(await client.call("session.commands.handlePendingCommand", handled)).toEqual({ success: true });
-    await client.heard("command.completed");
+    await client.received("command.completed");
     await client.call("session.commands.enqueue", { sessionId, command: "/rename Later" });
-    await client.heard("session.title_changed"); // Behind the first command: what that came to has been said.
+    await client.received("session.title_changed"); // The second command runs after the first, whose outcome has been announced by then.
     expect(client.of("session.warning")).toEqual([]);
     expect(await client.call("session.commands.handlePendingCommand", handled)).toEqual({ success: false });
   });
 });
 
-test("the error of a client that ran a queued command is told, and the queue goes on", async () => {
+test("the error of a client that ran a queued command becomes a warning, and the queue goes on", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
     await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
     await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
     await client.call("session.commands.enqueue", { sessionId, command: "/rename Later" });
-    const { requestId } = await client.heard("command.queued");
+    const { requestId } = await client.received("command.queued");
     await client.call("session.commands.handlePendingCommand", { sessionId, requestId, error: "no arms" });
-    await client.heard("session.title_changed");
+    await client.received("session.title_changed");
     expect(client.of("session.warning")).toMatchObject([{ warningType: "command", message: "/wave: no arms" }]);
   });
 });
 
-test("a queued command that nobody handles is told so, and a client's command takes no answer of the queue", async () => {
+test("a queued command that no client handles becomes a warning, and a client's command takes no answer for the queue", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create({ commands: [{ name: "deploy", description: "Deploy it" }] });
     await client.call("session.eventLog.registerInterest", { sessionId, eventType: "command.queued" });
     await client.call("session.commands.enqueue", { sessionId, command: "/wave" });
-    const { requestId } = await client.heard("command.queued");
+    const { requestId } = await client.received("command.queued");
     const result = { handled: false };
     await client.call("session.commands.respondToQueuedCommand", { sessionId, requestId, result });
-    expect(await client.heard("session.warning")).toMatchObject({ message: "/wave: nobody handled it" });
+    expect(await client.received("session.warning")).toMatchObject({ message: "/wave: nobody handled it" });
     const executed = client.call("session.commands.execute", { sessionId, commandName: "deploy" });
-    const own = { sessionId, requestId: (await client.heard("command.execute")).requestId };
+    const own = { sessionId, requestId: (await client.received("command.execute")).requestId };
     expect(await client.call("session.commands.respondToQueuedCommand", { ...own, result })).toEqual({
       success: false,
     });

@@ -1,4 +1,4 @@
-/** Prompts and commands that wait. */
+/** Waiting prompts and commands. */
 import { AppError, type QueueItem } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { commandQueue } from "../../modes/command-queue.ts";

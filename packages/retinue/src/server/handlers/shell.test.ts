@@ -25,7 +25,7 @@ test("a command for a person is recorded and read by the model with the next pro
   });
 });
 
-test("a session that is resumed owes no answer to what a person ran", async () => {
+test("after a resume the model owes no answer to a command that a person ran", async () => {
   await inSmallWorld([], async ({ client, create, provider }) => {
     const sessionId = await create();
     await client.call("session.shell.executeUserRequested", { sessionId, requestId: "r", command: "false" });
@@ -47,7 +47,7 @@ test("a command for a person can be cancelled while it runs", async () => {
       requestId: "r",
       command: "sleep 60",
     });
-    await client.heard("tool.user_requested");
+    await client.received("tool.user_requested");
     expect(await client.call("session.shell.cancelUserRequested", { sessionId, requestId: "r" })).toEqual({
       cancelled: true,
     });
@@ -58,7 +58,7 @@ test("a command for a person can be cancelled while it runs", async () => {
   });
 });
 
-test("a command that a program starts is no task, wakes no model, and ends with a signal, in time, or with the session", async () => {
+test("a command that a program starts is no task, wakes no model, and ends by a signal, at its time limit, or with the session", async () => {
   await inSmallWorld([], async ({ client, create, runtime, folder, provider }) => {
     const sessionId = await create();
     const { userShells } = runtime.sessions.get(sessionId);

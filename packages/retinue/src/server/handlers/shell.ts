@@ -1,4 +1,4 @@
-/** Commands that run without the model: for a program, or for a person who wants the model to know of it. */
+/** Commands that run without the model: for a program, or for a person, whose commands the model reads later. */
 import type { Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import type { Shell } from "../../tools/tool.ts";
@@ -43,7 +43,7 @@ function start({ userShells }: HostedSession, command: string, cwd: string): She
 
 type UserRequested = Result<"session.shell.executeUserRequested">;
 
-/** Recorded before it runs and when it has ended; the model reads it with the next prompt. */
+/** Recorded before it runs and after it has ended; the model reads it with the next prompt. */
 async function runForUser(
   target: HostedSession,
   { requestId, command }: { requestId: string; command: string },

@@ -35,7 +35,7 @@ test("a skill that is switched off is not offered, and stays off when folders ar
   });
 });
 
-test("skills that the model has loaded are told with the turn", async () => {
+test("skills that the model has loaded are listed with the turn", async () => {
   await inSmallWorld(
     [[say("one")], [call("skill", { skill: "tidy" })], [say("tidied")]],
     async ({ client, create, send, home }) => {

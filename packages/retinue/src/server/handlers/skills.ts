@@ -23,11 +23,11 @@ export const skillHandlers: Handlers = {
     return { warnings: [...warnings], errors: [...errors] };
   },
   "session.skills.ensureLoaded": (params, scope) => {
-    hosted(params, scope); // They are read when the session opens.
+    hosted(params, scope); // Skills are loaded when the session opens; only the session id is checked.
   },
 };
 
-/** What was switched off stays off when a client changes the skill folders. */
+/** Disabled skills stay disabled when a client changes the skill folders. */
 function changed({ session, tree }: HostedSession): void {
   const skills = tree.configuration.skills.list();
   const disabledSkills = skills.filter(({ enabled }) => !enabled).map(({ name }) => name);

@@ -18,7 +18,7 @@ import { type ScriptedProvider, scripted, type Turn } from "../../models/scripte
 import { serveConnection } from "../connection.ts";
 import { Runtime } from "../runtime.ts";
 
-export interface ToldEvent {
+export interface ReceivedEvent {
   type: string;
   id: string;
   data: Record<string, unknown>;
@@ -26,9 +26,9 @@ export interface ToldEvent {
   agentId?: string;
 }
 
-/** One client: it answers what `answers` has a method for, and knows no other. */
+/** One client. It answers the methods in `answers` and no others. */
 export class TestClient {
-  readonly events: ToldEvent[] = [];
+  readonly events: ReceivedEvent[] = [];
   readonly answers = new Map<string, (params: never) => unknown>();
   /** Settles when the runtime has closed what belonged to this connection. */
   readonly ended: Promise<void>;
@@ -43,7 +43,7 @@ export class TestClient {
         const answer = this.answers.get(method);
         return answer && Promise.resolve(answer(params as never));
       },
-      notification: (method, params) => this.#hear(method, params),
+      notification: (method, params) => this.#receive(method, params),
     });
   }
 
@@ -61,8 +61,8 @@ export class TestClient {
     return this.events.filter((event) => event.type === type).map(({ data }) => data as EventData<T>);
   }
 
-  /** The first event of this type after the `after`-th that was told; waits for it. */
-  async heard<T extends EventType>(type: T, { after = 0 }: { after?: number } = {}): Promise<EventData<T>> {
+  /** Waits for the first event of this type among those after the first `after` events. */
+  async received<T extends EventType>(type: T, { after = 0 }: { after?: number } = {}): Promise<EventData<T>> {
     for (;;) {
       const found = this.events.slice(after).find((event) => event.type === type);
       if (found) return found.data as EventData<T>;
@@ -70,8 +70,8 @@ export class TestClient {
     }
   }
 
-  /** The first event that is like this, told already or still to come. */
-  async until(isIt: (event: ToldEvent) => boolean): Promise<ToldEvent> {
+  /** Waits for the first event that matches, received already or still to come. */
+  async until(isIt: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
     for (;;) {
       const found = this.events.find(isIt);
       if (found) return found;
@@ -83,9 +83,9 @@ export class TestClient {
     this.#peer.close();
   }
 
-  #hear(method: string, params: unknown): void {
+  #receive(method: string, params: unknown): void {
     if (method !== "session.event") return;
-    this.events.push((params as { event: ToldEvent }).event);
+    this.events.push((params as { event: ReceivedEvent }).event);
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
@@ -99,12 +99,12 @@ export interface SmallWorld {
   home: string;
   /** Where sessions work. */
   folder: string;
-  /** A session with this client in it. */
+  /** Creates a session with this client. */
   create(config?: Omit<ParamsInput<"session.create">, "workingDirectory">): Promise<string>;
   /** Sends a prompt and waits until the session is idle. */
   send(sessionId: string, prompt: string): Promise<void>;
   anotherClient(): TestClient;
-  /** All clients are lost, the runtime closes, and another one opens on the same home: only with `isOnDisk`. */
+  /** Drops all connections, closes the runtime and opens another one on the same home; needs `isOnDisk`. */
   restart(): Promise<{ client: TestClient; runtime: Runtime }>;
 }
 
@@ -155,7 +155,7 @@ export async function inSmallWorld(
       send: async (sessionId, prompt) => {
         const after = client.events.length;
         await client.call("session.send", { sessionId, prompt });
-        await client.heard("session.idle", { after });
+        await client.received("session.idle", { after });
       },
     });
   } finally {

@@ -1,4 +1,4 @@
-/** Tasks of a session, of whatever kind. */
+/** The tasks of a session, whatever their kind. */
 import { AppError, type TaskInfo } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { clientTask } from "../../tasks/executors/client-view.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { say } from "../../models/scripted.ts";
 import { inSmallWorld } from "./small-world.ts";
 
-test("the tool list is unknown until it is built, and then tells every tool with its schema", async () => {
+test("the tool list is unknown until it is built, and then has every tool with its schema", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create({ tools: [{ name: "shout", description: "Shouts" }] });
     expect(await client.call("session.tools.getCurrentMetadata", { sessionId })).toEqual({ tools: null });
@@ -52,7 +52,7 @@ test("a tool that is run by hand asks for permission like any call", async () =>
       arguments: { path, file_text: "made" },
       toolCallId: "mine",
     });
-    const { requestId } = await client.heard("permission.requested");
+    const { requestId } = await client.received("permission.requested");
     await client.call("session.permissions.handlePendingPermissionRequest", {
       sessionId,
       requestId,
@@ -65,7 +65,7 @@ test("a tool that is run by hand asks for permission like any call", async () =>
   });
 });
 
-test("a tool that is run by hand and refused tells so in its result", async () => {
+test("a tool that is run by hand and refused says so in its result", async () => {
   await inSmallWorld([], async ({ client, create, folder }) => {
     writeFileSync(join(folder, "a.txt"), "alpha");
     const sessionId = await create();
@@ -74,7 +74,7 @@ test("a tool that is run by hand and refused tells so in its result", async () =
       name: "view",
       arguments: { path: join(folder, "a.txt") },
     });
-    const { requestId } = await client.heard("permission.requested");
+    const { requestId } = await client.received("permission.requested");
     const result = { kind: "reject" as const, feedback: "not now" };
     await client.call("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result });
     expect(await running).toMatchObject({ resultType: "denied", error: "not now" });
@@ -84,7 +84,7 @@ test("a tool that is run by hand and refused tells so in its result", async () =
   });
 });
 
-test("settings for sub-agents take agents away and bound their depth", async () => {
+test("settings for sub-agents disable agents and limit their depth", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send, provider }) => {
     const sessionId = await create();
     await client.call("session.tools.updateSubagentSettings", {
@@ -104,7 +104,7 @@ test("settings for sub-agents take agents away and bound their depth", async () 
   });
 });
 
-test("an agent whose prompt was replaced works with the new words, also after other agents changed", async () => {
+test("an agent whose prompt was replaced keeps the new prompt after other agents change", async () => {
   await inSmallWorld([[say("one")]], async ({ client, create, send, provider }) => {
     const agents = [{ name: "fixer", prompt: "You fix." }];
     const sessionId = await create({ customAgents: agents });

@@ -6,7 +6,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const toolHandlers: Handlers = {
-  // Null until the list was built once: a question about tools does not start MCP servers.
+  // Null until the list was built once, because listing tools must not start MCP servers.
   "session.tools.getCurrentMetadata": async (params, scope) => {
     const { main } = hosted(params, scope);
     return { tools: main.kit.isMade ? (await main.kit.tools()).tools.map(metadataOf) : null };

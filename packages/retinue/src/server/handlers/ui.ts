@@ -1,4 +1,4 @@
-/** A question of a person to the model, beside the conversation. */
+/** A person's side question to the model. */
 
 import { askBeside } from "../../modes/side-question.ts";
 import { type Handlers, hosted } from "../handler.ts";

@@ -29,7 +29,7 @@ test("files of the session's folder are written, read, listed, renamed and remov
   });
 });
 
-test("a name never leads out of the session's folder", async () => {
+test("a name cannot lead out of the session's folder", async () => {
   await inSmallWorld([], async ({ client, create, home }) => {
     const sessionId = await create();
     writeFileSync(join(home, "secret.txt"), "secret");
@@ -49,7 +49,7 @@ test("a name never leads out of the session's folder", async () => {
   });
 });
 
-test("the record of the folder tells the place and the name", async () => {
+test("the workspace record has the folder and the name", async () => {
   await inSmallWorld([], async ({ client, create, folder, runtime }) => {
     const sessionId = await create({ clientName: "probe" });
     await client.call("session.workspaces.updateMetadata", {
@@ -75,7 +75,7 @@ test("the record of the folder tells the place and the name", async () => {
   });
 });
 
-test("a diff tells changed, new and deleted files of the repository, and says where it fell back", async () => {
+test("a diff lists changed, new and deleted files of the repository, and says when it fell back", async () => {
   await inSmallWorld([], async ({ client, create, folder }) => {
     const git = (...args: string[]) =>
       execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@t", ...args]);

@@ -104,7 +104,7 @@ function readContext(context: unknown): z.output<typeof Context> {
   throw new AppError("invalid_params", `invalid parameter 'context': ${z.prettifyError(parsed.error)}`);
 }
 
-/** What the file system refuses is told with the name that the client used, not with our path. */
+/** Errors of the file system name the path as the client gave it, not ours. */
 function onDisk<T>(path: string, work: () => T): T {
   try {
     return work();
@@ -119,7 +119,7 @@ function onDisk<T>(path: string, work: () => T): T {
 
 type Diff = Result<"session.workspaces.diff">;
 
-/** File changes of a session are not tracked, so that mode falls back to what is not staged, as a branch without a base does. */
+/** We do not track the file changes of a session, so that mode falls back to unstaged changes, as does a branch without a base. */
 async function diff(
   { tree }: HostedSession,
   { mode: requestedMode, ignoreWhitespace }: { mode: Diff["mode"]; ignoreWhitespace?: boolean },

@@ -1,5 +1,5 @@
 /**
- * The one way in which a session is written: a batch, in one transaction, by whoever has the lease.
+ * The only way to write a session: a batch, in one transaction, by the holder of the lease.
  *
  * The lease is checked by the statement that marks the session as used, so the check costs no statement of its own.
  */
@@ -11,7 +11,7 @@ import { columnOf, rowOf } from "./session-row.ts";
 import { inTransaction } from "./transaction.ts";
 import type { SqliteTranscripts } from "./transcripts/transcripts.ts";
 
-/** What is derived from events is written in the same transaction, so that it is never behind them. */
+/** Transcripts are written in the same transaction, so that they are never behind the events. */
 export function committer(db: Database, transcripts: SqliteTranscripts): (batch: Batch) => void {
   const create = db.prepare(
     "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",

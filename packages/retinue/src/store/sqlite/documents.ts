@@ -1,4 +1,4 @@
-/** Documents in SQLite: one row each, under their kind and key. */
+/** Documents in SQLite: one row each, by kind and key. */
 import type { Database } from "../sqlite-door.ts";
 import type { DocumentChange, Documents, StoredDocument } from "../store.ts";
 import { inTransaction } from "./transaction.ts";
@@ -22,7 +22,7 @@ export function documentTable(db: Database): Documents {
   };
 }
 
-/** To be called inside a transaction. */
+/** Must be called in a transaction. */
 export function writeDocuments(db: Database): (changes: readonly DocumentChange[]) => void {
   const put = db.prepare(
     "INSERT INTO documents (kind, key, version, json) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json",

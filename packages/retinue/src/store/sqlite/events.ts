@@ -1,4 +1,4 @@
-/** Reading events in SQLite; they are written by commit.ts. */
+/** Reading events in SQLite; commit.ts writes them. */
 import type { Database } from "../sqlite-door.ts";
 import type { EventQuery, Events, StoredEvent } from "../store.ts";
 

@@ -1,4 +1,4 @@
-/** Leases in SQLite: the process that has one, and a number that is given out once. */
+/** Leases in SQLite: the process that holds one, and a number that is given out once. */
 import { AppError } from "@retinue/protocol";
 import type { Database } from "../sqlite-door.ts";
 import type { Holder, Lease, Leases } from "../store.ts";

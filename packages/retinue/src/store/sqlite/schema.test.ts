@@ -1,4 +1,4 @@
-/** `schema-1.db` is a store as the version before schema 2 wrote it, taken while a session waited for a permission. */
+/** `schema-1.db` is a store of schema 1, recorded while a session waited for a permission. */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("a store of schema 1 has everything that it had, and its lease is the one of its writer", async () => {
+test("a store of schema 1 keeps all its data, and its lease is that of its writer", async () => {
   const before = openDatabase(path);
   const rows = (db: typeof before, table: string) => db.prepare(`SELECT * FROM ${table}`).all();
   const [sessions, events] = [rows(before, "sessions"), rows(before, "events")];
@@ -33,7 +33,7 @@ test("a store of schema 1 has everything that it had, and its lease is the one o
   await store.close();
 });
 
-test("what people allowed is one document per answer", async () => {
+test("standing permissions become one document per answer", async () => {
   const store = openSqlite({ path });
   const all = async (kind: string) =>
     (await store.documents.list(kind, "")).map(({ key, version, json }) => [key, version, JSON.parse(json)]);
@@ -46,7 +46,7 @@ test("what people allowed is one document per answer", async () => {
   await store.close();
 });
 
-test("an answer that nobody can read any more does not keep a store from opening", async () => {
+test("an unreadable answer does not prevent a store from opening", async () => {
   const before = openDatabase(path);
   before.exec("UPDATE documents SET json = '{' WHERE kind IN ('approvals', 'location-rules')");
   before.close();
@@ -66,7 +66,7 @@ test("a migration that fails leaves the file as it was", () => {
   after.close();
 });
 
-test("two that open an old store at the same time both find it new", async () => {
+test("two processes that open an old store at the same time both find it migrated", async () => {
   const one = openDatabase(path);
   one.exec("PRAGMA journal_mode = WAL");
   const stores = [openSqlite({ path }), openSqlite({ path })];

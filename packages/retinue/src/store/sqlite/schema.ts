@@ -1,7 +1,7 @@
 /**
- * The file of the SQLite store: how it is opened, its tables, and how an older one becomes one of today.
+ * The file of the SQLite store: how it is opened, its tables, and the migration of older files.
  *
- * A version is a step that is run once, in one transaction for all steps that a file still needs.
+ * Each version is one step. All steps that a file still needs run in one transaction.
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { type Database, openDatabase } from "../sqlite-door.ts";
@@ -33,8 +33,8 @@ const FIRST = `
 `;
 
 /**
- * Leases are numbered, and AUTOINCREMENT gives no number twice. Documents and waiting prompts have versions. What people
- * allowed for a folder, or for good, is one document per answer, so that two sessions can add to it at the same time.
+ * Leases are numbered, and AUTOINCREMENT never gives a number twice. Documents and waiting prompts have versions. Standing permissions
+ * are one document per answer, so that two sessions can add to them at the same time.
  */
 const SECOND = `
   CREATE TABLE leases (
@@ -63,7 +63,7 @@ export function openStoreFile(path: string): { db: Database; transcripts: Sqlite
   let db: Database | undefined;
   try {
     db = openDatabase(path);
-    // Small pages, for a new file: an append touches three or four of them, and each is written whole.
+    // Small pages in a new file: an append touches three or four of them, and each is written as a whole.
     db.exec(
       "PRAGMA busy_timeout = 5000; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;",
     );
@@ -79,7 +79,7 @@ export function openStoreFile(path: string): { db: Database; transcripts: Sqlite
 function update(db: Database, path: string): void {
   if (versionOf(db, path) === STEPS.length) return;
   inTransaction(db, () => {
-    // Another process may have done it between the look and the lock.
+    // Another process may have done it before we got the lock.
     for (const step of STEPS.slice(versionOf(db, path))) db.exec(step);
     db.exec(`PRAGMA user_version = ${STEPS.length}`);
   });

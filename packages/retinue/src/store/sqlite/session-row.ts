@@ -19,7 +19,7 @@ const COLUMNS: ReadonlyMap<string, string> = new Map(
   } as const satisfies Record<keyof SessionRecord, string>),
 );
 
-/** Names go into statements, so only names that are columns may pass. */
+/** The names become part of SQL, so only names of columns may pass. */
 export function columnOf(name: string): string {
   const column = COLUMNS.get(name);
   if (column === undefined) throw new Error(`sessions have no ${name}`);

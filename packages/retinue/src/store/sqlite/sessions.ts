@@ -1,4 +1,4 @@
-/** The rows of sessions in SQLite: read, listed, deleted. They are made and changed by commit.ts. */
+/** The rows of sessions in SQLite: reading, listing, deleting. commit.ts creates and changes them. */
 import type { Database } from "../sqlite-door.ts";
 import type { Lease, SessionRows } from "../store.ts";
 import { leaseLost } from "./leases.ts";

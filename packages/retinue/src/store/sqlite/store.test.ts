@@ -20,7 +20,7 @@ storeContract("sqlite on disk", (isAlive = ALL_ALIVE) => {
   return { ...store, close };
 });
 
-test("events are not kept when what is derived from them cannot be written", async () => {
+test("events are rolled back when their transcript cannot be written", async () => {
   const store = openSqlite({ path: ":memory:" });
   const session = { agentId: "default", harness: "retinue", sessionKey: "a" };
   const transcript = [{ type: "titled", session, at: 1, title: "a title" }] as const;
@@ -41,7 +41,7 @@ describe("a store file", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test("keeps what was committed for the next process, and two may have it open", async () => {
+  test("keeps what was committed for the next process, and two processes may have it open", async () => {
     const path = join(folder, "retinue.db");
     const one = openSqlite({ path });
     const two = openSqlite({ path });
@@ -64,7 +64,7 @@ describe("a store file", () => {
   });
 });
 
-test("a process is not taken for a later one with the same number", () => {
+test("a process is not taken for a later one with the same pid", () => {
   const { pid, startedAt } = thisProcess();
   expect(isProcessAlive({ pid, startedAt })).toBe(true);
   if (startedAt !== 0) expect(isProcessAlive({ pid, startedAt: startedAt - 1 })).toBe(false);

@@ -1,7 +1,7 @@
 /**
- * The store on SQLite (WAL): one file under the home folder, shared by every process that uses that home.
+ * The store in SQLite (WAL): one file in the home folder, shared by every process that uses that home.
  *
- * SQLite is synchronous: each promise here is settled when it is returned. Hot paths are prepared once.
+ * SQLite is synchronous: each promise here is settled when it is returned. Statements of hot paths are prepared once.
  */
 import { isProcessAlive } from "../holder.ts";
 import type { Database } from "../sqlite-door.ts";
@@ -16,12 +16,12 @@ import { sessionTable } from "./sessions.ts";
 export interface SqliteStoreOptions {
   /** ":memory:" for a store that ends with the process. */
   path: string;
-  /** Whether a process that holds a session still lives. */
+  /** Whether a process that holds a lease is still alive. */
   isAlive?: (holder: Holder) => boolean;
 }
 
 export interface SqliteStore extends Store {
-  /** For tests, which break it. */
+  /** For tests that break it. */
   readonly db: Database;
 }
 

@@ -1,4 +1,4 @@
-/** Transactions of the SQLite store, and its errors in words. */
+/** Transactions of the SQLite store, and its errors as `AppError`. */
 import { AppError, messageOf } from "@retinue/protocol";
 import type { Database } from "../sqlite-door.ts";
 

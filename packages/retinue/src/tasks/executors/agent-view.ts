@@ -1,4 +1,4 @@
-/** A sub-agent in the words of the wire, and what its owner is told of it. */
+/** A sub-agent as the protocol describes it, and the notice for its owner. */
 import type { AgentTask, TaskProgress } from "@retinue/protocol";
 import type { Notice } from "../../session/inbox.ts";
 import { notification } from "../../session/wording.ts";
@@ -63,7 +63,7 @@ const pathIn = (path: readonly TaskRecord[]) => ({
 const iso = (ms: number) => new Date(ms).toISOString();
 const maybe = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));
 
-/** What an agent is told about a background agent that has answered or ended. */
+/** The notice about a background agent that has answered or ended. */
 function agentNotice(record: AgentRecord, id: string): Notice {
   const about = {
     agentId: record.id,
@@ -71,12 +71,12 @@ function agentNotice(record: AgentRecord, id: string): Notice {
     displayName: record.name,
     description: record.description,
   };
-  const [news, cause]: [string, Notice["cause"]] =
+  const [change, cause]: [string, Notice["cause"]] =
     record.status === "idle"
       ? ["has answered and is idle. Read its answer", { type: "agent_idle", ...about }]
       : record.status === "failed"
         ? [`has failed: ${record.error}. Read its result`, { type: "agent_completed", ...about, status: "failed" }]
         : ["has completed. Read its result", { type: "agent_completed", ...about, status: "completed" }];
-  const words = `The background agent "${record.name}" ${news} with read_agent, agent_id "${record.id}".`;
+  const words = `The background agent "${record.name}" ${change} with read_agent, agent_id "${record.id}".`;
   return { kind: "notice", id, content: notification(words), cause };
 }

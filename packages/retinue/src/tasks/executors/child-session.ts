@@ -1,7 +1,7 @@
 /**
  * Sub-agents: tasks that are child sessions.
  *
- * Owns their runs, from the first prompt to the answer, and the events that tell of their end. Putting a child session together is in
+ * Owns their runs, from the first prompt to the answer, and the events of their end. Putting a child session together is in
  * open-child.ts; whether one may be started at all, in ../spawn-gate.ts.
  */
 import { AppError } from "@retinue/protocol";
@@ -20,7 +20,7 @@ import { type Child, type ChildDeps, loadSession, openChild } from "./open-child
 const LAST_WORD_MS = 2000;
 
 export interface ChildSessionsOptions extends ChildDeps {
-  /** The main agent, once it is there. */
+  /** The main agent, once it exists. */
   main(): WorkingAgent;
   inherit: InheritBlock;
   /** From the main agent's child down to this one. */
@@ -55,7 +55,7 @@ export class ChildSessions implements Executor<AgentRecord> {
       const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
       this.#open.set(record.id, await openChild(record, parent, this.#options));
     } catch (error) {
-      if (!isKnown) record.hasEnded = true; // Nobody was told of a start, so nobody is told of an end.
+      if (!isKnown) record.hasEnded = true; // There was no start event, so there must be no end event.
       throw error;
     }
   }
@@ -93,12 +93,12 @@ export class ChildSessions implements Executor<AgentRecord> {
     record.prompt = text;
   }
 
-  /** An agent that answered has asked its stop hooks already; the others are told that it stops. */
+  /** An agent that answered has run its stop hook already; for the others it runs now. */
   async ending(record: AgentRecord, end: End): Promise<void> {
     const child = this.#open.get(record.id);
     if (!child) return await this.#settleLeft(record);
     if (!child.hasBegun || child.hasAnswered) return;
-    await this.#tellStop(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
+    await this.#runStopHook(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
   }
 
   ended(record: AgentRecord, end: End): void {
@@ -135,7 +135,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     return child;
   }
 
-  /** Where an end is told: in the child's own session, or beside it when that is not open. */
+  /** Where the end event is appended: through the child's session, or directly to the log when that is not open. */
   #sessionOf({ id }: AgentRecord): { append: Session["append"] } {
     const session = this.#open.get(id)?.session;
     const { log } = this.#options.parts.root;
@@ -144,25 +144,25 @@ export class ChildSessions implements Executor<AgentRecord> {
     };
   }
 
-  /** Gives an end to the calls and asks of a child session that nobody continues. */
+  /** Gives an end to the calls and asks of a child session that will not be continued. */
   async #settleLeft(record: AgentRecord): Promise<void> {
     const { parts, store } = this.#options;
     parts.asks.forget(record.id);
     if (await store.sessions.get(record.id)) settleInterrupted(await loadSession(record, parts.root, { store }));
   }
 
-  async #tellStop({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
+  async #runStopHook({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
     const { hooks, transcript } = this.#options.parts;
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";
     const response = session.state.lastAssistantText;
     const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: await transcript.write() };
-    const { signal } = new AbortController(); // The agent's own has been used up; a hook that hangs is cut short instead.
+    const { signal } = new AbortController(); // The agent's own signal is aborted by now; a time limit ends a hook that hangs.
     await hooks.run("subagentStop", details, { caller: callerOf(agent), signal, limitMs: LAST_WORD_MS });
   }
 }
 
-/** The end of the run, after the agent has taken what its own tasks brought. */
+/** The end of the run, once the agent has read the notices of its own tasks. */
 async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End | undefined> {
   const { runner } = child;
   child.hasBegun = true;
@@ -174,7 +174,7 @@ async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End
   signal.addEventListener("abort", onAbort, { once: true });
   onAbort();
   try {
-    // Nothing was left to do: an earlier process came to the end and could not tell of it.
+    // Nothing was left to do: an earlier process finished the run and did not record its end.
     let end = (await runner.ended()) ?? leftEnd(child.session);
     while (end.type === "completed" && !signal.aborted) {
       const own = joining();

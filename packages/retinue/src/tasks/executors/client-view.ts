@@ -1,4 +1,4 @@
-/** Work of a client in the words of the wire. Its owner is told nothing of it: whoever reports on it knows. */
+/** Work of a client as the protocol describes it. There are no notices: the client that reports on it knows. */
 import type { ClientTask, TaskProgress } from "@retinue/protocol";
 import type { TaskView } from "../executor.ts";
 import type { ClientRecord } from "../record.ts";

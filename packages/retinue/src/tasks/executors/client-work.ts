@@ -1,7 +1,7 @@
 /**
- * Work that a client does itself and reports on: it holds back `session.idle` while it runs.
+ * Work that a client does itself and reports on. It delays `session.idle` while it runs.
  *
- * Owns the sequence rule: a report counts only when it is the next one after the last that the runtime has seen.
+ * Owns the sequence rule: a report counts only when its number follows that of the last report.
  */
 import { AppError, type Params } from "@retinue/protocol";
 import type { Session } from "../../session/session.ts";
@@ -14,19 +14,19 @@ import { clientView } from "./client-view.ts";
 
 type Update = Params<"session.tasks.update">["update"];
 
-/** Who does it, and how its end is told to the registry. */
+/** The client that does it, and how its end reaches the registry. */
 interface Held {
   client: Client;
   end(end: End): void;
-  /** The last report was of an end. */
+  /** The last report was of its end. */
   hasEnded: boolean;
 }
 
 export interface ClientWorkOptions {
   root: Session;
-  /** The registry, once it is there. */
+  /** The registry, once it exists. */
   tasks(): Tasks;
-  /** A report came: whoever shows tasks looks again. */
+  /** Called after each report, so that task lists are refreshed. */
   onReport(): void;
 }
 
@@ -105,7 +105,7 @@ export class ClientWork implements Executor<ClientRecord> {
     return record;
   }
 
-  /** Nobody reports on the work of a client that has gone, until somebody claims it. */
+  /** The work of a client that has left is orphaned until another client claims it. */
   orphan(client: Client): void {
     const now = this.#options.root.world.now();
     for (const record of this.#records()) {
@@ -161,7 +161,7 @@ export class ClientWork implements Executor<ClientRecord> {
     return true;
   }
 
-  /** What a report says about the work; its end, when it tells of one. */
+  /** Applies a report to the record; returns the end when it reports one. */
   #apply(record: ClientRecord, update: Update): End | undefined {
     switch (update.kind) {
       case "progress":

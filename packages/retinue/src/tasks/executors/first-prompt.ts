@@ -1,11 +1,11 @@
-/** The first prompt of a sub-agent, with all that stands before it: words of hooks, skills, what its parent knows. */
+/** The first prompt of a sub-agent, with what goes before it: context from hooks, skills, the inherit block. */
 import { callerOf } from "../../loop/calls.ts";
 import { skillContext } from "../../skills/skill.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Child } from "./open-child.ts";
 
-/** What a new sub-agent is told of the session that started it. */
+/** The inherit block of a new sub-agent. */
 export type InheritBlock = (record: AgentRecord) => Promise<string | undefined>;
 
 export async function firstPrompt(
@@ -22,7 +22,7 @@ export async function firstPrompt(
     session.append("skill.invoked", { name: skill.name, path, content, description, source, trigger: "context-load" });
     return skillContext(skill);
   });
-  await session.log.committed(); // What the parent said in this very turn is in the store before it is handed on.
+  await session.log.committed(); // The inherit block is read from the store, and must include the parent's current turn.
   const inherited = await inherit(record);
   return [hookWords, ...skills, inherited, record.prompt].filter(Boolean).join("\n\n");
 }

@@ -1,7 +1,7 @@
 /**
- * A child session put together: its log, state and inbox, the agent that works in it, and the events that announce it.
+ * Putting a child session together: its log, state and inbox, the agent that works in it, and its start events.
  *
- * Owns everything that a sub-agent has in this process, and its closing.
+ * Owns everything that a sub-agent holds in this process, and closing it.
  */
 import { Runner } from "../../loop/runner.ts";
 import { replay } from "../../recovery/replay.ts";
@@ -19,9 +19,9 @@ export interface Child {
   readonly session: Session;
   readonly agent: WorkingAgent;
   readonly runner: Runner;
-  /** Its first prompt has gone in. */
+  /** Its first prompt was delivered. */
   hasBegun: boolean;
-  /** It has answered, and its stop hooks were asked then. */
+  /** It has answered, and its stop hook has run. */
   hasAnswered: boolean;
   /** Ends everything that belongs to it: shells, MCP connections, timers. */
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export interface Child {
 export interface ChildDeps {
   parts: TreeParts;
   store: Store;
-  /** What sub-agents start others with. */
+  /** Gives a sub-agent its own agent tools. */
   tasks: WorkingAgentOptions["tasks"];
   shells: ShellTasks;
 }
@@ -41,7 +41,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const definition = parts.configuration.agents.get(record.agentType);
   const isKnown = (await deps.store.sessions.get(record.id)) !== undefined;
   const session = isKnown ? await loadSession(record, parent.session, deps) : createSession(record, parent.session);
-  const isNew = session.state.model === undefined; // The model is part of the announcement, and all of that is one commit.
+  const isNew = session.state.model === undefined; // The start events are one commit and set the model.
   const shells = deps.shells.ofAgent(session.id);
   const mcp = await parts.servers.use(definition.mcpServers);
   const agent = new WorkingAgent({
@@ -58,7 +58,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
   if (isNew) await announce(session, record, agent);
-  else agent.budget.add(usedBefore(session)); // What it used before a restart is used.
+  else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
   return {
     session,
     agent,
@@ -92,7 +92,7 @@ export async function loadSession(
   parent: Session,
   { store }: Pick<ChildDeps, "store">,
 ): Promise<Session> {
-  await parent.log.committed(); // What this process knows of the child is in the store.
+  await parent.log.committed(); // The child is read from the store, so its latest events must be there.
   const { entries, problems } = readInbox(await store.inbox(record.id));
   const events = await store.events.read(record.rootId, { sessionId: record.id });
   const { state, problems: damaged } = replay(events, record.id);

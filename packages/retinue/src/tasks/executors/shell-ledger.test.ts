@@ -15,7 +15,7 @@ async function putShell({ documents }: SqliteStore, key: string, value: object):
 
 const DEAD = { pid: 2 ** 22 - 1, startedAt: 1 };
 
-test("a shell is in the ledger while it runs and no longer", async () => {
+test("a shell is in the ledger only while it runs", async () => {
   const store = openSqlite({ path: ":memory:" });
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   const shells = new ShellLedger(store).watch(createShells({ sessionId: "s", logFolder: folder }));
@@ -58,7 +58,7 @@ test("what an ended shell of a dead process left in its group is ended too", asy
   await store.close();
 });
 
-/** A killed process stays in the table, as a zombie, until its parent has looked. */
+/** A killed process stays in the process table as a zombie until its parent reaps it. */
 function isRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -67,7 +67,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test("a later process that got the pid of a lost shell is left alone", async () => {
+test("a later process with the pid of a lost shell is left alone", async () => {
   const store = openSqlite({ path: ":memory:" });
   await putShell(store, "dead/1", { pid: process.pid, tick: startTick(process.pid) + 1, owner: DEAD });
   expect(await new ShellLedger(store).reap()).toEqual({ ended: 0, problems: [] });
@@ -84,7 +84,7 @@ test("shells of a living process are not touched", async () => {
   await store.close();
 });
 
-test("an entry that cannot be read is named, and the others are seen to", async () => {
+test("an entry that cannot be read is named, and the others are processed", async () => {
   const store = openSqlite({ path: ":memory:" });
   await putShell(store, "dead/1", { pid: "none" });
   await putShell(store, "dead/2", { pid: process.pid, tick: startTick(process.pid) + 1, owner: DEAD });

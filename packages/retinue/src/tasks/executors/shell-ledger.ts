@@ -1,8 +1,8 @@
 /**
- * Which shells this process has started, in the store: what a killed process leaves running is ended by the next one.
+ * The shells that this process has started, in the store, so that the next process can end what a killed one left running.
  *
- * A shell is known by its pid, which is also its process group, and the kernel's start tick, so that a later process with the same pid
- * is never touched. A shell that ended is kept while something of its group still runs.
+ * A shell is identified by its pid, which is also its process group, and the kernel's start tick, so that a later process with the same
+ * pid is never touched. An ended shell stays listed while anything in its group still runs.
  */
 import * as z from "zod";
 import { document } from "../../store/document.ts";
@@ -21,14 +21,14 @@ const SHELL = document("shell", () =>
 export class ShellLedger {
   readonly #documents: Documents;
   readonly #owner = thisProcess();
-  /** One write after the other: the end of a shell must not overtake its start. */
+  /** Writes run one after the other: the end of a shell must not overtake its start. */
   #writing: Promise<void> | undefined;
 
   constructor({ documents }: { documents: Documents }) {
     this.#documents = documents;
   }
 
-  /** The same shells, with every start and end written down. Detached shells are meant to stay, and are left out. */
+  /** The same shells, with every start and end written to the ledger. Detached shells are meant to stay, and are left out. */
   watch<Service extends ShellService>(shells: Service): Service {
     shells.onEnded((shell) => this.#ended(shell));
     return {
@@ -47,14 +47,14 @@ export class ShellLedger {
     };
   }
 
-  /** Ends what dead processes have left; says how many groups that were, and which entries cannot be read. */
+  /** Ends what dead processes have left. Returns how many groups it ended, and which entries cannot be read. */
   async reap(): Promise<{ ended: number; problems: readonly string[] }> {
     let ended = 0;
     const { found, problems } = await SHELL.list(this.#documents, "");
     for (const { key, value } of found) {
       const { pid, tick, owner } = value;
       if (isProcessAlive(owner)) continue;
-      // A shell that is gone may have left its group; a pid that somebody else has now is not ours.
+      // A shell that has ended may have left its group running; a pid that another process has now is not ours.
       const isForeign = startTick(pid) !== 0 && startTick(pid) !== tick;
       if (!isForeign && signalGroup(pid, "SIGKILL")) ended++;
       await this.#documents.write([SHELL.remove(key)]);
@@ -62,7 +62,7 @@ export class ShellLedger {
     return { ended, problems: problems.map(({ message }) => message) };
   }
 
-  /** A shell is known by its pid, so it is written down right after its start; one that cannot be is ended. */
+  /** The pid is known only after the start, so the entry is written then; when that fails the shell is ended. */
   #started(shell: Shell): void {
     const { pid, detached } = shell;
     if (pid === undefined || detached) return;
@@ -73,14 +73,14 @@ export class ShellLedger {
   #ended({ pid, detached }: Shell): void {
     if (pid === undefined || detached || signalGroup(pid, 0)) return;
     const entry = SHELL.remove(this.#key(pid));
-    // What stays in the ledger by mistake is found dead by the next process.
+    // An entry that is left by mistake is found dead by the next process.
     this.#write(entry).catch(() => undefined);
   }
 
   #write(change: DocumentChange): Promise<void> {
     const write = () => this.#documents.write([change]);
     const written = this.#writing ? this.#writing.then(write) : write();
-    const settled = written.catch(() => undefined); // Told to whoever asked for it.
+    const settled = written.catch(() => undefined); // The caller gets the error.
     this.#writing = settled;
     void settled.then(() => {
       if (this.#writing === settled) this.#writing = undefined;
@@ -93,7 +93,7 @@ export class ShellLedger {
   }
 }
 
-/** False when the group has nobody left. */
+/** False when the group is empty. */
 function signalGroup(pid: number, signal: "SIGKILL" | 0): boolean {
   try {
     return process.kill(-pid, signal);

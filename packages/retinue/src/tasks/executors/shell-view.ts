@@ -1,4 +1,4 @@
-/** A shell in the words of the wire, and what an agent is told when a shell that it left in the background has ended. */
+/** A shell as the protocol describes it, and the notice when a background shell has ended. */
 import type { ShellTask } from "@retinue/protocol";
 import { notification } from "../../session/wording.ts";
 import type { Shell } from "../../tools/tool.ts";
@@ -9,7 +9,7 @@ const PROGRESS_CHARS = 4000;
 
 export interface ShellViewOptions {
   shellOf(record: ShellRecord): Shell | undefined;
-  /** A call was waiting for the end and reports it. */
+  /** A call waits for the end and reports it. */
   isReported(shell: Shell): boolean;
   newId(): string;
 }

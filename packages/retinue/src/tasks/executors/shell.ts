@@ -1,8 +1,8 @@
 /**
  * Shells: tasks that are commands in a process group of their own.
  *
- * Owns the way from the shell tools of an agent to the registry and back. A shell ends with the process that started it, so its record
- * is not kept; the processes that a killed runtime leaves behind are in shell-ledger.ts. One shell is in tools/shell/.
+ * Connects the shell tools of an agent to the registry. A shell ends with the process that started it, so its record is not stored; the
+ * processes that a killed runtime leaves behind are in shell-ledger.ts. A single shell is in tools/shell/.
  */
 import { createShells, type Shells } from "../../tools/shell/shells.ts";
 import type { Shell, ShellService, ShellStart } from "../../tools/tool.ts";
@@ -20,7 +20,7 @@ export interface ShellTasksOptions {
   ledger: ShellLedger;
   /** Where long outputs are kept. */
   logFolder(): string;
-  /** The registry, once it is there. */
+  /** The registry, once it exists. */
   tasks(): Tasks;
 }
 
@@ -31,9 +31,9 @@ export class ShellTasks implements Executor<ShellRecord> {
   readonly #options: ShellTasksOptions;
   readonly #ofAgent = new Map<string, Shells>();
   readonly #running = new Map<string, Shell>();
-  /** The last start, for whoever asked for it in the same step. */
+  /** The shell or the error of the latest start, for `#begin`, which reads it in the same tick. */
   #started: { shell?: Shell; error?: unknown } = {};
-  /** Their end is in the result of a call. */
+  /** Shells whose end is in the result of a call. */
   readonly #reported = new WeakSet<Shell>();
 
   constructor(options: ShellTasksOptions) {
@@ -73,7 +73,7 @@ export class ShellTasks implements Executor<ShellRecord> {
     };
   }
 
-  /** Shells that are no tasks: what a client runs beside the conversation. */
+  /** Shells that are not tasks: those that clients run outside the conversation. */
   unlisted(ownerId: string): Shells {
     return this.#options.ledger.watch(createShells({ sessionId: ownerId, logFolder: this.#options.logFolder() }));
   }
@@ -97,7 +97,7 @@ export class ShellTasks implements Executor<ShellRecord> {
     this.#running.get(record.id)?.promote();
   }
 
-  /** A shell whose end was read before it was recorded, or whose agent has gone, is off the list now. */
+  /** Removes a shell whose end was read before it was recorded, or whose agent has closed. */
   async close({ id, ownerId, alias = "" }: ShellRecord): Promise<void> {
     this.#running.delete(id);
     if (!this.#ofAgent.get(ownerId)?.get(alias)) this.#options.tasks().remove(id);
@@ -125,7 +125,7 @@ export class ShellTasks implements Executor<ShellRecord> {
       isInteractive: options.interactive ?? false,
       env: options.env && { ...options.env },
     };
-    void tasks().start(record); // A shell need not be opened: it runs when this returns.
+    void tasks().start(record); // Not awaited: a shell need not be opened, and runs when this returns.
     const { shell, error } = this.#started;
     if (!shell) throw error;
     return shell;

@@ -1,4 +1,4 @@
-/** Calls that are under way in other harnesses, as rows. */
+/** Running calls of other harnesses, as rows. */
 import type { OpenCalls } from "../../transcripts.ts";
 import type { Rows } from "./rows.ts";
 import { toSession } from "./session-rows.ts";

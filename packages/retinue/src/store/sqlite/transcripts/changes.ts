@@ -1,4 +1,4 @@
-/** Writes typed changes, inside the transaction of whoever calls. */
+/** Writes typed changes, in the caller's transaction. */
 import {
   keptText,
   type NewCheckpoint,
@@ -13,7 +13,7 @@ import { type NamedSession, NamedSessions } from "./named-sessions.ts";
 import { Refused, type Row, type Rows } from "./rows.ts";
 import { backlog } from "./turn-index.ts";
 
-/** Writes nothing when what the writer expects is not so. */
+/** Writes nothing when a session is not as the writer expects. */
 export function recordBatch(rows: Rows, { changes, expects = [] }: TranscriptBatch): Recorded {
   const bringsTurns = changes.some((change) => change.type === "turns" && change.turns.length > 0);
   try {
@@ -34,7 +34,7 @@ function isAs(found: NamedSession | undefined, was: TranscriptSession | undefine
   return found.id === was.id && found.nextSeq - 1 === was.lastSeq && found.reading === was.reading;
 }
 
-/** For changes that expect nothing, in the transaction that is open. */
+/** For changes without expectations. */
 export function applyChanges(rows: Rows, changes: readonly TranscriptChange[]): void {
   const sessions = new NamedSessions(rows);
   for (const change of changes) apply(sessions, change);
@@ -150,7 +150,7 @@ function appendTurns(
       turn.at ?? at,
     );
   }
-  // A clock that went back does not make a session older.
+  // The clock may have gone back.
   rows.run(
     `UPDATE transcript_sessions SET next_seq = ?, turn_count = turn_count + ?, bytes = bytes + ?, updated_at = max(updated_at, ?),
      reading = coalesce(?, reading), ended_at = CASE WHEN ? THEN NULL ELSE ended_at END WHERE id = ?`,
@@ -164,7 +164,7 @@ function appendTurns(
   );
 }
 
-/** Its row. */
+/** The row of the session. */
 export function insertCheckpoint(
   rows: Rows,
   sessionId: number,

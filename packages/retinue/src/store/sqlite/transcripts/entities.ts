@@ -42,7 +42,7 @@ function addEntity(rows: Rows, { agentId, name, at }: { agentId: string; name: s
   return Number(rows.get(sql, agentId, name, at)?.id);
 }
 
-/** One row per attribute becomes one entity with all of its attributes. */
+/** Groups rows of one attribute each into entities. */
 function grouped(found: readonly Row[], agentId: string): Entity[] {
   const entities = new Map<string, Entity>();
   for (const row of found) {

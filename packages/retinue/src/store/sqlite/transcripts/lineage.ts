@@ -1,9 +1,9 @@
-/** Who started whom, as rows: links without circles, and walks up and down. */
+/** Which session started which, as rows: links without cycles, and queries for ancestors and descendants. */
 import type { Row, Rows } from "./rows.ts";
 
 const MAX_DEPTH = 64;
 
-/** A link that closed a circle would never end, so it is not made. */
+/** A link that would close a cycle is not made, because walks would never end. */
 export function linkParent(rows: Rows, { childId, parentId, how }: { childId: number; parentId: number; how: string }) {
   if (lineOf(rows, parentId).includes(childId)) return;
   rows.run("UPDATE transcript_sessions SET parent_id = ?, lineage = ? WHERE id = ?", parentId, how, childId);
@@ -26,7 +26,7 @@ export function rootOf(rows: Rows, id: number): number {
   return lineOf(rows, id).at(-1) ?? id;
 }
 
-/** The ids of a session, given as a value, and of everything below it. */
+/** The id of a session, as a bound value, and the ids of everything below it. */
 export const BELOW = `WITH RECURSIVE below (id) AS (
     SELECT CAST(? AS INTEGER) UNION SELECT s.id FROM transcript_sessions s JOIN below ON s.parent_id = below.id
   ) SELECT id FROM below`;
@@ -36,7 +36,7 @@ export function subtree(rows: Rows, id: number): number[] {
   return rows.all(BELOW, id).map((row) => Number(row.id));
 }
 
-/** The whole tree that a session belongs to: its root, then the others as they came. */
+/** The whole tree that a session belongs to: its root, then the others in the order in which they were created. */
 export function treeOf(rows: Rows, id: number): Row[] {
   const root = rootOf(rows, id);
   const sql = `SELECT * FROM transcript_sessions WHERE id IN (${BELOW}) ORDER BY id = ? DESC, id`;

@@ -1,11 +1,11 @@
-/** The sessions that the changes of one transaction name, each looked up once; nobody else can change them meanwhile. */
+/** The sessions that the changes of one transaction name, each looked up once. The lock keeps others from changing them meanwhile. */
 import type { SessionName } from "../../transcript-records.ts";
 import { type Row, type Rows, text } from "./rows.ts";
 
 export interface NamedSession {
   readonly id: number;
   readonly reading?: string;
-  /** Kept up to date by whoever writes. */
+  /** Kept up to date by the writer. */
   nextSeq: number;
   project?: string;
 }
@@ -19,16 +19,16 @@ interface NewSession {
 export class NamedSessions {
   readonly rows: Rows;
   readonly #byName = new Map<string, NamedSession>();
-  /** One session may be named in two ways, with its harness in front and without. */
+  /** A session may be named with or without its harness in front. */
   readonly #byId = new Map<number, NamedSession>();
-  /** The keys under which sessions would be stored that are not there. */
+  /** The keys under which missing sessions would be stored. */
   readonly #missing = new Map<string, string>();
 
   constructor(rows: Rows) {
     this.rows = rows;
   }
 
-  /** A key that another harness has taken for the same agent has the harness in front. */
+  /** When another harness of the same agent has taken the key, the harness is put in front. */
   find(name: SessionName): NamedSession | undefined {
     const known = this.#byName.get(nameText(name));
     if (known || this.#missing.has(nameText(name))) return known;
@@ -46,7 +46,7 @@ export class NamedSessions {
     return this.find(name) ?? this.make(name, session);
   }
 
-  /** One that was not found. */
+  /** Adds a session that was not found. */
   make(name: SessionName, { at, project, title }: NewSession): NamedSession {
     const { agentId, sessionKey, harness } = name;
     const storedKey = this.#missing.get(nameText(name)) ?? sessionKey;

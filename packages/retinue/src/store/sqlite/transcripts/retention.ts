@@ -1,4 +1,4 @@
-/** Deletion of sessions with all that is known of them. */
+/** Deleting sessions with everything that is stored for them. */
 import type { Retention } from "../../transcripts.ts";
 import { subtree } from "./lineage.ts";
 import type { Rows } from "./rows.ts";
@@ -17,7 +17,7 @@ export function sqliteRetention(rows: Rows): Retention {
   };
 }
 
-/** With one of our own sessions goes its transcript. */
+/** Deletes the transcript of one of our own sessions. */
 export function deleteOwnTranscript(rows: Rows, sessionKey: string): void {
   for (const id of ownSessions(rows, sessionKey)) deleteTranscript(rows, id);
 }
@@ -41,7 +41,7 @@ function deleteOld(rows: Rows, unusedSince: number): number {
   return old.reduce((deleted, { id }) => deleted + deleteTranscript(rows, Number(id)), 0);
 }
 
-/** The oldest go first. */
+/** Deletes the oldest first. */
 function shrink(rows: Rows, maxBytes: number): number {
   let deleted = 0;
   let total = Number(rows.get("SELECT coalesce(sum(bytes), 0) AS n FROM transcript_sessions")?.n);

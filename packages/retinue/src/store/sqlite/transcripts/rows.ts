@@ -1,4 +1,4 @@
-/** The statements of one database, each prepared once, and writes that are whole or not at all. */
+/** The statements of one database, each prepared once, and transactions. */
 import { AppError, messageOf } from "@retinue/protocol";
 import type { Database, Statement } from "../../sqlite-door.ts";
 
@@ -31,7 +31,7 @@ export class Rows {
     this.#db.exec(sql);
   }
 
-  /** All of it, or nothing. Joins a transaction that is open already. */
+  /** Runs the work in a transaction. Joins one that is open already. */
   transaction<T>(work: () => T): T {
     if (this.#db.isTransaction) return work();
     try {
@@ -56,7 +56,7 @@ export class Rows {
   }
 }
 
-/** Thrown inside a transaction that must not be: the rows are not as the writer expects them. */
+/** Thrown to roll back a transaction whose rows are not as the writer expects. */
 export class Refused extends Error {}
 
 export const text = (value: unknown) => (typeof value === "string" ? value : undefined);

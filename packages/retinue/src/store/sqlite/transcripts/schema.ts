@@ -2,7 +2,7 @@
  * The tables of continuity, in the same database file as the session store, with a version of their own (`continuity_meta.schema`).
  *
  * Turns are append-only; their ids grow in the order in which they were stored, over all sessions. The full-text index keeps no text
- * of its own: it is fed in batches, and `indexed_upto` says how far it has come.
+ * of its own: turns are added in batches, and `indexed_upto` says how far it has got.
  */
 import { AppError } from "@retinue/protocol";
 import type { Rows } from "./rows.ts";
@@ -67,17 +67,17 @@ const FIRST = `
     FROM transcript_sessions s WHERE s.turn_count > 0;
 `;
 
-/** So that a batch for the index which was made before a deletion is refused after it. */
+/** Counts deletions, so that a batch for the index that was read before a deletion is refused after it. */
 const COUNT_DELETIONS = "INSERT INTO continuity_meta VALUES ('deletions', 0)";
 
-/** Each leads from the version before it to its own, which is its place in the list. They are never changed, only added to. */
+/** Each step leads to the version of its position in the list. Steps are only added, never changed. */
 const MIGRATIONS = [FIRST, COUNT_DELETIONS];
 
-/** Brings the tables to this version; makes them in a new file. Cheap when there is nothing to do. */
+/** Creates or migrates the tables. Cheap when there is nothing to do. */
 export function migrateTranscripts(rows: Rows, path: string): void {
   if (isCurrent(rows, path)) return;
   rows.transaction(() => {
-    // Another process may have done it between the look and the lock.
+    // Another process may have done it before we got the lock.
     if (isCurrent(rows, path)) return;
     for (const migration of MIGRATIONS.slice(versionOf(rows))) rows.script(migration);
     rows.run("UPDATE continuity_meta SET value = ? WHERE key = 'schema'", MIGRATIONS.length);

@@ -1,4 +1,4 @@
-/** What an agent may read, as a condition; and what each agent shares. */
+/** What an agent may read, as an SQL condition, and what each agent shares. */
 import type { AgentSettings, ReadScope } from "../../transcripts.ts";
 import type { Rows, Value } from "./rows.ts";
 

@@ -1,13 +1,13 @@
 /**
- * Where a search looks, in the cheapest form that says it: everywhere, in sessions that are words of the index themselves, or by
- * a condition that each match is checked against.
+ * The scope of a search in its cheapest form: everything, a few sessions whose ids are words of the index, or a condition that each match
+ * is checked against.
  */
 import type { SearchWithin } from "../../transcripts.ts";
 import { BELOW, rootOf } from "./lineage.ts";
 import type { Rows, Value } from "./rows.ts";
 import { OWN_ONLY, readable } from "./scope.ts";
 
-/** As many sessions as are looked up by name in the index; beyond that each match is checked. */
+/** Up to this many sessions are looked up in the index; beyond that each match is checked. */
 const NAMED_SESSIONS = 200;
 
 export type Scope =
@@ -48,7 +48,7 @@ function conditions(rows: Rows, within: SearchWithin): { where: string; values: 
 }
 
 function isOnlyAgent(rows: Rows, agentId: string): boolean {
-  // Two questions, each answered by one end of the index; asked together they would read all of it.
+  // Two queries, each answered from one end of the index; a single one would read all of it.
   const ends =
     "SELECT (SELECT min(agent_id) FROM transcript_sessions) AS first, (SELECT max(agent_id) FROM transcript_sessions) AS last";
   const found = rows.get(ends);
@@ -57,7 +57,7 @@ function isOnlyAgent(rows: Rows, agentId: string): boolean {
 
 const JOIN = "JOIN transcript_turns t ON t.id = f.rowid JOIN transcript_sessions s ON s.id = t.session_id";
 
-/** The index's own words for a match in a scope. */
+/** The FTS5 query for a match in a scope. */
 export function matchPlan(match: string, within: Scope) {
   const text = `text : (${match})`;
   if (within === "everything") return { match: text, join: "", where: "", values: [] };

@@ -1,8 +1,8 @@
 /**
  * Finds turns in the full-text index.
  *
- * Work is bounded whatever the size of the store: a single session and small sets of sessions are words of the index itself, and of
- * more matches than `CANDIDATES` only the newest are ranked.
+ * The work is bounded whatever the size of the store: session ids are words of the index, so one or a few sessions are cheap to search,
+ * and when there are more matches than `CANDIDATES` only the newest are ranked.
  */
 import type { Match, Term, TurnSearch } from "../../transcripts.ts";
 import type { Rows } from "./rows.ts";
@@ -34,7 +34,7 @@ export function sqliteSearch(rows: Rows): TurnSearch {
   };
 }
 
-/** As FTS5 reads it: in quotes, so never an operator. */
+/** In quotes, so that FTS5 never takes it for an operator. */
 const quoted = ({ words, isPrefix }: Term) => `"${words.join(" ").replaceAll('"', '""')}"${isPrefix ? "*" : ""}`;
 
 function ranked(rows: Rows, { match, scope, wanted }: { match: string; scope: Scope; wanted: number }): Match[] {
@@ -49,22 +49,22 @@ function ranked(rows: Rows, { match, scope, wanted }: { match: string; scope: Sc
   return found.map(({ id, relevance, at }) => ({ id: Number(id), relevance: Number(relevance), at: Number(at) }));
 }
 
-/** Any of the rarest terms, as many as can all be ranked. Words that stand nearly everywhere say little. */
+/** Any of the rarest terms, as many as can be ranked completely. Words that are nearly everywhere say little. */
 function alternatives(counts: TermCounts, { terms, scope }: { terms: readonly Term[]; scope: Scope }): string {
   const counted = terms
     .map((term) => ({ match: quoted(term), count: counts.upto(quoted(term), scope) }))
     .sort((a, b) => a.count - b.count);
   let room = CANDIDATES;
-  const telling = counted.filter(({ count }) => {
+  const rare = counted.filter(({ count }) => {
     room -= count;
     return room > 0;
   });
-  return (telling.length > 0 ? telling : counted).map(({ match }) => match).join(" OR ");
+  return (rare.length > 0 ? rare : counted).map(({ match }) => match).join(" OR ");
 }
 
 const MAX_COUNTS = 10_000;
 
-/** How common a word is: the fewer turns have it, the more it tells. Remembered until the index grows. */
+/** How many turns have a term, remembered until the index grows. */
 class TermCounts {
   readonly #rows: Rows;
   #known = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Sessions and turns as rows, and what is asked of them. */
+/** Sessions and turns as rows, and queries for them. */
 import { OWN_HARNESS, ROLES, type SessionName, type TranscriptSession, type Turn } from "../../transcript-records.ts";
 import type { SessionQuery, TranscriptSessions, TranscriptTurns, TurnQuery } from "../../transcripts.ts";
 import { treeOf } from "./lineage.ts";
@@ -41,7 +41,7 @@ export function sqliteSessions(rows: Rows): TranscriptSessions {
   };
 }
 
-/** A key that another harness has taken for the same agent gets the harness in front. */
+/** When another harness of the same agent has taken the key, the harness is put in front. */
 function findNamed(rows: Rows, name: SessionName): { name: SessionName; row?: Row } {
   const sql = "SELECT * FROM transcript_sessions WHERE agent_id = ? AND session_key = ?";
   const row = rows.get(sql, name.agentId, name.sessionKey);
@@ -52,7 +52,7 @@ function findNamed(rows: Rows, name: SessionName): { name: SessionName; row?: Ro
 
 function listSessions(rows: Rows, query: SessionQuery): TranscriptSession[] {
   const { where, values } = readable(rows, query);
-  // What is left of a deleted session is only where its reader stands.
+  // A deleted session may leave only its reading position.
   const clauses = [where, "NOT (s.turn_count = 0 AND s.next_seq > 1)"];
   const filters: [string, Value | undefined][] = [
     ["s.project = ?", query.project],
@@ -74,7 +74,7 @@ export function ownSessions(rows: Rows, sessionKey: string): number[] {
   return rows.all(sql, sessionKey, OWN_HARNESS).map(({ id }) => Number(id));
 }
 
-/** What `toTurn` reads: to make a value of every column costs more than to find the row. */
+/** Only the columns that `toTurn` reads: converting all of them costs more than finding the row. */
 const TURN = "id, seq, role, at, tool, call_id, source_id, text";
 
 export function sqliteTurns(rows: Rows): TranscriptTurns {

@@ -19,7 +19,7 @@ const said = (text: string): TranscriptChange => ({
 
 transcriptContract("sqlite", () => openSqlite({ path: ":memory:" }));
 
-test("the view session_transcripts has the columns of the spec, with the whole text", async () => {
+test("the view session_transcripts has the documented columns, with the whole text", async () => {
   const store = openSqlite({ path: ":memory:" });
   const turns = [
     { role: "user", text: "find the lock" },
@@ -47,7 +47,7 @@ test("the view session_transcripts has the columns of the spec, with the whole t
   store.close();
 });
 
-test("a batch is written whole or not at all when the disk is full, and the store goes on afterwards", async () => {
+test("a batch is written as a whole or not at all when the disk is full, and the store works afterwards", async () => {
   const store = openSqlite({ path: ":memory:" });
   const { page_count: pages } = store.db.prepare("PRAGMA page_count").get();
   store.db.exec(`PRAGMA max_page_count = ${pages}`);
@@ -60,7 +60,7 @@ test("a batch is written whole or not at all when the disk is full, and the stor
   store.close();
 });
 
-test("events are taken back when their transcript cannot be written", async () => {
+test("events are rolled back when their transcript cannot be written", async () => {
   const store = openSqlite({ path: ":memory:" });
   const begun = await begin(store, "a");
   const commit = () => store.commit({ ...begun, events: [event("1", "a")], transcript: [said("x")] });
@@ -87,7 +87,7 @@ describe("the tables of continuity", () => {
     return value;
   };
 
-  /** A file as the version before wrote it. */
+  /** A file of the previous version. */
   async function writeVersion1(): Promise<void> {
     const store = openSqlite({ path });
     await store.transcripts.record({ changes: [said("kept from before")] });
@@ -97,7 +97,7 @@ describe("the tables of continuity", () => {
     store.close();
   }
 
-  test("of the version before are migrated, with everything that is in them", async () => {
+  test("of the previous version are migrated with all their data", async () => {
     await writeVersion1();
     const store = openSqlite({ path });
     const found = (await store.transcripts.sessions.resolve(session)).session;

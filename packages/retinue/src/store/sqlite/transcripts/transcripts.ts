@@ -1,4 +1,4 @@
-/** The transcripts on SQLite: every part of the port, and what the store itself does to them inside its own transactions. */
+/** The transcripts in SQLite: every part of the port, and what the store does to them in its own transactions. */
 import type { Database } from "../../sqlite-door.ts";
 import type { TranscriptChange } from "../../transcript-records.ts";
 import type { TranscriptStore } from "../../transcripts.ts";
@@ -17,13 +17,13 @@ import { sqliteIndex } from "./turn-index.ts";
 
 export interface SqliteTranscripts {
   readonly transcripts: TranscriptStore;
-  /** Part of the transaction that is open: what is derived from events is never behind them. */
+  /** Runs in the open transaction, so that transcripts are never behind the events. */
   apply(changes: readonly TranscriptChange[]): void;
-  /** Part of the transaction that deletes one of our own sessions. */
+  /** Runs in the transaction that deletes one of our own sessions. */
   forget(sessionId: string): void;
 }
 
-/** Makes or migrates the tables. `path` is only for the words of a refusal. */
+/** Creates or migrates the tables. `path` is only for error messages. */
 export function openTranscripts(db: Database, path: string): SqliteTranscripts {
   const rows = new Rows(db);
   migrateTranscripts(rows, path);

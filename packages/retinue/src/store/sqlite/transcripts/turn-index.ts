@@ -1,7 +1,7 @@
 /**
- * The full-text index over turns. It keeps no text of its own; `indexed_upto` says how far it has come.
+ * The full-text index over turns. It keeps no text of its own; `indexed_upto` says how far it has got.
  *
- * One commit per turn into FTS5 writes about forty times the turn; a batch writes five. So turns wait, and come in batches.
+ * Indexing turn by turn makes FTS5 write about forty times the size of the turn, a batch five times. So turns wait for a batch.
  */
 import type { IndexMark, TurnIndex } from "../../transcripts.ts";
 import { Refused, type Rows, text } from "./rows.ts";
@@ -29,7 +29,7 @@ export function sqliteIndex(rows: Rows): TurnIndex {
       return rows.transaction(() => {
         const before = changesOf(rows);
         rows.run("INSERT INTO transcript_index (transcript_index, rank) VALUES ('merge', ?)", pages);
-        // As FTS5 documents it: fewer than two changed rows mean that there was nothing to join.
+        // According to the FTS5 documentation, fewer than two changed rows mean that there was nothing to merge.
         return changesOf(rows) - before >= 2;
       });
     },
@@ -39,7 +39,7 @@ export function sqliteIndex(rows: Rows): TurnIndex {
   };
 }
 
-/** The limit is part of the text: SQLite plans a statement anew whenever a limit is bound. */
+/** The limit is part of the SQL, because SQLite plans a statement again whenever a limit is bound. */
 export function backlog(rows: Rows, upto: number): number {
   const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM transcript_turns
     WHERE id > (SELECT value FROM continuity_meta WHERE key = 'indexed_upto') LIMIT ${Math.trunc(upto)})`;
@@ -76,7 +76,7 @@ function addToIndex(
   }
 }
 
-/** Removes a session's turns, in the index too. Ids of the last turns may be used again, so the mark moves back with them. */
+/** Removes a session's turns, also from the index. The ids of the last turns may be reused, so `indexed_upto` moves back with them. */
 export function dropFromIndex(rows: Rows, sessionId: number): void {
   rows.run(
     "DELETE FROM transcript_index WHERE rowid IN (SELECT id FROM transcript_turns WHERE session_id = ?)",
