@@ -34,7 +34,7 @@ test("a request that names a session is answered after its commit, and its event
     const store = slow(runtime.sessions.store);
     const order: string[] = [];
     const answered = client.call("session.mode.set", { sessionId, mode: "plan" }).then(() => order.push("answer"));
-    const heard = client.heard("session.mode_changed").then(() => order.push("event"));
+    const heard = client.received("session.mode_changed").then(() => order.push("event"));
     await ticks();
     expect([order, store.waiting.length]).toEqual([[], 1]);
     store.letAllThrough();
@@ -71,7 +71,7 @@ test("a prompt runs when it is stored and not before, and one that was refused n
     expect([provider.requests.length, runtime.sessions.get(sessionId).runner.isRunning]).toEqual([0, false]);
     store.letAllThrough();
     await sent;
-    await client.heard("session.idle");
+    await client.received("session.idle");
     expect(provider.requests).toHaveLength(1);
     expect(client.of("user.message").map(({ content }) => content)).toEqual(["at last"]);
   });
@@ -87,9 +87,9 @@ test("a call runs when its start is stored and not before", async () => {
     expect(client.of("external_tool.requested")).toEqual([]);
     expect(store.waiting).toHaveLength(1);
     store.letAllThrough();
-    const { requestId } = await client.heard("external_tool.requested");
+    const { requestId } = await client.received("external_tool.requested");
     expect(client.of("tool.execution_start")).toHaveLength(1);
     await client.call("session.tools.handlePendingToolCall", { sessionId, requestId, result: "seen" });
-    await client.heard("session.idle");
+    await client.received("session.idle");
   });
 });
