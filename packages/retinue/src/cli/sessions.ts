@@ -19,8 +19,7 @@ export async function listSessions(
   const sessions = await own.client.listSessions();
   const shown = flags.all ? sessions : sessions.slice(0, flags.limit);
   if (flags.json) return terminal.out(`${JSON.stringify(shown, null, 2)}\n`);
-  if (shown.length === 0)
-    return terminal.out('There are no sessions yet. Start one: retinue -p "What is here?"\n');
+  if (shown.length === 0) return terminal.out('There are no sessions yet. Start one: retinue -p "What is here?"\n');
   terminal.out(`${table(shown, Date.now()).join("\n")}\n`);
   if (shown.length < sessions.length) terminal.note(`${sessions.length - shown.length} more: --all`);
 }

@@ -53,7 +53,8 @@ export const hookOperations = [
     input: CallInput,
     name: "hook_tool_call",
     path: "/api/hooks/tool-call",
-    summary: "A call that starts a sub-agent or searches begins or ends. Later signals without a name are matched with it.",
+    summary:
+      "A call that starts a sub-agent or searches begins or ends. Later signals without a name are matched with it.",
     run: onToolCall,
   }),
 ];
