@@ -34,9 +34,14 @@ export interface AgentPermissions {
 /** What an agent is offered. */
 export interface Kit {
   /** The tools that this agent may call now. The array stays the same object while the list is unchanged. */
-  tools(): Promise<Toolset>;
-  systemPrompt(toolset: Toolset): Promise<string>;
+  tools(options?: KitOptions): Promise<Toolset>;
+  systemPrompt(toolset: Toolset, options?: KitOptions): Promise<string>;
   services(callId: string, signal: AbortSignal): CallServices;
+}
+
+/** A server that does not start and a client that does not answer hold nobody who has been stopped. */
+export interface KitOptions {
+  signal?: AbortSignal;
 }
 
 /** What an agent may use. */

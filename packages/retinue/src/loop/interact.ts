@@ -34,13 +34,13 @@ export async function interact(
 ): Promise<InteractionEnd> {
   const { session } = agent;
   const [first] = entries;
-  const toolset = await agent.kit.tools();
+  const toolset = await toolsFor(agent, entries, options);
   session.announce("session.tools_updated", { model: agent.model().id });
   if (first?.kind === "prompt") await enter(agent, first, { ...options, toolset });
   else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
   await startSession(agent, first, options.signal);
   const interactionId = session.state.interactionId ?? session.world.newId();
-  const system = await settleSystemPrompt(agent, toolset, interactionId);
+  const system = await settleSystemPrompt(agent, toolset, { interactionId, signal: options.signal });
   return turns(agent, {
     ...options,
     interactionId,
@@ -51,16 +51,30 @@ export async function interact(
   });
 }
 
+/** A prompt that is stopped before it is recorded never runs, also not after a restart. */
+async function toolsFor(
+  { kit, session }: Agent,
+  entries: readonly InboxEntry[],
+  { signal }: { signal: AbortSignal },
+): Promise<Toolset> {
+  try {
+    return await kit.tools({ signal });
+  } catch (error) {
+    if (signal.aborted) for (const entry of entries) session.inbox.delivered(entry);
+    throw error;
+  }
+}
+
 /** Continues the calls that an earlier process left open, then runs the turns that follow. */
 export async function interactPending(agent: Agent, { signal }: { signal: AbortSignal }): Promise<InteractionEnd> {
   const { session } = agent;
-  const toolset = await agent.kit.tools();
+  const toolset = await agent.kit.tools({ signal });
   const calls = [...session.state.openCalls.values()];
   const endsTurn = await runCalls(agent, { calls, toolset, badArguments: new Map(), signal, isResumed: true });
   signal.throwIfAborted();
   if (endsTurn) return { text: session.state.lastAssistantText, isNatural: false };
   const interactionId = session.world.newId();
-  const system = await settleSystemPrompt(agent, toolset, interactionId);
+  const system = await settleSystemPrompt(agent, toolset, { interactionId, signal });
   return turns(agent, { signal, interactionId, system, toolset, prompt: undefined, startsAs: "agent" });
 }
 
@@ -128,10 +142,10 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
         return naturalEnd(session, answer);
     }
     initiator = "agent";
-    const changed = await agent.kit.tools();
+    const changed = await agent.kit.tools(input);
     if (changed.tools !== toolset.tools) {
       toolset = changed;
-      system = await settleSystemPrompt(agent, toolset, input.interactionId);
+      system = await settleSystemPrompt(agent, toolset, input);
     }
   }
   throw new Error(`The agent took ${agent.settings.maxTurns} turns without coming to an end`);
@@ -253,9 +267,13 @@ async function startSession(agent: Agent, first: InboxEntry | undefined, signal:
 }
 
 /** Sent at each run; recorded only when it changed. */
-async function settleSystemPrompt(agent: Agent, toolset: Toolset, interactionId: string): Promise<string> {
+async function settleSystemPrompt(
+  agent: Agent,
+  toolset: Toolset,
+  { interactionId, signal }: { interactionId: string; signal: AbortSignal },
+): Promise<string> {
   const { session } = agent;
-  const content = await agent.kit.systemPrompt(toolset);
+  const content = await agent.kit.systemPrompt(toolset, { signal });
   const isSame = session.state.systemPrompt === content;
   session.append("system.message", { role: "system", content, interactionId }, { ephemeral: isSame });
   return content;

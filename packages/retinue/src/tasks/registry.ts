@@ -9,18 +9,13 @@ import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
 import { type Engine, type EngineFor, type How, localEngine } from "./engine.ts";
 import type { Executor, Mailbox } from "./executor.ts";
+import type { Executors } from "./kinds.ts";
 import { endOf, type Live, newLive, noteEnd } from "./live.ts";
 import { ENDS, type End, Ending, isEnded } from "./moves.ts";
 import { Notices } from "./notices.ts";
-import type { AgentRecord, ClientRecord, ShellRecord, TaskRecord } from "./record.ts";
+import type { TaskRecord } from "./record.ts";
 import { TaskRecords } from "./records.ts";
 import { type Waited, type WaitOptions, waitFor } from "./wait-for.ts";
-
-export interface Executors {
-  agent: Executor<AgentRecord>;
-  shell: Executor<ShellRecord>;
-  client: Executor<ClientRecord>;
-}
 
 export interface TasksOptions {
   root: Session;

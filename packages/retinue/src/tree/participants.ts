@@ -13,6 +13,8 @@ import type { LoggedEvent } from "../session/log.ts";
 import type { Client } from "./client.ts";
 import { CLIENT_REQUESTS, type ClientRequest, type Participant } from "./client-requests.ts";
 
+type Sections = Record<string, { content: string }>;
+
 /** Takes an answer; the broker's `answer`. */
 type TakeAnswer = <K extends AskKind>(kind: K, requestId: string, answer: Answer<K>) => void;
 
@@ -101,11 +103,12 @@ export class Participants implements Answerers {
   }
 
   /** Lets the first client that wants to rewrite sections do so. */
-  async transformSections(sections: Record<string, { content: string }>): Promise<Record<string, { content: string }>> {
+  async transformSections(sections: Sections, options: { signal?: AbortSignal } = {}): Promise<Sections> {
     const [first] = this.all.filter(({ config }) => config.systemMessage?.mode === "customize");
     if (!first) return sections;
     try {
-      return (await first.client.call("systemMessage.transform", { sessionId: this.#sessionId, sections })).sections;
+      return (await first.client.call("systemMessage.transform", { sessionId: this.#sessionId, sections }, options))
+        .sections;
     } catch {
       return sections; // A client that cannot answer leaves the sections as they are.
     }

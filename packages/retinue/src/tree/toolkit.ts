@@ -5,9 +5,10 @@
  */
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
-import { type Agent, type Kit, type Toolset, toolset } from "../loop/agent.ts";
+import { type Agent, type Kit, type KitOptions, type Toolset, toolset } from "../loop/agent.ts";
 import { systemPrompt } from "../loop/prompt.ts";
 import type { McpUse } from "../mcp/host.ts";
+import { stopOf } from "../session/stop.ts";
 import type { CallServices, ShellService, TaskService, Tool } from "../tools/tool.ts";
 import { askUser, elicit } from "./asking.ts";
 import { Derived } from "./derived.ts";
@@ -71,14 +72,14 @@ export class Toolkit implements Kit {
     return this.#options.parts.toolbox.all(this.#owner);
   }
 
-  async tools(): Promise<Toolset> {
-    await this.#serversReady();
+  async tools({ signal }: KitOptions = {}): Promise<Toolset> {
+    await unlessStopped(this.#serversReady(), signal);
     const { toolbox } = this.#options.parts;
     const owner = this.#owner;
     return this.#tools.get(toolbox.key(owner), () => toolset(effectiveTools(toolbox.all(owner), this.limits).allowed));
   }
 
-  async systemPrompt(set: Toolset): Promise<string> {
+  async systemPrompt(set: Toolset, { signal }: KitOptions = {}): Promise<string> {
     const { session } = this.#agent;
     const { configuration, participants } = this.#options.parts;
     const { workingDirectory, folder } = session.place;
@@ -96,7 +97,7 @@ export class Toolkit implements Kit {
       },
       {
         config: session.parent ? undefined : configuration.current.systemMessage,
-        transform: (sections) => participants.transformSections(sections),
+        transform: (sections) => participants.transformSections(sections, { signal }),
       },
     );
   }
@@ -119,5 +120,24 @@ export class Toolkit implements Kit {
   async #serversReady(): Promise<void> {
     await this.#options.mcp?.ready();
     await this.#options.parts.servers.ready();
+  }
+}
+
+/** Does not wait for the work of servers once the run is stopped. A run that is only parked waits: its prompt is recorded first. */
+async function unlessStopped(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return await work;
+  let onAbort = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    onAbort = () => {
+      const stop = stopOf(signal);
+      if (stop && !stop.isParked) reject(stop);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    onAbort();
+  });
+  try {
+    await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -109,3 +109,38 @@ test("aborting a session whose preMcpToolCall hook hangs ends at once, and the s
     expect(client.of("tool.execution_complete")).toMatchObject([{ success: false, error: { code: "interrupted" } }]);
   });
 });
+
+/** Starts, and never answers. */
+const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"] };
+
+test("aborting a session whose MCP server does not start ends at once, and the prompt does not run later", async () => {
+  await inSmallWorld([[say("later")]], async ({ client, create, provider }) => {
+    const sessionId = await create({ mcpServers: { silent } });
+    await client.call("session.send", { sessionId, prompt: "never seen" });
+    await client.call("session.abort", { sessionId });
+    await client.received("session.idle");
+    expect(client.of("user.message")).toEqual([]);
+    expect((await client.call("session.queue.pendingItems", { sessionId })).items).toEqual([]);
+    expect(provider.requests).toEqual([]);
+  });
+});
+
+test("aborting a session whose client does not answer about the system prompt ends at once", async () => {
+  await inSmallWorld([[say("later")]], async ({ client, create, provider }) => {
+    let asked = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    client.answers.set("systemMessage.transform", () => {
+      asked();
+      return new Promise(() => undefined);
+    });
+    const systemMessage = { mode: "customize", sections: { identity: { action: "transform" } } } as const;
+    const sessionId = await create({ systemMessage });
+    await client.call("session.send", { sessionId, prompt: "hello" });
+    await isAsked;
+    await client.call("session.abort", { sessionId });
+    await client.received("session.idle");
+    expect(provider.requests).toEqual([]);
+  });
+});

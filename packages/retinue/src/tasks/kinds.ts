@@ -1,0 +1,9 @@
+/** The kinds of tasks. A new kind has a record (record.ts), an executor (executors/), and a line here; the registry works by traits. */
+import type { Executor } from "./executor.ts";
+import type { AgentRecord, ClientRecord, ShellRecord } from "./record.ts";
+
+export interface Executors {
+  agent: Executor<AgentRecord>;
+  shell: Executor<ShellRecord>;
+  client: Executor<ClientRecord>;
+}
