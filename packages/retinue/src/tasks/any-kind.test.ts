@@ -11,6 +11,7 @@ class Work implements Executor<AgentRecord> {
   readonly kind = "agent";
   readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
   readonly steps: string[] = [];
+  isBroken = false;
   readonly #ends = new Map<string, (end: End) => void>();
   readonly view = {
     describe: () => {
@@ -61,6 +62,7 @@ class Work implements Executor<AgentRecord> {
   }
   #run(how: string, { id }: AgentRecord, { signal }: RunOptions): Promise<End> {
     this.steps.push(`${how} ${id}`);
+    if (this.isBroken) throw new Error("the work broke");
     return new Promise((resolve) => {
       this.#ends.set(id, resolve);
       signal.addEventListener("abort", () => resolve({ way: "cancelled" }), { once: true });
@@ -176,6 +178,18 @@ describe("a task", () => {
       await both;
       expect(tasks.records.get("a")?.status).toBe("cancelled");
       expect(work.steps.filter((step) => step.startsWith("ended"))).toEqual(["ended a cancelled"]);
+    });
+  });
+
+  test("whose run throws has failed, and its owner is told like of any other end", async () => {
+    await inWorld(async ({ tasks, work, notices, stored }) => {
+      work.isBroken = true;
+      await tasks.start(record("a"));
+      await tasks.settled();
+      expect(await stored("a")).toBe("failed");
+      expect(tasks.records.get("a")?.error).toBe("the work broke");
+      expect(notices()).toEqual(["notice-a"]);
+      expect(work.steps).toEqual(["open a", "start a", "ending a failed", "ended a failed", "close a"]);
     });
   });
 

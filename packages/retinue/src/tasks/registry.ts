@@ -180,7 +180,7 @@ export class Tasks {
     for (const owned of this.records.ownedBy(id)) await this.lose(owned.id, error);
     live.ending.claim({ way: "lost", error });
     await this.#endUnlessEnded(live);
-    this.#notices.notify(live);
+    if (live.record.reason === "lost") this.#notices.notify(live); // Another end has notified the owner itself.
   }
 
   /** Removes an ended task from the list. */
@@ -243,13 +243,22 @@ export class Tasks {
     try {
       if (live.ending.end && !live.isParked) await this.#endUnlessEnded(live); // Cancelled before it began.
       if (live.ending.end || live.isParked) return live.waiting.wake();
-      const options = { signal, joining: () => this.#joining(id) };
-      const end = await (how === "start" ? executor.start(record, options) : executor.continue?.(record, options));
-      await this.#finish(live, end);
+      await this.#finish(live, await this.#run(live, how, signal));
     } catch (error) {
       if (!isEnded(record.status)) this.#record(live, { way: "failed", error: messageOf(error) });
       await executor.close?.(record);
       live.waiting.wake();
+    }
+  }
+
+  /** The end of a run. One that throws has failed: it ends, and its owner is notified, like any other. */
+  async #run({ record }: Live, how: How, signal: AbortSignal): Promise<End | undefined> {
+    const executor = this.executorOf(record);
+    const options = { signal, joining: () => this.#joining(record.id) };
+    try {
+      return await (how === "start" ? executor.start(record, options) : executor.continue?.(record, options));
+    } catch (error) {
+      return { way: "failed", error: messageOf(error) };
     }
   }
 
@@ -304,10 +313,9 @@ export class Tasks {
     clearTimeout(timer);
     noteEnd(record, end, now);
     this.executorOf(record).ended?.(record, end);
-    const { status } = ENDS[end.way];
-    const staysOpen = status === "completed" && record.isMultiTurn;
+    const staysOpen = end.way === "completed" && record.isMultiTurn;
     if (!staysOpen) record.completedAt = now;
-    this.records.move(record, staysOpen ? "idle" : status);
+    this.records.move(record, staysOpen ? "idle" : ENDS[end.way].status);
   }
 
   #joined(ownerId: string): readonly TaskRecord[] {

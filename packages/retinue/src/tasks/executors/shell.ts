@@ -79,11 +79,10 @@ export class ShellTasks implements Executor<ShellRecord> {
   }
 
   async start(record: ShellRecord, { signal }: RunOptions): Promise<End> {
-    const { ownerId, alias: shellId, mode, isDetached: detached, isInteractive: interactive } = record;
+    const { alias: shellId, mode, isDetached: detached, isInteractive: interactive } = record;
     const { command, description, cwd, env } = record;
     const background = mode === "background";
-    const shells = this.#ofAgent.get(ownerId) ?? this.unlisted(ownerId);
-    const shell = this.#spawn(record, () =>
+    const shell = this.#spawn(record, (shells) =>
       shells.start({ command, description, cwd, shellId, detached, background, interactive, env }),
     );
     const onAbort = () => void shell.kill();
@@ -131,10 +130,13 @@ export class ShellTasks implements Executor<ShellRecord> {
     return shell;
   }
 
-  #spawn({ id }: ShellRecord, start: () => Shell): Shell {
-    this.#started = { error: new Error(`The shell ${id} was not started`) };
+  /** An agent that has closed starts nothing: nobody would end it. */
+  #spawn({ id, ownerId }: ShellRecord, start: (shells: Shells) => Shell): Shell {
+    this.#started = {};
     try {
-      const shell = start();
+      const shells = this.#ofAgent.get(ownerId);
+      if (!shells) throw new Error("The agent has ended, so it cannot start a shell");
+      const shell = start(shells);
       this.#started = { shell };
       this.#running.set(id, shell);
       return shell;
