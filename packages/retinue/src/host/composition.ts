@@ -109,7 +109,7 @@ function composeParts(
   options: TreeOptions,
   { agentOf, database }: { agentOf(sessionId?: string): WorkingAgent; database: SessionDatabase },
 ): TreeParts {
-  const { root, store, runtime, limiter, rules } = options;
+  const { root, store, runtime, limiter, rules, config, context, catalog, customInstructions } = options;
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: runtime.unattended,
@@ -122,7 +122,10 @@ function composeParts(
   });
   const hooks = new Hooks({ hosts: () => participants.hookHosts(), limitMs: runtime.hookLimitMs });
   const configuration = new Configuration({
-    ...options,
+    config,
+    context,
+    catalog,
+    customInstructions,
     home: runtime.home,
     projectRoot: root.place.workingDirectory,
     tempFolder: runtime.tempFolder,

@@ -57,7 +57,7 @@ export class Toolbox {
       configuration.skills.offered(),
       rules.policy.denied,
       state.mode,
-      agent.session.state.selectedAgent,
+      state.selectedAgent, // The main agent's: it bounds what the agents below may call.
       this.#askUser(),
       servers.tools(),
       mcp?.tools(),

@@ -36,7 +36,8 @@ export class ChildSessions implements Executor<AgentRecord> {
 
   constructor(options: ChildSessionsOptions) {
     this.#options = options;
-    this.view = agentView({ ...options.parts, pathOf: options.pathOf });
+    const { root, usage } = options.parts;
+    this.view = agentView({ root, usage, pathOf: options.pathOf });
   }
 
   /** The child sessions that are open in this process. */
