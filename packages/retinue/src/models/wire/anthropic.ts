@@ -1,9 +1,10 @@
 /** The Messages format: a request as JSON text. How an answer is read is in anthropic-answer.ts. */
 
-import type { Message, ModelRequest, Part, Provider, ToolSpec, UserMessage } from "../provider.ts";
+import type { Message, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
 import { readMessage } from "./anthropic-answer.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
+import { toolTexts } from "./tool-texts.ts";
 import { isJsonObject, jsonObject, readAnswer, remembered } from "./wire.ts";
 
 const DEFAULT_MAX_TOKENS = 8192;
@@ -71,9 +72,7 @@ function toolChoice(choice: ModelRequest["toolChoice"]): string | undefined {
   return JSON.stringify(typeof choice === "string" ? { type: choice } : { type: "tool", name: choice.name });
 }
 
-const toolsText = remembered((tools: readonly ToolSpec[]) =>
-  JSON.stringify(tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters }))),
-);
+const toolsText = toolTexts(({ name, description, parameters }) => ({ name, description, input_schema: parameters }));
 
 /** All results of a batch of calls go into the one user message that follows it, before anything else that the user side says. */
 function sidesOf(messages: readonly Message[], blockTexts: (message: Message) => readonly string[]): Side[] {

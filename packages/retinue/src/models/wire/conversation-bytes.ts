@@ -5,6 +5,9 @@
  */
 import type { Message } from "../provider.ts";
 
+/** Enough for a prompt and a short answer; what is longer doubles it. A host may have hundreds of sessions open that said little. */
+const SMALL = 2 * 1024;
+
 interface Serialised {
   bytes: Buffer;
   length: number;
@@ -20,7 +23,7 @@ export function conversationBytes(
   return (messages) => {
     let kept = known.get(messages);
     if (!kept || kept.count > messages.length || (kept.count > 0 && messages[kept.count - 1] !== kept.last)) {
-      kept = { bytes: Buffer.allocUnsafe(16 * 1024), length: 0, count: 0, last: undefined };
+      kept = { bytes: Buffer.allocUnsafeSlow(SMALL), length: 0, count: 0, last: undefined };
       known.set(messages, kept);
     }
     for (const message of messages.slice(kept.count)) {
@@ -35,7 +38,7 @@ export function conversationBytes(
 function append(kept: Serialised, text: string): void {
   const needed = kept.length + Buffer.byteLength(text);
   if (needed > kept.bytes.length) {
-    const larger = Buffer.allocUnsafe(Math.max(needed, kept.bytes.length * 2));
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, kept.bytes.length * 2));
     kept.bytes.copy(larger, 0, 0, kept.length);
     kept.bytes = larger;
   }

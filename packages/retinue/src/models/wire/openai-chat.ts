@@ -1,19 +1,11 @@
 /** The chat completions format: a request as JSON text. How an answer is read is in openai-chat-answer.ts. */
 
-import type {
-  AssistantMessage,
-  Message,
-  ModelCall,
-  ModelRequest,
-  Part,
-  Provider,
-  ToolSpec,
-  UserMessage,
-} from "../provider.ts";
+import type { AssistantMessage, Message, ModelCall, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
 import { conversationBytes } from "./conversation-bytes.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readChatAnswer } from "./openai-chat-answer.ts";
-import { isReasoningModel, jsonObject, readAnswer, remembered } from "./wire.ts";
+import { toolTexts } from "./tool-texts.ts";
+import { isReasoningModel, jsonObject, readAnswer } from "./wire.ts";
 
 export function openaiChat(endpoint: Endpoint): Provider {
   return {
@@ -56,14 +48,10 @@ function toolChoice(choice: ModelRequest["toolChoice"]): string | undefined {
   return JSON.stringify(typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } });
 }
 
-const toolsText = remembered((tools: readonly ToolSpec[]) =>
-  JSON.stringify(
-    tools.map(({ name, description, parameters }) => ({
-      type: "function",
-      function: { name, description, parameters },
-    })),
-  ),
-);
+const toolsText = toolTexts(({ name, description, parameters }) => ({
+  type: "function",
+  function: { name, description, parameters },
+}));
 
 const conversation = conversationBytes((message: Message): string => {
   switch (message.role) {

@@ -3,10 +3,11 @@
  * How an answer is read is in openai-responses-answer.ts.
  */
 
-import type { Message, ModelRequest, Part, Provider, ToolSpec, UserMessage } from "../provider.ts";
+import type { Message, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readResponse } from "./openai-responses-answer.ts";
+import { toolTexts } from "./tool-texts.ts";
 import { isReasoningModel, jsonObject, readAnswer, remembered } from "./wire.ts";
 
 export function openaiResponses(endpoint: Endpoint): Provider {
@@ -66,17 +67,13 @@ function formatOf(format: unknown): unknown {
   return { type: "json_schema", ...(typeof schema === "object" ? schema : {}) };
 }
 
-const toolsText = remembered((tools: readonly ToolSpec[]) =>
-  JSON.stringify(
-    tools.map(({ name, description, parameters }) => ({
-      type: "function",
-      name,
-      description,
-      parameters,
-      strict: false,
-    })),
-  ),
-);
+const toolsText = toolTexts(({ name, description, parameters }) => ({
+  type: "function",
+  name,
+  description,
+  parameters,
+  strict: false,
+}));
 
 function itemsOf(message: Message, author: string): unknown[] {
   switch (message.role) {
