@@ -295,6 +295,20 @@ describe("the selected agent", () => {
     });
   });
 
+  test("also limits sub-agents that were there before it was selected", async () => {
+    const capped = { ...withAgents, customAgents: [{ ...REVIEWER, ceiling: "own" as const }] };
+    await inTree(capped, async ({ below, client, sessionId, provider }) => {
+      expect(await below("general-purpose")).toContain("bash");
+      await client.call("session.agent.select", { sessionId, name: "reviewer" });
+      const { tasks } = await client.call("session.tasks.list", { sessionId });
+      const after = client.events.length;
+      await client.call("session.tasks.sendMessage", { sessionId, id: tasks[0]?.id ?? "", message: "do more" });
+      await client.received("session.idle", { after });
+      const request = provider.requests.findLast((each) => userTexts(each).at(-1)?.includes("do more"));
+      expect(request?.tools.map(({ name }) => name).sort()).toEqual(["grep", "shout", "view"]);
+    });
+  });
+
   test("from a file is known once the folders were read again", async () => {
     await inTree({}, async ({ list, client, sessionId, runtime }) => {
       const folder = join(runtime.config.home, "agents");

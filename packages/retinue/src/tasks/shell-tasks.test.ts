@@ -27,6 +27,19 @@ describe("a shell", () => {
     });
   });
 
+  test("is refused to an agent that has closed, since nobody would end it", async () => {
+    await inSmallWorld([], async ({ client, create, runtime }) => {
+      const sessionId = await create();
+      const ofAgent = runtime.sessions.find(sessionId)?.tasks.shells.ofAgent("closed");
+      await ofAgent?.closeAll();
+      expect(() => ofAgent?.start({ command: "sleep 300", description: "waits", cwd: "/" })).toThrow(
+        "The agent has ended, so it cannot start a shell",
+      );
+      await client.call("session.tasks.waitForPending", { sessionId });
+      expect(await shellsOf(client, sessionId)).toEqual([]);
+    });
+  });
+
   test("in the background is a task that shows its output, delays the idle and ends with a notice", async () => {
     const turns = [
       main(bash("until [ -e done ]; do sleep 0.02; done; echo got it", { mode: "async", shellId: "sh" })),

@@ -1,35 +1,38 @@
 /**
  * The only way to write a session: a batch, in one transaction, by the holder of the lease.
  *
- * The lease is checked by the statement that marks the session as used, so the check costs no statement of its own.
+ * The lease is checked inside the transaction: a writer that lost it commits nothing.
  */
 import type { Database } from "../sqlite-door.ts";
 import type { Batch } from "../store.ts";
 import { writeDocuments } from "./documents.ts";
+import type { LastUses } from "./last-uses.ts";
 import { leaseLost } from "./leases.ts";
 import { columnOf, rowOf } from "./session-row.ts";
 import { inTransaction } from "./transaction.ts";
 import type { SqliteTranscripts } from "./transcripts/transcripts.ts";
 
 /** Transcripts are written in the same transaction, so that they are never behind the events. */
-export function committer(db: Database, transcripts: SqliteTranscripts): (batch: Batch) => void {
+export function committer(
+  db: Database,
+  { transcripts, uses }: { transcripts: SqliteTranscripts; uses: LastUses },
+): (batch: Batch) => void {
   const create = db.prepare(
     "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  const touch = db.prepare(
-    "UPDATE sessions SET updated_at = ? WHERE id = ? AND EXISTS (SELECT 1 FROM leases WHERE number = ? AND root_id = ?)",
-  );
+  const isHeld = db.prepare("SELECT 1 FROM leases WHERE number = ? AND root_id = ?");
   const append = db.prepare("INSERT INTO events (root_id, session_id, type, id, json) VALUES (?, ?, ?, ?, ?)");
   const addToInbox = db.prepare("INSERT INTO inbox (id, session_id, version, json) VALUES (?, ?, ?, ?)");
   const removeFromInbox = db.prepare("DELETE FROM inbox WHERE id = ?");
   const write = writeDocuments(db);
 
-  return (batch) =>
+  const writeBatch = (batch: Batch) =>
     inTransaction(db, () => {
       const { lease, at, created = [], changed, cutFrom, deleted = [], events = [], inbox = [] } = batch;
       const { rootId, number } = lease;
+      if (!isHeld.get(number, rootId)) throw leaseLost(lease);
       for (const session of created) create.run(...rowOf(session));
-      if (touch.run(at, rootId, number, rootId).changes === 0) throw leaseLost(lease);
+      uses.note(rootId, at);
       if (changed) change(db, rootId, changed);
       if (cutFrom !== undefined) cut(db, rootId, cutFrom);
       for (const id of deleted) {
@@ -44,6 +47,15 @@ export function committer(db: Database, transcripts: SqliteTranscripts): (batch:
       write(batch.documents ?? []);
       if (batch.transcript) transcripts.apply(batch.transcript);
     });
+
+  return (batch) => {
+    try {
+      writeBatch(batch);
+    } catch (error) {
+      uses.forget(batch.lease.rootId); // What was noted is rolled back with the rest.
+      throw error;
+    }
+  };
 }
 
 function change(db: Database, id: string, changed: NonNullable<Batch["changed"]>): void {

@@ -2,9 +2,13 @@
 import { AppError } from "@retinue/protocol";
 import type { Database } from "../sqlite-door.ts";
 import type { Holder, Lease, Leases } from "../store.ts";
-import { guarded, inTransaction } from "./transaction.ts";
+import type { LastUses } from "./last-uses.ts";
+import { inTransaction } from "./transaction.ts";
 
-export function leaseTable(db: Database, isAlive: (holder: Holder) => boolean): Leases {
+export function leaseTable(
+  db: Database,
+  { isAlive, uses }: { isAlive: (holder: Holder) => boolean; uses: LastUses },
+): Leases {
   const holder = db.prepare("SELECT pid, started_at FROM leases WHERE root_id = ?");
   const drop = db.prepare("DELETE FROM leases WHERE root_id = ?");
   const add = db.prepare("INSERT INTO leases (root_id, pid, started_at) VALUES (?, ?, ?)");
@@ -27,7 +31,9 @@ export function leaseTable(db: Database, isAlive: (holder: Holder) => boolean): 
       return livingHolder(rootId);
     },
     async release(lease) {
-      guarded(() => release.run(lease.number, lease.rootId));
+      inTransaction(db, () => {
+        if (release.run(lease.number, lease.rootId).changes > 0) uses.end(lease.rootId);
+      });
     },
   };
 }

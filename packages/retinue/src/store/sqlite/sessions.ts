@@ -1,6 +1,7 @@
 /** The rows of sessions in SQLite: reading, listing, deleting. commit.ts creates and changes them. */
 import type { Database } from "../sqlite-door.ts";
 import type { Lease, SessionRows } from "../store.ts";
+import type { LastUses } from "./last-uses.ts";
 import { leaseLost } from "./leases.ts";
 import { columnOf, toSession } from "./session-row.ts";
 import { inTransaction } from "./transaction.ts";
@@ -8,13 +9,17 @@ import type { SqliteTranscripts } from "./transcripts/transcripts.ts";
 
 type Transcripts = Pick<SqliteTranscripts, "forget">;
 
-export function sessionTable(db: Database, transcripts: Transcripts): SessionRows {
+export function sessionTable(
+  db: Database,
+  { transcripts, uses }: { transcripts: Transcripts; uses: LastUses },
+): SessionRows {
+  const toRecord = (found: Record<string, unknown>) => uses.applied(toSession(found));
   const get = db.prepare("SELECT * FROM sessions WHERE id = ?");
   const children = db.prepare("SELECT * FROM sessions WHERE parent_id = ? ORDER BY created_at, rowid");
   return {
     async get(id) {
       const found = get.get(id);
-      return found && toSession(found);
+      return found && toRecord(found);
     },
     async list(filter = {}) {
       const given = Object.entries(filter).filter(([, value]) => value !== undefined);
@@ -22,7 +27,8 @@ export function sessionTable(db: Database, transcripts: Transcripts): SessionRow
       return db
         .prepare(`SELECT * FROM sessions WHERE parent_id IS NULL${where} ORDER BY updated_at DESC, rowid DESC`)
         .all(...given.map(([, value]) => value))
-        .map(toSession);
+        .map(toRecord)
+        .sort((one, other) => other.updatedAt - one.updatedAt);
     },
     async children(parentId) {
       return children.all(parentId).map(toSession);
@@ -31,6 +37,7 @@ export function sessionTable(db: Database, transcripts: Transcripts): SessionRow
       return inTransaction(db, () => {
         const isHeld = db.prepare("DELETE FROM leases WHERE number = ? AND root_id = ?");
         if (isHeld.run(lease.number, lease.rootId).changes === 0) throw leaseLost(lease);
+        uses.forget(lease.rootId);
         return deleteTree(db, lease, { kinds, transcripts });
       });
     },

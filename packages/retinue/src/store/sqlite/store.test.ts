@@ -34,6 +34,34 @@ test("events are rolled back when their transcript cannot be written", async () 
   await store.close();
 });
 
+test("the row of a session is written once a second and when its lease is released; readers see the latest use all the time", async () => {
+  const store = openSqlite({ path: ":memory:" });
+  const batch = await begin(store, "a", { updatedAt: 10_000 });
+  const read = async () => [
+    store.db.prepare("SELECT updated_at FROM sessions WHERE id = 'a'").get()?.updated_at,
+    (await store.sessions.get("a"))?.updatedAt,
+    (await store.sessions.list())[0]?.updatedAt,
+  ];
+  await store.commit({ ...batch, at: 10_999 });
+  expect(await read()).toEqual([10_000, 10_999, 10_999]);
+  await store.commit({ ...batch, at: 11_000 });
+  expect(await read()).toEqual([11_000, 11_000, 11_000]);
+  await store.commit({ ...batch, at: 11_500 });
+  await store.leases.release(batch.lease);
+  expect(await read()).toEqual([11_500, 11_500, 11_500]);
+  await store.close();
+});
+
+test("a use that was rolled back is written with the next commit", async () => {
+  const store = openSqlite({ path: ":memory:" });
+  const batch = await begin(store, "a", { updatedAt: 10_000 });
+  const twice = { add: { id: "i", sessionId: "a", version: 1, json: "{}" } };
+  await expect(store.commit({ ...batch, at: 20_000, inbox: [twice, twice] })).rejects.toThrow("UNIQUE");
+  await store.commit({ ...batch, at: 20_001 });
+  expect(store.db.prepare("SELECT updated_at FROM sessions").get()?.updated_at).toBe(20_001);
+  await store.close();
+});
+
 describe("a store file", () => {
   let folder = "";
   beforeEach(() => {

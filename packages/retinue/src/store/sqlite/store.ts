@@ -9,6 +9,7 @@ import type { Holder, Store } from "../store.ts";
 import { committer } from "./commit.ts";
 import { documentTable } from "./documents.ts";
 import { eventTable } from "./events.ts";
+import { lastUses } from "./last-uses.ts";
 import { leaseTable } from "./leases.ts";
 import { openStoreFile } from "./schema.ts";
 import { sessionTable } from "./sessions.ts";
@@ -27,14 +28,15 @@ export interface SqliteStore extends Store {
 
 export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOptions): SqliteStore {
   const { db, transcripts } = openStoreFile(path);
-  const commit = committer(db, transcripts);
+  const uses = lastUses(db);
+  const commit = committer(db, { transcripts, uses });
   const inbox = db.prepare("SELECT id, session_id, version, json FROM inbox WHERE session_id = ? ORDER BY n");
   return {
     db,
     events: eventTable(db),
-    sessions: sessionTable(db, transcripts),
+    sessions: sessionTable(db, { transcripts, uses }),
     documents: documentTable(db),
-    leases: leaseTable(db, isAlive),
+    leases: leaseTable(db, { isAlive, uses }),
     transcripts: transcripts.transcripts,
     async commit(batch) {
       commit(batch);

@@ -17,7 +17,7 @@ export function inTransaction<T>(db: Database, work: () => T): T {
   });
 }
 
-export function guarded<T>(work: () => T): T {
+function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
