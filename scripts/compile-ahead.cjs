@@ -1,6 +1,6 @@
 /**
- * Runs one session of the bundle against a model endpoint on loopback, with a question, a sub-agent and a tool of the host, then
- * saves what V8 has compiled by then, and the values that are the same in every process (packages/retinue/src/prepared.ts).
+ * Runs one session of the bundle against a model endpoint on loopback, with a question, a sub-agent and a tool of the host, closes
+ * and resumes it, then saves what V8 has compiled by then, and the values that are the same in every process (packages/retinue/src/prepared.ts).
  * Called by scripts/build.mjs with the folder of the bundle.
  */
 const { mkdtempSync, renameSync, rmSync, writeFileSync } = require("node:fs");
@@ -64,13 +64,13 @@ process.stdout.write = (text) => {
 };
 
 const SESSION = { sessionId: "compile-ahead" };
-const CREATE = 2; // The second call.
 const TURNS = 3;
 let turns = 0;
+const onAnswer = new Map();
 
 function onMessage({ id, method, params, error }) {
   if (error) throw new Error(`compile-ahead: ${JSON.stringify(error)}`);
-  if (id === CREATE && !method) send("session.send", { ...SESSION, prompt: "Begin" });
+  if (!method) onAnswer.get(id)?.();
   if (method !== "session.event") return;
   const { type, data } = params.event;
   const { requestId } = data ?? {};
@@ -82,22 +82,33 @@ function onMessage({ id, method, params, error }) {
     });
   if (type === "external_tool.requested")
     send("session.tools.handlePendingToolCall", { ...SESSION, requestId, result: "1" });
-  if (type === "session.idle" && ++turns === TURNS) setImmediate(finish);
-  else if (type === "session.idle") send("session.send", { ...SESSION, prompt: "Go on" });
+  if (type === "session.idle") onIdle();
+}
+
+const goOn = () => send("session.send", { ...SESSION, prompt: "Go on" });
+
+function onIdle() {
+  turns++;
+  if (turns < TURNS) goOn();
+  else if (turns > TURNS) setImmediate(finish);
+  else send("session.destroy", SESSION, () => send("session.resume", config(), goOn));
 }
 
 model.listen(0, "127.0.0.1", () => {
   run();
-  send("connect", {});
-  send("session.create", {
+  send("connect", {}, () => send("session.create", config(), goOn));
+});
+
+function config() {
+  return {
     ...SESSION,
     workingDirectory: home,
     requestPermission: true,
     model: "ahead",
     provider: { type: "openai", baseUrl: `http://127.0.0.1:${model.address().port}/v1`, apiKey: "none" },
     tools: [{ name: "ahead_tool", description: "Returns a number.", parameters: { type: "object", properties: {} } }],
-  });
-});
+  };
+}
 
 function call(name, args) {
   return {
@@ -107,8 +118,10 @@ function call(name, args) {
   };
 }
 
-function send(method, params) {
-  const text = JSON.stringify({ jsonrpc: "2.0", id: nextId++, method, params });
+function send(method, params, then) {
+  const id = nextId++;
+  if (then) onAnswer.set(id, then);
+  const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
   input.write(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
