@@ -13,8 +13,8 @@ export const serve = command({
   more:
     "On standard input and output, or on a TCP port that it prints when it listens. Clients of a TCP server must show a token:\n" +
     "the one in --token-file or in COPILOT_CONNECTION_TOKEN, else one that is made and printed. Beyond loopback it must be one of\n" +
-    "your own. SDK clients start it as retinue --headless; with that spelling COPILOT_CONNECTION_TOKEN alone decides, where absent\n" +
-    "or empty means that no token is needed, and options that this version does not know are ignored.",
+    "your own. SDK clients start it as retinue --headless; with that spelling no token is made, so that an absent or empty\n" +
+    "COPILOT_CONNECTION_TOKEN means that none is needed, and options that this version does not know are ignored.",
   fields: {
     stdio: { term: "--stdio", about: "serve one client on standard input and output", is: flag },
     port: { term: "--port <n>", about: "the TCP port (default: any free one)", is: optional(port) },
