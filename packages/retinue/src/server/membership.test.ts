@@ -93,7 +93,7 @@ describe("a client that has not joined a session", () => {
       const stranger = anotherClient();
       expect(await refusal(stranger, "sessions.close", { sessionId })).toContain(REFUSED);
       expect(await refusal(stranger, "sessions.releaseLock", { sessionId })).toContain(REFUSED);
-      await stranger.call("session.destroy", { sessionId });
+      expect(await stranger.call("session.destroy", { sessionId })).toEqual({ success: false });
       await stranger.call("runtime.shutdown", {});
       await send(sessionId, "anybody?");
       expect(client.of("assistant.message").map(({ content }) => content)).toEqual(["still here"]);

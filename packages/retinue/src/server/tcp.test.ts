@@ -196,13 +196,25 @@ describe("wrong tokens", () => {
 describe("Visitors", () => {
   test("when there are too many, the one that came first goes, but nobody who was let in", async () => {
     await inServer({ token: null }, async ({ open }) => {
-      const visitors = new Visitors({ connections: 2 });
+      const visitors = new Visitors({ silent: 2 });
       const [admitted, first, second, third] = [await open(), await open(), await open(), await open()];
       visitors.receive(admitted.socket).admit();
       for (const { socket } of [first, second, third]) visitors.receive(socket);
       await first.closed;
       expect([admitted, second, third].map(({ socket }) => socket.destroyed)).toEqual([false, false, false]);
       expect(visitors.count).toBe(2);
+    });
+  });
+
+  test("those who have said something keep their place when many come who say nothing", async () => {
+    await inServer({}, async ({ open }) => {
+      const caller = await open();
+      caller.socket.write(request(1, "connect", { token: "typo" }));
+      await caller.says("AUTHENTICATION_FAILED");
+      const silent = await Promise.all(Array.from({ length: 140 }, () => open()));
+      await Promise.all(silent.slice(0, 1).map(({ closed }) => closed));
+      caller.socket.write(request(2, "connect", { token: TOKEN }));
+      await caller.says("protocolVersion");
     });
   });
 

@@ -8,58 +8,80 @@ import type { Socket } from "node:net";
 import type { Receiver, Transport } from "@retinue/protocol/peer";
 
 export interface VisitorLimits {
-  /** With one more, the oldest has to go: strangers who hold every place cannot keep a client out. */
-  connections: number;
+  /** Connections that have sent no whole message. With one more, the oldest has to go: strangers who hold every place keep nobody out. */
+  silent: number;
+  /** Connections that have. They are more, because a client must be able to wait among those who guess tokens (token-check.ts). */
+  speaking: number;
   stayMs: number;
   /** Of everything that a connection sends before it is let in. */
   bytes: number;
   messages: number;
 }
 
-const LIMITS: VisitorLimits = { connections: 128, stayMs: 30_000, bytes: 64 * 1024, messages: 32 };
+const LIMITS: VisitorLimits = { silent: 128, speaking: 512, stayMs: 30_000, bytes: 64 * 1024, messages: 32 };
 
 export class Visitors {
   readonly #limits: VisitorLimits;
-  /** In the order in which they came. */
-  readonly #all = new Set<Visitor>();
+  /** Both in the order in which they came. */
+  readonly #silent = new Set<Visitor>();
+  readonly #speaking = new Set<Visitor>();
 
   constructor(limits: Partial<VisitorLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits };
   }
 
   get count(): number {
-    return this.#all.size;
+    return this.#silent.size + this.#speaking.size;
   }
 
   receive(socket: Socket): Visitor {
-    const [oldest] = this.#all;
-    if (oldest && this.#all.size >= this.#limits.connections) oldest.turnAway();
-    const visitor = new Visitor(socket, { limits: this.#limits, onGone: () => this.#all.delete(visitor) });
-    this.#all.add(visitor);
+    const visitor = new Visitor(socket, {
+      limits: this.#limits,
+      onSpeaking: () => {
+        this.#silent.delete(visitor);
+        addTo(this.#speaking, visitor, this.#limits.speaking);
+      },
+      onGone: () => {
+        this.#silent.delete(visitor);
+        this.#speaking.delete(visitor);
+      },
+    });
+    addTo(this.#silent, visitor, this.#limits.silent);
     return visitor;
   }
 }
 
+function addTo(room: Set<Visitor>, visitor: Visitor, places: number): void {
+  const [oldest] = room;
+  if (oldest && room.size >= places) oldest.turnAway();
+  room.add(visitor);
+}
+
+interface VisitorOptions {
+  limits: VisitorLimits;
+  /** With its first whole message. */
+  onSpeaking(): void;
+  onGone(): void;
+}
+
 export class Visitor {
   readonly #socket: Socket;
-  readonly #limits: VisitorLimits;
-  readonly #onGone: () => void;
+  readonly #options: VisitorOptions;
   readonly #deadline: NodeJS.Timeout;
   #isAdmitted = false;
   #bytes = 0;
   #messages = 0;
 
-  constructor(socket: Socket, { limits, onGone }: { limits: VisitorLimits; onGone: () => void }) {
+  constructor(socket: Socket, options: VisitorOptions) {
     this.#socket = socket;
-    this.#limits = limits;
-    this.#onGone = onGone;
-    this.#deadline = setTimeout(() => this.turnAway(), limits.stayMs).unref();
+    this.#options = options;
+    this.#deadline = setTimeout(() => this.turnAway(), options.limits.stayMs).unref();
     socket.once("close", () => this.#gone());
   }
 
   /** The largest frame that is read now, when it is not the ordinary limit. */
   get maxFrameBytes(): number | undefined {
-    return this.#isAdmitted ? undefined : this.#limits.bytes - this.#bytes;
+    return this.#isAdmitted ? undefined : this.#options.limits.bytes - this.#bytes;
   }
 
   admit(): void {
@@ -84,6 +106,7 @@ export class Visitor {
   #watched(receiver: Receiver): Receiver {
     return {
       text: (text) => {
+        if (this.#socket.destroyed) return; // Turned away by an earlier message of the same packet.
         if (this.#isAdmitted || this.#mayPass(text)) receiver.text(text);
         else this.turnAway();
       },
@@ -96,13 +119,15 @@ export class Visitor {
   }
 
   #mayPass(text: string): boolean {
+    const { limits, onSpeaking } = this.#options;
+    if (this.#messages === 0) onSpeaking();
     this.#bytes += Buffer.byteLength(text);
     this.#messages++;
-    return this.#bytes <= this.#limits.bytes && this.#messages <= this.#limits.messages;
+    return this.#bytes <= limits.bytes && this.#messages <= limits.messages;
   }
 
   #gone(): void {
     clearTimeout(this.#deadline);
-    this.#onGone();
+    this.#options.onGone();
   }
 }
