@@ -42,7 +42,7 @@ describe("streamTransport", () => {
     const { left, right, close } = await socketPair();
     const texts: string[] = [];
     const ended = new Promise<void>((resolve) => {
-      streamTransport(right, right).start({ text: (text) => texts.push(text), bad: () => {}, closed: resolve });
+      streamTransport(right, right).start({ text: (text) => texts.push(text), bad: () => {}, closed: () => resolve() });
     });
     const transport = streamTransport(left, left);
     const big = JSON.stringify("x".repeat(3_000_000));

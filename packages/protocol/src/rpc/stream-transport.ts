@@ -41,6 +41,7 @@ class StreamTransport implements Transport {
   #receiver: Receiver | undefined;
   #waiting: string[] = [];
   #closed = false;
+  #reason: string | undefined;
 
   constructor(source: ByteSource, target: ByteTarget, maxFrameBytes: (() => number | undefined) | undefined) {
     this.#source = source;
@@ -61,6 +62,7 @@ class StreamTransport implements Transport {
       bad: (reason: string) => receiver.bad(reason),
       junk: (reason: string) => {
         if (isClient) receiver.bad(`not a frame: ${reason}; the connection is closed`);
+        this.#reason = `not a frame: ${reason}`;
         this.close();
       },
     };
@@ -99,6 +101,6 @@ class StreamTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#waiting = [];
-    this.#receiver?.closed();
+    this.#receiver?.closed(this.#reason);
   }
 }

@@ -24,14 +24,16 @@ test("a connection waits longer with every wrong token, up to four seconds", () 
   ]);
 });
 
-test("a few wrong tokens slow down no other connection, many do, and none for more than a second", () => {
-  const { check } = checkAt();
+test("a few wrong tokens slow down no other connection, many do, and none for more than a second, or after a minute", () => {
+  const { check, clock } = checkAt();
   for (let guess = 0; guess < 10; guess++) check.isRight("guess");
   expect(check.waitMs(0)).toBe(0);
   for (let guess = 0; guess < 4; guess++) check.isRight("guess");
   expect(check.waitMs(0)).toBe(200);
   for (let guess = 0; guess < 1_000; guess++) check.isRight("guess");
   expect(check.waitMs(0)).toBe(1_000);
+  clock.now += 60_000;
+  expect(check.waitMs(0)).toBe(0);
 });
 
 test("wrong tokens are forgotten, one in a second, also when the clock was set back meanwhile", () => {

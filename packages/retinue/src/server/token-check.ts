@@ -14,6 +14,8 @@ const TOLERATED = 10;
 const SHARED_STEP_MS = 50;
 const LONGEST_SHARED_WAIT_MS = 1_000;
 const FORGOTTEN_AFTER_MS = 1_000;
+/** However many there were, a minute later nobody waits for them. */
+const MOST_REMEMBERED = 60;
 
 export class TokenCheck {
   readonly #expected: Buffer;
@@ -43,7 +45,7 @@ export class TokenCheck {
   isRight(shown: unknown): boolean {
     // Digests have one length, so that the comparison takes the same time whatever is shown.
     const isRight = typeof shown === "string" && timingSafeEqual(digest(shown), this.#expected);
-    if (!isRight) this.#wrong = this.#remembered() + 1;
+    if (!isRight) this.#wrong = Math.min(MOST_REMEMBERED, this.#remembered() + 1);
     return isRight;
   }
 

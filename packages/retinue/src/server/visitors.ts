@@ -114,7 +114,7 @@ export class Visitor {
         if (this.#isAdmitted) receiver.bad(reason);
         else this.turnAway();
       },
-      closed: () => receiver.closed(),
+      closed: (reason) => receiver.closed(reason),
     };
   }
 
