@@ -134,11 +134,27 @@ test("calls on things that are not there answer success:false instead of an erro
 });
 
 // The other runtime answers the header, and then nothing more on that connection.
-test.runIf(ours)("a header without a usable length does not end the connection", async () => {
+test.runIf(ours)("a header without a usable length is answered, and ends the connection", async () => {
   const wire = await connected();
-  wire.bytes("Content-Length: many\r\n\r\n");
-  await nullError(wire);
-  expect(await wire.request("ping", {})).toMatchObject({ message: "pong" });
+  wire.bytes(`Content-Length: many\r\n\r\n${frame(ping(9))}`);
+  expect(await nullError(wire)).toMatchObject({
+    error: { code: -32700, message: expect.stringContaining("not a frame") },
+  });
+  await wire.closed;
+  expect(wire.messages.filter(({ id }) => id === 9)).toEqual([]);
+});
+
+test.runIf(ours).each([
+  ["a browser", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"],
+  ["a page that posts a frame", `POST / HTTP/1.1\r\nContent-Type: text/plain\r\n\r\n${frame(ping(9))}`],
+  ["a TLS client", "\u0016\u0003\u0001\u0002\u0000\u0001"],
+  ["a line of JSON", `${ping(9)}\n`],
+  ["a single wrong byte", "x"],
+])("%s is cut off, and nothing is answered", async (_, text) => {
+  const wire = await runtime.open();
+  wire.bytes(text);
+  await wire.closed;
+  expect(wire.messages).toEqual([]);
 });
 
 test("a client that leaves in the middle of a frame disturbs nobody", async () => {

@@ -4,7 +4,7 @@ import { CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { expect, test } from "vitest";
 import { say } from "../support/model-answers.ts";
 import { startModelServer } from "../support/model-server.ts";
-import { byok, startClient } from "../support/runtime.ts";
+import { byok, ours, startClient } from "../support/runtime.ts";
 import { EventRecord, openTalk, resumeTalk } from "../support/talk.ts";
 import { spawnStdio, spawnTcp } from "../support/wire.ts";
 
@@ -55,6 +55,18 @@ test("a server with a token answers nothing before a good connect", async () => 
   expect((await wire.answer("connect", {})).error).toMatchObject(failed);
   expect(await wire.request("connect", { token: TOKEN })).toMatchObject({ ok: true });
   expect(await wire.request("ping", {})).toMatchObject({ message: "pong", protocolVersion: 3 });
+});
+
+test.runIf(ours)("a connection that has not shown the token hears nothing of the sessions of others", async () => {
+  await using runtime = await spawnTcp({ env: { COPILOT_CONNECTION_TOKEN: TOKEN } });
+  const [stranger, client] = [await runtime.open(), await runtime.open()];
+  await stranger.answer("ping", {});
+  await client.request("connect", { token: TOKEN });
+  const { sessionId } = await client.request("session.create", { workingDirectory: runtime.folders.folder });
+  await client.until(({ method }) => method === "session.lifecycle");
+  await client.request("session.delete", { sessionId });
+  expect((await stranger.answer("session.list", {})).error?.code).toBe(-32001);
+  expect(stranger.messages.filter(({ method }) => method !== undefined)).toEqual([]);
 });
 
 test("a token opens the door for one connection only", async () => {
@@ -111,6 +123,28 @@ test("the session stays open for the other client when one leaves", async () => 
   await record.until("session.idle");
   expect(record.one("assistant.message").data.content).toBe("still here");
   await Promise.all([one.stop(), two.stop()]);
+});
+
+test.runIf(ours)("a client that has not joined a session can list and delete it, and cannot act in it", async () => {
+  await using runtime = await spawnTcp();
+  await using model = await startModelServer();
+  const connection = RuntimeConnection.forUri(`127.0.0.1:${runtime.port}`);
+  const [one, two] = [new CopilotClient({ connection }), new CopilotClient({ connection })];
+  await Promise.all([one.start(), two.start()]);
+  const { sessionId } = await one.createSession(byok(model.endpoint()));
+  expect((await two.listSessions()).map((each) => each.sessionId)).toEqual([sessionId]);
+  expect(await two.getSessionMetadata(sessionId)).toMatchObject({ sessionId });
+  expect(await two.getLastSessionId()).toBe(sessionId);
+  const wire = await runtime.open();
+  await wire.request("connect", {});
+  for (const method of ["session.send", "session.abort", "session.options.update", "session.permissions.setApproveAll"])
+    expect((await wire.answer(method, { sessionId, prompt: "hi" })).error).toMatchObject({
+      code: -32603,
+      message: expect.stringContaining(`Session not found for sessionId: ${sessionId}`),
+    });
+  await two.deleteSession(sessionId);
+  expect(await two.listSessions()).toEqual([]);
+  await Promise.all([one.forceStop(), two.stop()]);
 });
 
 test("a stdio runtime ends by itself when its input is closed", async () => {

@@ -126,14 +126,17 @@ export class Runtime {
     const peer: Peer = new Peer(transport, {
       request: (method, params, options) => dispatch.request(method, params, options),
       notification: (method, params) => dispatch.notification?.(method, params),
-      closed: () => this.#onClosed(),
+      closed: (reason) => this.#onClosed(reason),
     });
     return peer;
   }
 
-  #onClosed(): void {
+  #onClosed(reason?: string): void {
     const end = this.#link.process?.describeExit();
-    const why = this.#isEnding ? "the client was stopped" : end ? `the runtime ${end}` : "the runtime closed it";
+    const sent = reason && `what the runtime sent is ${reason}. Does something else write to its standard output?`;
+    const why = this.#isEnding
+      ? "the client was stopped"
+      : sent || (end ? `the runtime ${end}` : "the runtime closed it");
     this.#gone = new AppError("connection_closed", `Connection is closed: ${why}`);
     if (!this.#isEnding) this.#options.lost(this.#gone);
   }

@@ -24,6 +24,7 @@ if (process.argv.includes("--dies")) {
   process.stderr.write("bad configuration\n");
   process.exit(4);
 } else if (process.argv.includes("--stdio")) {
+  if (process.argv.includes("--talks")) process.stdout.write("a new version is available\n");
   new Peer(streamTransport(process.stdin, process.stdout), dispatch);
 } else {
   const at = process.argv.indexOf("--port");

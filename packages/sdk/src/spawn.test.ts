@@ -93,6 +93,14 @@ describe.each(["forStdio", "forTcp"] as const)("%s", (kind) => {
   });
 });
 
+test("a runtime that prints other text among its frames is left, with the reason", async () => {
+  await using client = new RetinueClient({ connection: RuntimeConnection.forStdio({ ...program, args: ["--talks"] }) });
+  await expect(client.start()).rejects.toMatchObject({
+    code: "connection_closed",
+    message: expect.stringContaining("not a frame: bytes that begin no header. Does something else write to its"),
+  });
+});
+
 test("without a path the `retinue` command is found where commands are", async () => {
   const command = join(folder, "retinue");
   writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${program.path}" "$@"\n`, { mode: 0o755 });

@@ -41,9 +41,9 @@ function afterExit(transport: Transport, { exited }: RuntimeProcess): Transport 
       transport.start({
         text: (text) => receiver.text(text),
         bad: (reason) => receiver.bad(reason),
-        closed: () => {
+        closed: (reason) => {
           const ended = within(EXITS_WITHIN_MS, exited, "the runtime did not exit");
-          ended.catch(() => undefined).then(() => receiver.closed()); // The connection is closed even when the process does not exit.
+          ended.catch(() => undefined).then(() => receiver.closed(reason)); // The connection is closed even when the process does not exit.
         },
       }),
   };

@@ -3,12 +3,16 @@
  *
  * Owns splitting and joining of frames. What a text means is the peer's business. Work is proportional to the bytes that
  * come: a frame that is complete in one chunk is read in place, a larger one is copied once into a buffer of its size.
+ *
+ * Headers are exact, and bytes that are no frame end the reading: whoever looked for the next header behind them could be made
+ * to find one in text that somebody else wrote, such as the body of a web page's request.
  */
 const HEADER_END = "\r\n\r\n";
-const MAX_HEADER_BYTES = 8 * 1024;
-const LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*$/im;
-/** The same after junk: behind a broken frame, the next header may begin in the middle of a line. */
-const LENGTH_AFTER_JUNK = /content-length:[ \t]*(\d{1,15})[ \t]*$/im;
+const MAX_HEADER_BYTES = 1024;
+/** The headers of the protocol, of which each may come once. */
+const NAMES = ["content-length:", "content-type:"];
+const LENGTH = /^content-length: ?(0|[1-9]\d{0,9})$/i;
+const TYPE = /^content-type: ?[\x20-\x7e]+$/i;
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -29,13 +33,15 @@ export function byteLength(text: string): number {
 
 export interface FrameSink {
   text(text: string): void;
-  /** Bytes that are not a frame: a length over the limit, or no length at all. Reported once until the next good header. */
+  /** A frame over the limit, which is read past. */
   bad(reason: string): void;
+  /** Bytes that are no frame. Nothing is read any more. */
+  junk(reason: string): void;
 }
 
 export class FrameDecoder {
   readonly #sink: FrameSink;
-  readonly #maxBytes: number;
+  readonly #maxBytes: () => number | undefined;
   /** The start of a header whose end has not arrived. */
   #header = NO_BYTES;
   /** The frame that is being filled, and how far it is. */
@@ -43,16 +49,17 @@ export class FrameDecoder {
   #filled = 0;
   /** Bytes of an oversized frame that are still to be read past. */
   #skip = 0;
-  #inJunk = false;
+  #hasEnded = false;
 
-  constructor(sink: FrameSink, { maxBytes = MAX_FRAME_BYTES }: { maxBytes?: number } = {}) {
+  /** `maxBytes` is asked for at every frame, and counts the header too; undefined means the ordinary limit. */
+  constructor(sink: FrameSink, { maxBytes = () => undefined }: { maxBytes?: () => number | undefined } = {}) {
     this.#sink = sink;
     this.#maxBytes = maxBytes;
   }
 
   push(chunk: Uint8Array): void {
     let at = 0;
-    while (at < chunk.length) {
+    while (at < chunk.length && !this.#hasEnded) {
       if (this.#skip > 0) at = this.#skipOver(chunk, at);
       else if (this.#body) at = this.#fill(this.#body, chunk, at);
       else at = this.#readHeader(chunk, at);
@@ -82,16 +89,19 @@ export class FrameDecoder {
     const bytes = held > 0 ? joined(this.#header, chunk.subarray(at)) : chunk.subarray(at);
     const end = indexOfHeaderEnd(bytes);
     if (end < 0) {
-      this.#holdHeader(bytes);
+      const wrong = wrongIn(bytes);
+      if (wrong !== undefined) return this.#junk(wrong, chunk);
+      this.#header = bytes.slice();
       return chunk.length;
     }
     this.#header = NO_BYTES;
     const bodyAt = at + end + HEADER_END.length - held;
-    const length = this.#lengthIn(decodeText(bytes.subarray(0, end)));
-    if (length === undefined) return bodyAt;
-    if (length > this.#maxBytes) {
+    const length = end > MAX_HEADER_BYTES ? undefined : lengthIn(decodeText(bytes.subarray(0, end)));
+    if (length === undefined) return this.#junk("a header without one exact Content-Length", chunk);
+    const [size, most] = [end + HEADER_END.length + length, this.#maxBytes() ?? MAX_FRAME_BYTES];
+    if (size > most) {
       this.#skip = length;
-      this.#sink.bad(`frame of ${length} bytes is over the limit of ${this.#maxBytes}`);
+      this.#sink.bad(`frame of ${size} bytes is over the limit of ${most}`);
       return bodyAt;
     }
     return this.#readBody(chunk, bodyAt, length);
@@ -108,29 +118,32 @@ export class FrameDecoder {
     return at;
   }
 
-  #holdHeader(bytes: Uint8Array): void {
-    if (bytes.length <= MAX_HEADER_BYTES) {
-      this.#header = bytes.slice();
-      return;
-    }
+  #junk(reason: string, chunk: Uint8Array): number {
+    this.#hasEnded = true;
     this.#header = NO_BYTES;
-    this.#junk("header without end");
+    this.#sink.junk(reason);
+    return chunk.length;
   }
+}
 
-  #lengthIn(header: string): number | undefined {
-    const length = LENGTH.exec(header)?.[1];
-    if (length === undefined) this.#junk("header without Content-Length");
-    const found = length ?? LENGTH_AFTER_JUNK.exec(header)?.[1];
-    if (found === undefined) return undefined;
-    this.#inJunk = false;
-    return Number(found);
-  }
+/** What is wrong with a header that has only begun: a stranger is turned away at its first bytes. */
+function wrongIn(bytes: Uint8Array): string | undefined {
+  const start = decodeText(bytes.subarray(0, 16)).toLowerCase();
+  if (!NAMES.some((name) => name.startsWith(start) || start.startsWith(name))) return "bytes that begin no header";
+  if (bytes.length > MAX_HEADER_BYTES) return "a header that is too long";
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1))
+    if (bytes[at - 1] !== 13) return "a line that does not end with CR LF";
+  return undefined;
+}
 
-  #junk(reason: string): void {
-    if (this.#inJunk) return;
-    this.#inJunk = true;
-    this.#sink.bad(reason);
-  }
+function lengthIn(header: string): number | undefined {
+  const only = LENGTH.exec(header)?.[1]; // The ordinary case.
+  if (only !== undefined) return Number(only);
+  const lines = header.split("\r\n");
+  const lengths = lines.filter((line) => LENGTH.test(line));
+  const types = lines.filter((line) => TYPE.test(line));
+  const isExact = lengths.length === 1 && types.length <= 1 && lengths.length + types.length === lines.length;
+  return isExact ? Number(LENGTH.exec(lengths[0] ?? "")?.[1]) : undefined;
 }
 
 function decodeText(bytes: Uint8Array): string {

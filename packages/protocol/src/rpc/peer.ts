@@ -11,7 +11,8 @@ export interface Receiver {
   text(text: string): void;
   /** Something came that is not a message. */
   bad(reason: string): void;
-  closed(): void;
+  /** The reason is given when this side had one. */
+  closed(reason?: string): void;
 }
 
 export interface Transport {
@@ -26,7 +27,7 @@ export interface Dispatch {
   notification?(method: string, params: unknown): void;
   /** A notification handler threw; nobody waits for its answer, so this is the only trace of it. */
   failed?(error: unknown, method: string): void;
-  closed?(): void;
+  closed?(reason?: string): void;
 }
 
 type Id = number | string;
@@ -62,7 +63,7 @@ export class Peer {
     transport.start({
       text: (text) => this.#receive(text),
       bad: (reason) => this.#sendError(null, "parse_error", reason),
-      closed: () => this.#onClosed(),
+      closed: (reason) => this.#onClosed(reason),
     });
   }
 
@@ -195,7 +196,7 @@ export class Peer {
     this.#send({ jsonrpc: "2.0", id, error: { code: ERRORS[code].rpc, message } });
   }
 
-  #onClosed(): void {
+  #onClosed(reason?: string): void {
     if (this.#closed) return;
     this.#closed = true;
     for (const cancellation of this.#running.values()) cancellation.abort();
@@ -205,7 +206,7 @@ export class Peer {
     }
     this.#running.clear();
     this.#pending.clear();
-    this.#dispatch.closed?.();
+    this.#dispatch.closed?.(reason);
   }
 }
 

@@ -4,6 +4,7 @@ import { createServer, connect as openSocket, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { encodeFrame } from "./frames.ts";
 import { Peer } from "./peer.ts";
 import { streamTransport } from "./stream-transport.ts";
 
@@ -41,7 +42,7 @@ describe("streamTransport", () => {
     const { left, right, close } = await socketPair();
     const texts: string[] = [];
     const ended = new Promise<void>((resolve) => {
-      streamTransport(right, right).start({ text: (text) => texts.push(text), bad: () => {}, closed: resolve });
+      streamTransport(right, right).start({ text: (text) => texts.push(text), bad: () => {}, closed: () => resolve() });
     });
     const transport = streamTransport(left, left);
     const big = JSON.stringify("x".repeat(3_000_000));
@@ -86,5 +87,31 @@ describe("streamTransport", () => {
     let closed = 0;
     transport.start({ text: () => {}, bad: () => {}, closed: () => closed++ });
     expect(closed).toBe(1);
+  });
+
+  /** What a peer on one end answers to bytes on the other, until it closes. */
+  async function answerTo(...writes: string[]): Promise<string> {
+    const { left, right, close } = await socketPair();
+    const peer = new Peer(streamTransport(right, right), { request: async () => "answer" });
+    let answer = "";
+    left.on("data", (chunk) => (answer += chunk));
+    left.on("error", () => undefined); // The other side does not read the rest of what we write.
+    for (const text of writes) left.write(text);
+    await once(left, "close");
+    expect(peer.closed).toBe(true);
+    close();
+    return answer;
+  }
+
+  test("bytes that are no frame close a new connection, and nothing is answered", async () => {
+    expect(await answerTo("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")).toBe("");
+    expect(await answerTo("G")).toBe("");
+  });
+
+  test("bytes that are no frame close a connection behind a good frame, with what was wrong", async () => {
+    const call = encodeFrame('{"jsonrpc":"2.0","id":1,"method":"m"}');
+    const answer = await answerTo(`${call}junk${call}`);
+    expect(answer.match(/Content-Length/g)?.length).toBeLessThanOrEqual(2);
+    expect(answer).toContain("not a frame: a header without one exact Content-Length");
   });
 });

@@ -2,7 +2,8 @@
  * A transport over a pair of byte streams: stdio, a socket, anything that looks like Node's streams.
  *
  * Written against the few methods it needs, so that the package has no Node import. Frames of one tick go out in one write.
- * A pipe that breaks is a closed connection, not an error: the other side may end at any moment.
+ * A pipe that breaks is a closed connection, not an error: the other side may end at any moment. Bytes that are no frame close it too:
+ * with an answer behind good frames, and in silence when nothing else came, because then it is no client of ours.
  */
 import { encodeFrame, FrameDecoder } from "./frames.ts";
 import type { Receiver, Transport } from "./peer.ts";
@@ -25,7 +26,7 @@ export interface ByteTarget {
 export function streamTransport(
   source: ByteSource,
   target: ByteTarget,
-  { maxFrameBytes }: { maxFrameBytes?: number } = {},
+  { maxFrameBytes }: { maxFrameBytes?: () => number | undefined } = {},
 ): Transport {
   return new StreamTransport(source, target, maxFrameBytes);
 }
@@ -36,12 +37,13 @@ const soon: (run: () => void) => unknown = typeof setImmediate === "undefined" ?
 class StreamTransport implements Transport {
   readonly #source: ByteSource;
   readonly #target: ByteTarget;
-  readonly #maxFrameBytes: number | undefined;
+  readonly #maxFrameBytes: (() => number | undefined) | undefined;
   #receiver: Receiver | undefined;
   #waiting: string[] = [];
   #closed = false;
+  #reason: string | undefined;
 
-  constructor(source: ByteSource, target: ByteTarget, maxFrameBytes: number | undefined) {
+  constructor(source: ByteSource, target: ByteTarget, maxFrameBytes: (() => number | undefined) | undefined) {
     this.#source = source;
     this.#target = target;
     this.#maxFrameBytes = maxFrameBytes;
@@ -51,7 +53,20 @@ class StreamTransport implements Transport {
 
   start(receiver: Receiver): void {
     this.#receiver = receiver;
-    const decoder = new FrameDecoder(receiver, { maxBytes: this.#maxFrameBytes });
+    let isClient = false;
+    const sink = {
+      text: (text: string) => {
+        isClient = true;
+        if (!this.#closed) receiver.text(text);
+      },
+      bad: (reason: string) => receiver.bad(reason),
+      junk: (reason: string) => {
+        if (isClient) receiver.bad(`not a frame: ${reason}; the connection is closed`);
+        this.#reason = `not a frame: ${reason}`;
+        this.close();
+      },
+    };
+    const decoder = new FrameDecoder(sink, { maxBytes: this.#maxFrameBytes });
     this.#source.on("data", (chunk) => {
       if (!this.#closed) decoder.push(chunk);
     });
@@ -86,6 +101,6 @@ class StreamTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#waiting = [];
-    this.#receiver?.closed();
+    this.#receiver?.closed(this.#reason);
   }
 }

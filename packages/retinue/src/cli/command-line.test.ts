@@ -23,6 +23,7 @@ describe("wrong usage ends with code 2 and one line that says what to do", () =>
     [["daemon", "logs", "--lines", "few"], "--lines must be a whole number"],
     [["serve", "--port", "99999"], "--port must be a whole number from 0 to 65535"],
     [["serve", "--prot", "5"], "Did you mean --port?"],
+    [["serve", "--token", "5"], "unknown option '--token'. See: retinue serve --help"],
     [["--headless", "--port", "99999"], "--port must be a whole number from 0 to 65535"],
     [["op", "sesion_list"], "Did you mean session_list?"],
     [["op", "session_list", "{"], "input must be a JSON object"],

@@ -8,6 +8,7 @@ import { readModelsConfig } from "../models/config.ts";
 import { type Source, sources } from "../models/sources.ts";
 import { headersFor, urlFor } from "../models/wire/endpoint.ts";
 import { readText, send } from "../models/wire/http.ts";
+import { runningServers } from "../server/running-servers.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 
 export interface Check {
@@ -185,6 +186,21 @@ export function checkLimits(env: Env): Check[] {
     const isMeant = value.trim() !== "" && Number.isInteger(number) && number >= least && number <= most;
     if (isMeant) return ok("limit", `${name} is ${number}`);
     return warning("limit", `${name} is "${value}"`, `Set a whole number from ${least} to ${most}.`);
+  });
+}
+
+/** Servers of other homes, and runtimes on stdio, are not seen. */
+export function checkServers(home: string): Check[] {
+  const servers = runningServers(home);
+  if (servers.length === 0) return [ok("server", "none listens on a TCP port")];
+  return servers.map(({ pid, host, port, needsToken }) => {
+    const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    if (needsToken) return ok("server", `${where} asks for a token (process ${pid})`);
+    return warning(
+      "server",
+      `${where} asks for no token: every program of this machine can use it (process ${pid})`,
+      "Start it without --no-token; a program that starts it with --headless sets COPILOT_CONNECTION_TOKEN.",
+    );
   });
 }
 

@@ -10,6 +10,7 @@ import {
   checkNode,
   checkProvider,
   checkRipgrep,
+  checkServers,
   checkStore,
 } from "./doctor-checks.ts";
 
@@ -30,7 +31,7 @@ export async function runDoctor(
   const checks = [
     checkNode(process.version),
     place,
-    ...(isHome ? [await checkStore(home), checkConfig(home)] : []),
+    ...(isHome ? [await checkStore(home), checkConfig(home), ...checkServers(home)] : []),
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
     ...checkLimits(env),

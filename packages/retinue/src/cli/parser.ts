@@ -154,6 +154,9 @@ function unknownCommand(parser: Parser, word: string): UsageError {
 }
 
 function errorLine(text: string, parser: Parser): string {
-  const line = text.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ");
+  const line = text
+    .replace(/^error: /, "")
+    .replaceAll(/\s*\n\s*/g, " ")
+    .replace(/('--(?!no-)\S+) \(Did you mean --no-\S+\?\)/, "$1"); // Nobody means the opposite of what they typed.
   return /Did you mean/.test(line) ? line : `${line.replace(/\.$/, "")}. ${seeHelp(parser)}`;
 }

@@ -1,8 +1,10 @@
 /** Runs `retinue serve` until its client has gone or a signal comes. */
 import { serve } from "../server/serve.ts";
 import type { ProcessContext } from "./cli-context.ts";
+import type { ServerToken, TokenOptions } from "./server-token.ts";
+import { UsageError } from "./usage-error.ts";
 
-export interface ServerOptions {
+export interface ServerOptions extends TokenOptions {
   stdio: boolean;
   port?: number;
   host?: string;
@@ -18,16 +20,20 @@ export async function runServer(options: ServerOptions, env: ProcessContext["env
   const { stdio: isStdio, port = 0, host, home, provider, authTokenEnv, logLevel, sessionIdleTimeout } = options;
   // Standard output carries frames, so what libraries log there goes elsewhere.
   for (const method of ["log", "info", "debug"] as const) console[method] = console.error;
+  if (isStdio && options.tokenFile !== undefined)
+    throw new UsageError("--token-file is for TCP servers, not for --stdio");
+  const tcp = isStdio ? undefined : await tcpTransport(options, { env, host });
+  delete process.env.COPILOT_CONNECTION_TOKEN; // The shells of agents must not have it: with it they could answer for their user.
   try {
     const serving = await serve({
-      transport: isStdio ? "stdio" : { port, host },
+      transport: tcp ? { at: tcp.at, port, token: tcp.token.value } : "stdio",
       env,
       home,
       provider,
       authTokenEnv,
       logLevel,
       sessionIdleTimeout: sessionIdleTimeout || undefined,
-      onListening: (at) => process.stdout.write(`CLI server listening on port ${at}\n`),
+      onListening: (at) => process.stdout.write(`CLI server listening on port ${at}\n${tcp ? words(tcp.token) : ""}`),
     });
     let isEnding = false;
     const end = () => {
@@ -45,4 +51,19 @@ export async function runServer(options: ServerOptions, env: ProcessContext["env
     process.stderr.write(`retinue: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
   }
+}
+
+async function tcpTransport(options: TokenOptions, { env, host }: { env: ProcessContext["env"]; host?: string }) {
+  const [{ serverToken }, { listenAddress }] = await Promise.all([
+    import("./server-token.ts"),
+    import("../server/listen-address.ts"),
+  ]);
+  const at = await listenAddress(host ?? "127.0.0.1");
+  const token = serverToken(options, { env, at });
+  return { at, token };
+}
+
+/** Behind the line that clients wait for. Only a token that nobody has yet is printed. */
+function words({ value, origin }: ServerToken): string {
+  return origin === "made" ? `Connection token: ${value}\n` : "";
 }

@@ -115,9 +115,10 @@ export class Sessions {
     return hosted;
   }
 
-  /** A client leaves one session, or all of them. When its connection was lost, work is parked. */
+  /** A client leaves one session, or all of them, if it has joined. When its connection was lost, work is parked. */
   async leave(client: Client, { id, isLost = false }: { id?: string; isLost?: boolean }): Promise<boolean> {
-    const left = id === undefined ? this.open : [this.find(id)].filter((hosted) => hosted !== undefined);
+    const open = id === undefined ? this.open : [this.find(id)].filter((hosted) => hosted !== undefined);
+    const left = open.filter(({ tree }) => tree.participants.of(client));
     await Promise.all(left.map((hosted) => hosted.leave(client, { isLost })));
     return left.length > 0;
   }

@@ -7,12 +7,16 @@
 import { AppError } from "@retinue/protocol/errors";
 import { Peer, type Transport } from "@retinue/protocol/peer";
 import { Client, type TaskKind } from "../tree/client.ts";
+import { Admission } from "./admission.ts";
 import type { Runtime } from "./runtime.ts";
+import type { TokenCheck } from "./token-check.ts";
 
 export interface ConnectionOptions {
   version: string;
-  /** The token that clients of a TCP server must send. */
-  token?: string;
+  /** The token that clients must send, which all connections of a server should share. Absent: none is needed. */
+  token?: string | TokenCheck;
+  /** Called when the client has shown the token; where none is needed, with its first call. */
+  onAdmitted?(): void;
   /** Loads the runtime; calls wait for it. */
   load(): Promise<Runtime>;
 }
@@ -24,37 +28,48 @@ let nextClient = 1;
 /** Resolves when the client has disconnected and its sessions are closed. */
 export function serveConnection(transport: Transport, options: ConnectionOptions): Promise<void> {
   const client = new Client(`client-${nextClient++}`);
-  let isWelcome = options.token === undefined;
   let isFirst = true;
-
-  return new Promise((resolve) => {
-    const peer = new Peer(
-      transport,
-      {
-        request(method, params, { signal }) {
-          const opensWithPing = isFirst && method === "ping";
-          if (isFirst) enter();
-          isFirst = false;
-          if (method === "connect") return connect(params);
-          if (!isWelcome) return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
-          if (opensWithPing) client.style = 2; // Clients of protocol 2 do not send `connect`: their first call is `ping`.
-          if (method === "ping") return ping(params);
-          if (method === "status.get")
-            return Promise.resolve({ version: options.version, protocolVersion: PROTOCOL_VERSION });
-          return options.load().then((runtime) => runtime.call(method, params, { client, signal }));
-        },
-        closed() {
-          if (isFirst) return resolve(); // It left without a call, so the runtime knows nothing of it.
-          void options
-            .load()
-            .then((runtime) => runtime.leave(client))
-            .then(resolve, resolve);
-        },
-      },
-      { firstId: 1 },
-    );
-    client.use(peer);
+  const admission = new Admission({
+    token: options.token,
+    onAdmitted() {
+      enter();
+      options.onAdmitted?.();
+    },
+    onRefused: () => setImmediate(() => peer.close()), // After the answer.
   });
+
+  let left: () => void;
+  const ended = new Promise<void>((resolve) => {
+    left = resolve;
+  });
+  const peer = new Peer(
+    transport,
+    {
+      request(method, params, { signal }) {
+        const opensWithPing = isFirst && method === "ping";
+        isFirst = false;
+        if (method === "connect") return connect(params, signal);
+        if (!admission.needsToken) admission.admit();
+        if (!admission.isAdmitted)
+          return Promise.reject(new AppError("authentication_required", "AUTHENTICATION_REQUIRED"));
+        if (opensWithPing) client.style = 2; // Clients of protocol 2 do not send `connect`: their first call is `ping`.
+        if (method === "ping") return ping(params);
+        if (method === "status.get")
+          return Promise.resolve({ version: options.version, protocolVersion: PROTOCOL_VERSION });
+        return options.load().then((runtime) => runtime.call(method, params, { client, signal }));
+      },
+      closed() {
+        if (!admission.isAdmitted) return left(); // The runtime knows nothing of it.
+        void options
+          .load()
+          .then((runtime) => runtime.leave(client))
+          .then(left, left);
+      },
+    },
+    { firstId: 1 },
+  );
+  client.use(peer);
+  return ended;
 
   function enter(): void {
     void options.load().then(
@@ -63,17 +78,13 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
     );
   }
 
-  async function connect(params: unknown): Promise<object> {
+  async function connect(params: unknown, signal: AbortSignal): Promise<object> {
     const { token, supportedTaskKinds } = (typeof params === "object" && params !== null ? params : {}) as Record<
       string,
       unknown
     >;
-    if (options.token === undefined && typeof token === "string") {
-      throw new AppError("authentication_not_configured", "AUTHENTICATION_NOT_CONFIGURED");
-    }
-    if (options.token !== undefined && token !== options.token)
-      throw new AppError("authentication_failed", "AUTHENTICATION_FAILED");
-    isWelcome = true;
+    if (admission.needsToken || typeof token === "string") await admission.show(token, { signal });
+    else admission.admit();
     client.style = 3;
     client.taskKinds = Array.isArray(supportedTaskKinds)
       ? TASK_KINDS.filter((kind) => supportedTaskKinds.includes(kind))

@@ -16,6 +16,7 @@ import type { Client } from "../tree/client.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
+import { checkMembership } from "./membership.ts";
 
 export interface RuntimeOptions {
   config: RuntimeConfig;
@@ -69,12 +70,13 @@ export class Runtime {
 
   async call(method: string, params: unknown, { client, signal }: Omit<CallScope, "sessions">): Promise<unknown> {
     if (method === "runtime.shutdown") {
-      await this.sessions.closeAll();
+      await this.sessions.leave(client, {}); // Not those of other clients, who may not even know this one.
       return null;
     }
     if (!isServerMethod(method)) throw new AppError("method_not_found", `Unhandled method ${method}`);
     const handler = handlers[method] as ((params: object, scope: CallScope) => unknown) | undefined;
     if (!handler) throw new AppError("method_not_found", `Unhandled method ${method}`);
+    checkMembership(method, params, { client, sessions: this.sessions });
     const parsed = parseParams(method, params);
     let answer: unknown;
     try {

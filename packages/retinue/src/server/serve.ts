@@ -1,17 +1,24 @@
 /**
- * The runtime as a server: on stdio for one client, or on a loopback TCP port for several.
+ * The runtime as a server: on stdio for one client, or on a TCP port for several.
  *
- * Owns listening and the end of the process. The runtime is loaded while the client is still connecting.
+ * Owns the runtime behind the connections, which is loaded while the first client is still connecting, and the end of all.
  */
-import { createServer, type Server, type Socket } from "node:net";
 import { streamTransport } from "@retinue/protocol/stream";
 import { runtimeConfig } from "../host/config.ts";
 import { logLevel } from "../host/diagnostics.ts";
 import { serveConnection } from "./connection.ts";
+import type { ListenAddress } from "./listen-address.ts";
 import type { Runtime } from "./runtime.ts";
 
+export interface TcpTransport {
+  at: ListenAddress;
+  port: number;
+  /** What clients must show; absent: nothing. */
+  token?: string;
+}
+
 export interface ServeOptions {
-  transport: "stdio" | { port: number; host?: string };
+  transport: "stdio" | TcpTransport;
   env: Readonly<Record<string, string | undefined>>;
   /** The home folder, instead of the one from the environment. */
   home?: string;
@@ -43,44 +50,29 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     return new Runtime({ config, provider: options.provider, clientToken });
   });
   const connection = { version: config.version, load: load.get };
-  setImmediate(() => void load.get().catch(() => undefined)); // The calls that need it get the error.
+  const loadAhead = () => setImmediate(() => void load.get().catch(() => undefined)); // The calls that need it get the error.
   if (options.transport === "stdio") {
+    loadAhead();
     const ended = serveConnection(streamTransport(process.stdin, process.stdout), connection);
     return { ended, close: load.close };
   }
-  return await serveTcp(
-    options,
-    { ...connection, token: options.env.COPILOT_CONNECTION_TOKEN || undefined },
-    load.close,
-  );
-}
-
-async function serveTcp(
-  { transport, onListening }: ServeOptions,
-  connection: Parameters<typeof serveConnection>[1],
-  closeRuntime: () => Promise<void>,
-): Promise<Serving> {
-  const { port = 0, host = "127.0.0.1" } = transport === "stdio" ? { port: 0 } : transport;
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    socket.setNoDelay(true);
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-    void serveConnection(streamTransport(socket, socket), connection);
+  const { transport, onListening } = options;
+  const [{ listenTcp }, { announceServer }] = await Promise.all([import("./tcp.ts"), import("./running-servers.ts")]);
+  const server = await listenTcp({ ...connection, ...transport });
+  const withdraw = announceServer(config.home, {
+    host: transport.at.address,
+    port: server.port,
+    needsToken: transport.token !== undefined,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  const address = server.address();
-  if (address && typeof address === "object") onListening?.(address.port);
-  const ended = new Promise<void>((resolve) => server.once("close", resolve));
+  loadAhead();
+  onListening?.(server.port);
   return {
-    ended,
+    ended: server.closed,
     async close() {
-      server.close();
-      await closeRuntime();
-      for (const socket of sockets) socket.destroy();
+      server.stop();
+      withdraw();
+      await load.close();
+      server.disconnect();
     },
   };
 }

@@ -11,13 +11,20 @@ export const serve = command({
   name: "serve",
   summary: "serve sessions over JSON-RPC to other programs",
   more:
-    "On standard input and output, or on a TCP port that it prints when it listens. COPILOT_CONNECTION_TOKEN sets the token\n" +
-    "that TCP clients must show. SDK clients start it as retinue --headless; with that spelling, options that this version\n" +
-    "does not know are ignored.",
+    "On standard input and output, or on a TCP port that it prints when it listens. Clients of a TCP server must show a token:\n" +
+    "the one in --token-file or in COPILOT_CONNECTION_TOKEN, else one that is made and printed. Beyond loopback it must be one of\n" +
+    "your own. SDK clients start it as retinue --headless; with that spelling no token is made, so that an absent or empty\n" +
+    "COPILOT_CONNECTION_TOKEN means that none is needed, and options that this version does not know are ignored.",
   fields: {
     stdio: { term: "--stdio", about: "serve one client on standard input and output", is: flag },
     port: { term: "--port <n>", about: "the TCP port (default: any free one)", is: optional(port) },
     host: { term: "--host <address>", about: "the address to listen on (default: 127.0.0.1)", is: optional(text) },
+    tokenFile: {
+      term: "--token-file <file>",
+      about: "a file with the token that TCP clients must show, on one line",
+      is: optional(text),
+    },
+    token: { term: "--no-token", about: "let every program of this machine connect to the port", is: unlessTurnedOff },
     provider,
     home,
     logLevel: {
@@ -40,7 +47,11 @@ export const serve = command({
     autoLogin: { term: "--no-auto-login", about: forOthers, is: unlessTurnedOff },
     remote: { term: "--remote", about: forOthers, is: flag },
   },
-  examples: ["retinue serve --stdio", "retinue serve --port 4321"],
+  examples: [
+    "retinue serve --stdio",
+    "retinue serve --port 4321",
+    "retinue serve --host 0.0.0.0 --token-file token.txt",
+  ],
   async run(input, { env }: ProcessContext) {
     const { runServer } = await import("../server.ts");
     return runServer(input, env);
