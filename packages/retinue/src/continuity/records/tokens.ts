@@ -2,6 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { AppError } from "@retinue/protocol";
+import { PRIVATE_FILE } from "../../store/private-files.ts";
 import type { TranscriptStore } from "../../store/transcripts.ts";
 import { type Caller, OWNER } from "./scope.ts";
 import { tokenFile } from "./token-file.ts";
@@ -12,7 +13,7 @@ const hash = (token: string) => createHash("sha256").update(token).digest("hex")
 /** The owner's token; made when there is none. */
 export function ownerToken(home: string): string {
   try {
-    writeFileSync(tokenFile(home), newToken(), { mode: 0o600, flag: "wx" });
+    writeFileSync(tokenFile(home), newToken(), { mode: PRIVATE_FILE, flag: "wx" });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }

@@ -4,13 +4,14 @@
  * The lock is on a file of its own, and the system frees it however the process ends. Everything that was acknowledged is in the
  * store by then; a start has nothing to repair.
  */
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { serve } from "@hono/node-server";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type FileLock, lockFile } from "../../store/file-lock.ts";
+import { writePrivateFile } from "../../store/private-files.ts";
 import { readOn } from "../ingest/reading.ts";
 import { ownerToken } from "../records/tokens.ts";
 import { addressFile, daemonAddress } from "./daemon-client.ts";
@@ -38,7 +39,7 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
     lock = takeLock(home);
     const server = await listen(continuity, { home, port, log });
     const address = server.address() as AddressInfo;
-    writeFileSync(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }), { mode: 0o600 });
+    writePrivateFile(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }));
     log(`serving on 127.0.0.1:${address.port}`);
     const stopped = new AbortController();
     const caughtUp = Promise.all([
