@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Hono } from "hono";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TestHome, testHome } from "../test-home.ts";
 import { continuityApp } from "./http.ts";
 
 let folder: string;
 let home: TestHome;
-let app: Hono;
+let app: ReturnType<typeof continuityApp>;
 const OWNER_TOKEN = "rtn_owner";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "retinue-http-"));
