@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "continuity/records": ["protocol", "world", "store"],
   "continuity/recall": ["store", "continuity/records"],
   "continuity/ingest": ["protocol", "store", "continuity/records", "continuity/recall"],
-  "continuity/connectors": ["protocol", "continuity/recall", "continuity/ingest"],
+  "continuity/connectors": ["protocol", "store", "continuity/recall", "continuity/ingest"],
   "continuity/serve": [
     "protocol",
     "world",

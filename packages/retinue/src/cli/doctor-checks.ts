@@ -1,6 +1,6 @@
 /** The checks of the doctor, one function each. None throws: a failure is what it reports. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { messageOf } from "@retinue/protocol";
@@ -9,6 +9,7 @@ import { type Source, sources } from "../models/sources.ts";
 import { headersFor, urlFor } from "../models/wire/endpoint.ts";
 import { readText, send } from "../models/wire/http.ts";
 import { runningServers } from "../server/running-servers.ts";
+import { homeTrouble, makePrivateFolder } from "../store/private-files.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 
 export interface Check {
@@ -37,7 +38,7 @@ export function checkNode(version: string): Check {
 /** Tries to write: permissions alone do not show a full disk or a read-only mount. */
 export function checkHome(home: string): Check {
   try {
-    mkdirSync(home, { recursive: true });
+    makePrivateFolder(home);
     rmSync(mkdtempSync(join(home, ".doctor-")), { recursive: true });
     return ok("home", `${home} can be written`);
   } catch (error) {
@@ -47,6 +48,14 @@ export function checkHome(home: string): Check {
       "Set RETINUE_HOME to a folder that can be written.",
     );
   }
+}
+
+/** Looked at before anything opens the home: a runtime that starts closes what it can. */
+export function checkPrivacy(home: string): Check {
+  const trouble = homeTrouble(home);
+  return trouble
+    ? warning("privacy", trouble.what, trouble.cure)
+    : ok("privacy", "only you can read what is kept in the home folder");
 }
 
 export async function checkStore(home: string): Promise<Check> {

@@ -8,6 +8,7 @@ import {
   checkHome,
   checkLimits,
   checkNode,
+  checkPrivacy,
   checkProvider,
   checkRipgrep,
   checkServers,
@@ -31,7 +32,7 @@ export async function runDoctor(
   const checks = [
     checkNode(process.version),
     place,
-    ...(isHome ? [await checkStore(home), checkConfig(home), ...checkServers(home)] : []),
+    ...(isHome ? [checkPrivacy(home), await checkStore(home), checkConfig(home), ...checkServers(home)] : []),
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
     ...checkLimits(env),

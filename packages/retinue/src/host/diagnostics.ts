@@ -3,9 +3,9 @@
  *
  * Nothing is opened before there is something to write, so a healthy start pays nothing for it.
  */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { makePrivateFolder, PRIVATE_FILE } from "../store/private-files.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
@@ -36,11 +36,15 @@ export class Diagnostics {
   async #open(): Promise<Logger | undefined> {
     try {
       const folder = join(this.#home, "logs");
-      mkdirSync(folder, { recursive: true });
+      makePrivateFolder(folder);
       const { pino } = await import("pino");
       return pino(
         { level: this.#level },
-        pino.destination({ dest: join(folder, `process-${Date.now()}-${process.pid}.log`), sync: true }),
+        pino.destination({
+          dest: join(folder, `process-${Date.now()}-${process.pid}.log`),
+          sync: true,
+          mode: PRIVATE_FILE,
+        }),
       );
     } catch {
       return undefined; // A home that cannot be written to is reported by the calls that need it.

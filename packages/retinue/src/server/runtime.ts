@@ -1,7 +1,6 @@
 /**
  * The runtime behind all connections: one store, one set of sessions, the table of handlers.
  */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
 import type { RuntimeConfig } from "../host/config.ts";
@@ -10,6 +9,7 @@ import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { planTools } from "../modes/plan-tool.ts";
+import { prepareHome } from "../store/private-files.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import type { Client } from "../tree/client.ts";
@@ -122,7 +122,7 @@ export class Runtime {
 
 function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")): SqliteStore {
   try {
-    mkdirSync(home, { recursive: true });
+    prepareHome(home);
   } catch (error) {
     throw new AppError(
       "store_unavailable",

@@ -3,16 +3,17 @@
  *
  * Owns the paths and the rule that a given name cannot lead out of the folder. The truth about a session is in the store, not here.
  */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { AppError } from "@retinue/protocol";
+import { appendPrivateFile, makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 
 export function sessionFolder(home: string, sessionId: string): string {
   return join(home, "session-state", sessionId);
 }
 
 export function createFolder(folder: string): void {
-  for (const name of ["checkpoints", "files", "research"]) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ["checkpoints", "files", "research"]) makePrivateFolder(join(folder, name));
 }
 
 export function removeFolder(folder: string): void {
@@ -69,15 +70,15 @@ export function addCheckpoint(
   folder: string,
   { title, content }: { title: string; content: string },
 ): Checkpoint & { path: string } {
-  mkdirSync(join(folder, "checkpoints"), { recursive: true });
+  makePrivateFolder(join(folder, "checkpoints"));
   const number = Math.max(0, ...listCheckpoints(folder).map((checkpoint) => checkpoint.number)) + 1;
   const plain = title.replaceAll("|", "/").replaceAll("\n", " ");
   const filename = `${String(number).padStart(3, "0")}-${slug(plain)}.md`;
   const path = join(folder, "checkpoints", filename);
-  writeFileSync(path, content);
+  writePrivateFile(path, content);
   const index = join(folder, "checkpoints", "index.md");
-  if (!existsSync(index)) writeFileSync(index, "| # | Title | File |\n| --- | --- | --- |\n");
-  appendFileSync(index, `| ${number} | ${plain} | ${filename} |\n`);
+  if (!existsSync(index)) writePrivateFile(index, "| # | Title | File |\n| --- | --- | --- |\n");
+  appendPrivateFile(index, `| ${number} | ${plain} | ${filename} |\n`);
   return { number, title: plain, filename, path };
 }
 
@@ -87,7 +88,7 @@ export function cutCheckpoints(folder: string, count: number): void {
   for (const { filename } of all.slice(count)) rmSync(join(folder, "checkpoints", filename), { force: true });
   const rows = all.slice(0, count).map(({ number, title, filename }) => `| ${number} | ${title} | ${filename} |\n`);
   if (all.length > 0)
-    writeFileSync(
+    writePrivateFile(
       join(folder, "checkpoints", "index.md"),
       `| # | Title | File |\n| --- | --- | --- |\n${rows.join("")}`,
     );

@@ -5,6 +5,7 @@
  */
 import { createRequire } from "node:module";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
+import { makePrivateFile } from "./private-files.ts";
 
 export type Database = DatabaseSyncInstance;
 export type Statement = StatementSyncInstance;
@@ -12,6 +13,7 @@ export type Statement = StatementSyncInstance;
 const require = createRequire(import.meta.url);
 
 export function openDatabase(path: string): Database {
+  if (path !== ":memory:") makePrivateFile(path);
   const { DatabaseSync } = library();
   return new DatabaseSync(path);
 }

@@ -62,6 +62,8 @@ export interface ReadScope {
   agentId: string;
   /** Only this folder and what is below it. */
   folder?: string;
+  /** Not what is below it. */
+  isExact?: boolean;
 }
 
 export interface SessionQuery extends ReadScope {

@@ -2,8 +2,8 @@
  * The one place where output for the model is bounded: what does not fit is kept in a file, and the text names it.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 
 export const DEFAULT_MAX_BYTES = 50 * 1024;
 const HEAD_CHARS = 4000;
@@ -47,9 +47,9 @@ export function sizeOf(bytes: number): string {
 }
 
 function keep(text: string, folder: string, name: string): string {
-  mkdirSync(folder, { recursive: true });
+  makePrivateFolder(folder);
   const file = path.join(folder, `${name}-output-${randomUUID()}.txt`);
-  writeFileSync(file, text, { mode: 0o600 });
+  writePrivateFile(file, text);
   return file;
 }
 

@@ -1,7 +1,8 @@
 /** The log of a session as a file, for hooks that want to read it. Each write appends only new events. */
-import { appendFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "../session/session.ts";
+import { appendPrivateFile } from "../store/private-files.ts";
 import type { Store } from "../store/store.ts";
 
 export class Transcript {
@@ -34,7 +35,7 @@ export class Transcript {
     if (this.#writtenUpTo < 0) rmSync(path, { force: true });
     const last = events.at(-1);
     if (last) {
-      appendFileSync(path, events.map(({ json }) => `${json}\n`).join(""));
+      appendPrivateFile(path, events.map(({ json }) => `${json}\n`).join(""));
       this.#writtenUpTo = last.pos;
     }
     return path;

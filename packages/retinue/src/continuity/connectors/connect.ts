@@ -1,6 +1,6 @@
 /** Connects a harness to continuity, disconnects it, and reports what is in effect. */
-import { mkdirSync } from "node:fs";
 import { AppError } from "@retinue/protocol";
+import { makePrivateFolder } from "../../store/private-files.ts";
 import { claudeCode } from "./claude-code.ts";
 import { codex } from "./codex.ts";
 import { applyChanges, type Check, type Connector, type ConnectorContext, effective, showChange } from "./connector.ts";
@@ -33,7 +33,7 @@ export async function connect(options: ConnectOptions): Promise<ConnectResult> {
   const connector = connectorNamed(options.harness);
   const result = await change(connector, options, "connect");
   if (result.done || result.reason === "nothing to change") {
-    mkdirSync(options.home, { recursive: true, mode: 0o700 });
+    makePrivateFolder(options.home);
     const entry = { folder: connector.folder(options), transcripts: connector.transcripts(options) };
     writeRegistry(options.home, { ...readRegistry(options.home), [connector.name]: entry });
   }

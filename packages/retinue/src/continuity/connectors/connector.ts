@@ -3,18 +3,10 @@
  *
  * Changes are computed first and shown; files are written only after a yes, and the old ones are kept.
  */
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError, messageOf } from "@retinue/protocol/errors";
+import { makePrivateFolder, PRIVATE_FILE, writePrivateFile } from "../../store/private-files.ts";
 
 export interface ConnectorContext {
   /** Our home folder. */
@@ -92,8 +84,10 @@ export function applyChanges(
   let saved: string | undefined;
   for (const [n, { path, after }] of changes.entries()) {
     if (existsSync(path)) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      copyFileSync(path, join(folder, `${n}-${basename(path)}`));
+      makePrivateFolder(folder);
+      const copy = join(folder, `${n}-${basename(path)}`);
+      copyFileSync(path, copy);
+      chmodSync(copy, PRIVATE_FILE);
       saved = folder;
     }
     if (after === undefined) rmSync(path, { force: true });
@@ -106,7 +100,7 @@ export function applyChanges(
 function replaceFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   const temporary = `${path}.retinue-${process.pid}`;
-  writeFileSync(temporary, text, { mode: 0o600 });
+  writePrivateFile(temporary, text);
   if (!existsSync(path)) chmodSync(temporary, 0o644);
   renameSync(temporary, path);
 }

@@ -38,7 +38,6 @@ export function openclawPlugin({
 
 function entry(options: { home: string; program: readonly string[] }): string {
   return `${pluginClient({ ...options, harness: "openclaw" })}
-import { createHash } from "node:crypto";
 
 const DESCRIPTION = ${JSON.stringify(words.trim())};
 ${PLUGIN}`;

@@ -3,7 +3,7 @@
  * the daemon, and turns that wait until it has them.
  *
  * A plugin must never slow its harness down: every request has a time limit, a dead daemon is started in the background at most
- * twice a minute, and turns that could not be sent are sent with the next hook.
+ * twice a minute, and turns that could not be sent are sent with the next hook. It talks to the owner's daemon only (records/proof.ts).
  */
 export function pluginClient({
   home,
@@ -16,6 +16,7 @@ export function pluginClient({
 }): string {
   return `// Written by "retinue connect ${harness}"; "retinue disconnect ${harness}" removes it.
 import { spawn } from "node:child_process";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -39,15 +40,26 @@ function startDaemon() {
   child.unref();
 }
 
-/** The answer, or undefined: then the daemon is down, and is being started. */
+/** The answer, or undefined: then the daemon is down, and is being started. Another program on its port is told nothing and not believed. */
 async function post(path, body) {
   try {
     const { port } = JSON.parse(readFileSync(join(HOME, "daemon.json"), "utf8"));
     const token = readFileSync(join(HOME, "daemon.token"), "utf8").trim();
-    const headers = { authorization: "Bearer " + token, "content-type": "application/json" };
-    const signal = AbortSignal.timeout(REQUEST_MS);
-    const response = await fetch("http://127.0.0.1:" + port + path, { method: "POST", headers, body: JSON.stringify(body), signal });
-    return await response.json();
+    const mac = (...parts) => createHmac("sha256", token).update(parts.join("\\n")).digest("base64url");
+    const digest = (text) => createHash("sha256").update(text).digest("base64url");
+    const options = { signal: AbortSignal.timeout(REQUEST_MS), redirect: "error" };
+    const url = "http://127.0.0.1:" + port;
+    const client = randomBytes(16).toString("hex");
+    const { nonce, proof } = await (await fetch(url + "/proof?nonce=" + client, options)).json();
+    if (proof !== mac("daemon", client, nonce, port)) throw new Error("another program listens on the port");
+    const json = JSON.stringify(body);
+    const signed = mac("request", client, nonce, port, "POST", path, digest(json));
+    const headers = { authorization: "Proof " + [client, nonce, signed].join("."), "content-type": "application/json" };
+    const response = await fetch(url + path, { ...options, method: "POST", headers, body: json });
+    const answer = await response.text();
+    const expected = mac("answer", client, nonce, response.status, digest(answer));
+    if (response.headers.get("x-retinue-proof") !== expected) throw new Error("the answer is not the daemon's");
+    return JSON.parse(answer);
   } catch {
     startDaemon();
     return undefined;

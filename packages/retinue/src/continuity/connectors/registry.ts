@@ -1,7 +1,8 @@
 /** Which harnesses are connected and where their files are: connectors.json in the home folder. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { writePrivateFile } from "../../store/private-files.ts";
 
 const Registry = z.record(z.string(), z.object({ folder: z.string(), transcripts: z.array(z.string()).default([]) }));
 export type Registry = z.output<typeof Registry>;
@@ -18,7 +19,7 @@ export function readRegistry(home: string): Registry {
 }
 
 export function writeRegistry(home: string, registry: Registry): void {
-  writeFileSync(fileIn(home), `${JSON.stringify(registry, null, 2)}\n`, { mode: 0o600 });
+  writePrivateFile(fileIn(home), `${JSON.stringify(registry, null, 2)}\n`);
 }
 
 export function connectorRoots(home: string): Record<string, string[]> {

@@ -1,7 +1,7 @@
 /** Which conversation a hook is about: its key, its agent, and its session in the store. */
 import type { TranscriptSession } from "../../store/transcript-records.ts";
 import type { Continuity } from "../records/continuity.ts";
-import { actingAgent, actingProject, type Caller, findSession } from "../records/scope.ts";
+import { actingAgent, actingProject, assertMayWrite, type Caller, findSession, mayWrite } from "../records/scope.ts";
 import { Draft } from "./draft.ts";
 import type { HookInput } from "./hook-input.ts";
 
@@ -25,32 +25,39 @@ export async function conversationKey(continuity: Continuity, attempt: Attempt):
   return (await find(continuity, attempt, { key: sessionKey }))?.parentId === undefined ? key : sessionKey;
 }
 
+/** The session with this key, when the caller may write to it: also a parent that a child is linked to must be the caller's own. */
 export async function find(
   { transcripts }: Continuity,
   { caller, input: { harness, agentId }, found }: Attempt,
   { key }: { key: string },
 ): Promise<TranscriptSession | undefined> {
-  if (!found.has(key)) found.set(key, await findSession(transcripts, caller, { key, harness, agentId }));
-  return found.get(key);
+  if (found.has(key)) return found.get(key);
+  const session = await findSession(transcripts, caller, { key, harness, agentId });
+  const own = session && mayWrite(caller, session) ? session : undefined;
+  found.set(key, own);
+  return own;
 }
 
-/** The session with this key, to be written to; made with the first write when it is not there. */
+/**
+ * The session with this key, to be written to; made with the first write when it is not there. One that is there stays in its project and
+ * with its agent, whatever the hook says; a scoped token that cannot reach it there is refused.
+ */
 export async function open(continuity: Continuity, attempt: Attempt, { key }: { key: string }): Promise<Draft> {
   const { caller, input } = attempt;
+  const project = actingProject(caller, input.project);
+  const acting = actingAgent(caller, input.agentId);
   const named = input.agentId ?? caller.agentId;
   const known = named === undefined ? await find(continuity, attempt, { key }) : undefined;
-  const agentId = known?.agentId ?? (await inheritedAgent(continuity, attempt)) ?? actingAgent(caller, input.agentId);
+  const agentId = known?.agentId ?? (await inheritedAgent(continuity, attempt)) ?? acting;
   const name = { sessionKey: key, harness: input.harness, agentId };
-  const project = actingProject(caller, input.project);
   const { transcripts, world } = continuity;
   const now = world.now();
   const draft = known ? Draft.of(transcripts, { session: known, now }) : await Draft.open(transcripts, { name, now });
   const { session } = draft;
-  const isNews =
-    !session ||
-    (project !== undefined && project !== session.project) ||
-    (input.title !== undefined && session.title === undefined);
-  if (isNews) draft.add({ type: "opened", project, title: input.title });
+  if (session) assertMayWrite(caller, session);
+  const place = session?.project === undefined ? project : undefined;
+  const isNews = !session || place !== undefined || (input.title !== undefined && session.title === undefined);
+  if (isNews) draft.add({ type: "opened", project: place, title: input.title });
   return draft;
 }
 

@@ -1,11 +1,15 @@
 /** The input of a hook and the answer to it. */
 import * as z from "zod";
+import { OWN_HARNESS } from "../../store/transcript-records.ts";
 
 const word = () => z.string().min(1).max(1_024);
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
 export const HookInput = z.object({
-  harness: z.string().regex(/^[\w.-]{1,64}$/),
+  harness: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/)
+    .refine((name) => name !== OWN_HARNESS, "the runtime itself keeps the sessions of this harness"),
   sessionKey: word(),
   project: optional(word()),
   agentId: optional(word()),

@@ -24,7 +24,9 @@ export async function onSessionStart(continuity: Continuity, caller: Caller, inp
     await receive(continuity, opened, attempt);
     return { draft: opened, parentage: isChild ? await settleParent(continuity, opened, attempt) : undefined };
   });
-  return parentage ? await answerChild(continuity, draft.name, parentage) : { sessionKey: draft.name.sessionKey };
+  return parentage
+    ? await answerChild(continuity, draft.name, { parentage, caller })
+    : { sessionKey: draft.name.sessionKey };
 }
 
 export async function onSubagentStart(continuity: Continuity, caller: Caller, input: HookInput): Promise<HookAnswer> {
@@ -33,7 +35,7 @@ export async function onSubagentStart(continuity: Continuity, caller: Caller, in
     await receive(continuity, opened, attempt);
     return { draft: opened, parentage: await settleParent(continuity, opened, attempt) };
   });
-  return await answerChild(continuity, draft.name, parentage);
+  return await answerChild(continuity, draft.name, { parentage, caller });
 }
 
 /** A prompt, the end of a turn, or anything else that brings new turns. */
@@ -74,7 +76,8 @@ export async function onSubagentStop(continuity: Continuity, caller: Caller, inp
     const ended = await draftTurns(continuity, attempt);
     const parentKey = input.parentSessionKey;
     const parent = parentKey === undefined ? undefined : await find(continuity, attempt, { key: parentKey });
-    if (parent) ended.add({ type: "parent", parent, how: "named by the harness" });
+    if (parent && ended.session?.parentId === undefined)
+      ended.add({ type: "parent", parent, how: "named by the harness" });
     draftEnd(ended, input.reason);
     return { draft: ended };
   });

@@ -16,6 +16,8 @@ export interface InheritOptions {
   tailChars: number;
   /** The most characters that the harness delivers uncut. */
   maxChars: number;
+  /** Whether entities and their constraints are told; they belong to the agent in all its projects. */
+  hasEntities?: boolean;
 }
 
 /** How long one injection may be. Claude Code and Codex cut at 10,000; the difference is for the wrapper around the block. */
@@ -26,13 +28,13 @@ export function maxCharsFor(harness: string): number {
 export async function inheritBlock(
   store: TranscriptStore,
   parent: TranscriptSession,
-  { tailChars, maxChars }: InheritOptions,
+  { tailChars, maxChars, hasEntities = true }: InheritOptions,
 ): Promise<string | undefined> {
   const [checkpoint] = await store.checkpoints.list(parent.id, 1);
   const turns = await turnsSince(store, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
   if (!checkpoint?.summary.trim() && turns.length === 0) return undefined;
 
-  const focal = focalEntities(await store.entities.list(parent.agentId), { checkpoint, turns });
+  const focal = focalEntities(hasEntities ? await store.entities.list(parent.agentId) : [], { checkpoint, turns });
   const head = `${INHERIT_HEADING}\n\n[${oneLine(redact(parent.title ?? "active session"), 120)}]`;
   const foot = footer(focal, maxChars / 2);
   const left = maxChars - head.length - foot.length;

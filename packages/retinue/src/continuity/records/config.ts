@@ -14,6 +14,12 @@ const Settings = lazy(() =>
         tailChars: z.number().int().min(0).max(60_000).default(3_000),
       })
       .prefault({}),
+    search: z
+      .strictObject({
+        /** True: an agent also finds what was said in other projects. */
+        acrossProjects: z.boolean().default(false),
+      })
+      .prefault({}),
     /** Folders where other harnesses keep transcripts that their hooks may name. */
     transcriptRoots: z.record(z.string(), z.array(z.string())).default({}),
   }),
@@ -28,6 +34,7 @@ const File = lazy(() =>
 /** What an empty file means. */
 export const DEFAULT_CONFIG: ContinuityConfig = {
   subagents: { inheritContext: true, tailChars: 3_000 },
+  search: { acrossProjects: false },
   transcriptRoots: {},
 };
 

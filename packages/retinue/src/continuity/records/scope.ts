@@ -1,18 +1,22 @@
 /**
  * Who asks, and what they may see. Every operation goes through here, from every surface.
  *
- * The owner of the home has everything. A scoped token is bound to an agent, a project, or both. An agent reads its own sessions; one
- * that is set to `shared` also reads those of agents whose visibility is `global`.
+ * The owner of the home has everything. A scoped token is bound to an agent, a project, or both; whatever a request names is ANDed with
+ * that. An agent reads its own sessions; one that is set to `shared` also reads those of agents whose visibility is `global`. Reading is
+ * not writing: a token changes, ends, links and deletes only sessions of its own agent and project.
  */
 import { AppError } from "@retinue/protocol";
 import { DEFAULT_AGENT, type TranscriptSession } from "../../store/transcript-records.ts";
 import type { ReadScope, TranscriptStore } from "../../store/transcripts.ts";
+import { isReallyWithin, isWithin, tidyPath } from "./paths.ts";
 
 export interface Caller {
   /** Bound to this agent. Absent: any. */
   readonly agentId?: string;
   /** Bound to this folder and what is below it. Absent: any. */
   readonly project?: string;
+  /** Only that folder itself, not what is below it. */
+  readonly isExact?: boolean;
 }
 
 export const OWNER: Caller = {};
@@ -29,16 +33,17 @@ export function actingAgent(caller: Caller, agentId: string | undefined): string
 
 /** The project that the caller acts for. */
 export function actingProject(caller: Caller, project: string | undefined): string | undefined {
-  if (caller.project === undefined) return project;
-  if (project !== undefined && !isWithin(project, caller.project)) {
+  const tidy = project === undefined ? undefined : tidyPath(project);
+  if (caller.project === undefined) return tidy;
+  if (tidy !== undefined && !isReallyWithin(tidy, caller.project)) {
     throw new AppError("authentication_failed", "This token may not speak for that project");
   }
-  return project ?? caller.project;
+  return tidy ?? caller.project;
 }
 
 /** What this agent of this caller may read. */
 export function readable(caller: Caller, agentId: string): ReadScope {
-  return { agentId, folder: caller.project };
+  return { agentId, folder: caller.project, isExact: caller.isExact };
 }
 
 export type Sees = (session: TranscriptSession) => boolean;
@@ -47,10 +52,10 @@ export type Sees = (session: TranscriptSession) => boolean;
 export async function visibility(
   { agents }: TranscriptStore,
   caller: Caller,
-  { sessions, agentId = caller.agentId }: { sessions: readonly TranscriptSession[]; agentId?: string },
+  { sessions, agentId: given }: { sessions: readonly TranscriptSession[]; agentId?: string },
 ): Promise<Sees> {
-  const inProject: Sees = ({ project }) =>
-    caller.project === undefined || (project !== undefined && isWithin(project, caller.project));
+  const inProject: Sees = (session) => isInProject(caller, session);
+  const agentId = given === undefined ? caller.agentId : actingAgent(caller, given);
   if (agentId === undefined) return inProject;
   const others = new Set(sessions.map((session) => session.agentId).filter((each) => each !== agentId));
   const isShared = others.size > 0 && (await agents.get(agentId)).reads === "shared";
@@ -58,6 +63,28 @@ export async function visibility(
   for (const other of isShared ? others : []) if ((await agents.get(other)).visibility === "global") open.add(other);
   return (session) => open.has(session.agentId) && inProject(session);
 }
+
+function isInProject(caller: Caller, { project }: TranscriptSession): boolean {
+  if (caller.project === undefined) return true;
+  return project !== undefined && (caller.isExact ? project === caller.project : isWithin(project, caller.project));
+}
+
+/** Whether the caller may change this session, which it may be able to read only. */
+export function mayWrite(caller: Caller, session: TranscriptSession): boolean {
+  const isOwnAgent = caller.agentId === undefined || session.agentId === caller.agentId;
+  return isOwnAgent && isInProject(caller, session);
+}
+
+export function assertMayWrite(caller: Caller, session: TranscriptSession): void {
+  if (!mayWrite(caller, session))
+    throw new AppError(
+      "authentication_failed",
+      `The session ${session.sessionKey} is outside of what this token may change`,
+    );
+}
+
+/** Entities belong to an agent, in all its projects; so a caller that is bound to a project has none. */
+export const hasEntities = ({ project }: Caller) => project === undefined;
 
 export interface Named {
   key: string;
@@ -93,8 +120,4 @@ export async function parentOf(
   { parentId }: TranscriptSession,
 ): Promise<TranscriptSession | undefined> {
   return parentId === undefined ? undefined : await sessions.byId(parentId);
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }

@@ -2,7 +2,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { AppError } from "@retinue/protocol";
+import { PRIVATE_FILE } from "../../store/private-files.ts";
 import type { TranscriptStore } from "../../store/transcripts.ts";
+import { tidyPath } from "./paths.ts";
 import { type Caller, OWNER } from "./scope.ts";
 import { tokenFile } from "./token-file.ts";
 
@@ -12,7 +14,7 @@ const hash = (token: string) => createHash("sha256").update(token).digest("hex")
 /** The owner's token; made when there is none. */
 export function ownerToken(home: string): string {
   try {
-    writeFileSync(tokenFile(home), newToken(), { mode: 0o600, flag: "wx" });
+    writeFileSync(tokenFile(home), newToken(), { mode: PRIVATE_FILE, flag: "wx" });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
@@ -27,7 +29,7 @@ export async function callerOf(
   const digest = hash(token);
   if (timingSafeEqual(Buffer.from(digest), Buffer.from(hash(owner)))) return OWNER;
   const found = await tokens.find(digest);
-  return found && { agentId: found.agentId, project: found.project };
+  return found && { agentId: found.agentId, project: found.project && tidyPath(found.project) };
 }
 
 export interface NewToken extends Caller {
@@ -39,7 +41,8 @@ export async function createToken({ tokens }: TranscriptStore, wanted: NewToken)
   if (wanted.agentId === undefined && wanted.project === undefined)
     throw new AppError("invalid_params", "A scoped token needs an agent, a project, or both");
   const token = newToken();
-  if (!(await tokens.add({ ...wanted, hash: hash(token) })))
+  const project = wanted.project && tidyPath(wanted.project);
+  if (!(await tokens.add({ ...wanted, project, hash: hash(token) })))
     throw new AppError("invalid_params", `There is a token ${wanted.name} already`);
   return token;
 }

@@ -2,11 +2,10 @@
  * Which files a hook may name as a transcript: regular files inside the folders where that harness keeps its own. Links are followed
  * first, so that a link inside such a folder leads nowhere else.
  */
-import { realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { AppError } from "@retinue/protocol";
-import { isWithin } from "./scope.ts";
+import { isWithin, realPath } from "./paths.ts";
 
 export type TranscriptRoots = Readonly<Record<string, readonly string[]>>;
 
@@ -30,19 +29,4 @@ export function allowedTranscript(roots: TranscriptRoots, harness: string, path:
     throw new AppError("authentication_failed", `${harness} keeps no transcripts there; the file was not read`);
   }
   return real.path;
-}
-
-function realPath(path: string): { path: string; isOther: boolean } {
-  try {
-    const real = realpathSync(path);
-    const stat = statSync(real);
-    return { path: real, isOther: !stat.isFile() && !stat.isDirectory() };
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")))
-      throw error;
-    const parent = dirname(path);
-    return parent === path
-      ? { path, isOther: false }
-      : { ...realPath(parent), path: join(realPath(parent).path, basename(path)) };
-  }
 }

@@ -1,19 +1,10 @@
 /** Starts, stops and watches the daemon as a process of its own. */
 import { spawn } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@retinue/protocol/errors";
+import { makePrivateFolder, PRIVATE_FILE, writePrivateFile } from "../../store/private-files.ts";
 import { type Address, livingDaemon } from "./daemon-client.ts";
 
 export const logFile = (home: string) => join(home, "daemon.log");
@@ -54,11 +45,11 @@ const launchFile = (home: string) => join(home, "daemon.launch");
 function launchDaemon({ home, program, port, env = process.env }: StartOptions): void {
   const [command, ...args] = program;
   if (command === undefined) throw new AppError("invalid_params", "No program to start the daemon with");
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makePrivateFolder(home);
   if (!claimLaunch(launchFile(home))) return;
   if (existsSync(logFile(home)) && statSync(logFile(home)).size > MAX_LOG)
     renameSync(logFile(home), `${logFile(home)}.1`);
-  const log = openSync(logFile(home), "a", 0o600);
+  const log = openSync(logFile(home), "a", PRIVATE_FILE);
   const words = [...args, "daemon", "run", "--home", home, ...(port === undefined ? [] : ["--port", String(port)])];
   // The daemon lives for days and makes only short-lived objects: a small young generation saves 30 MB.
   const lean = { ...env, NODE_OPTIONS: `${env.NODE_OPTIONS ?? ""} --max-semi-space-size=2`.trim() };
@@ -66,14 +57,14 @@ function launchDaemon({ home, program, port, env = process.env }: StartOptions):
   child.on("error", () => {}); // When the program is missing, the daemon does not start, and that is reported.
   child.unref();
   closeSync(log);
-  writeFileSync(launchFile(home), String(child.pid ?? ""));
+  writePrivateFile(launchFile(home), String(child.pid ?? ""));
 }
 
 /** False while a process that was started a moment ago is alive: it will serve soon. */
 function claimLaunch(marker: string): boolean {
   if (existsSync(marker) && !isUnderWay(marker)) rmSync(marker, { force: true });
   try {
-    writeFileSync(marker, "", { flag: "wx" });
+    writeFileSync(marker, "", { flag: "wx", mode: PRIVATE_FILE });
     return true;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;

@@ -1,19 +1,22 @@
 /**
- * The daemon: one process per home that serves the operations over HTTP on the loopback address.
+ * The daemon: one process per home that serves the operations over HTTP, on a socket in the home and on the loopback address.
  *
  * The lock is on a file of its own, and the system frees it however the process ends. Everything that was acknowledged is in the
  * store by then; a start has nothing to repair.
  */
-import { rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { chmodSync, rmSync } from "node:fs";
+import type { ListenOptions } from "node:net";
 import { join } from "node:path";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { serve } from "@hono/node-server";
+import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type FileLock, lockFile } from "../../store/file-lock.ts";
+import { PRIVATE_FILE, writePrivateFile } from "../../store/private-files.ts";
 import { readOn } from "../ingest/reading.ts";
 import { ownerToken } from "../records/tokens.ts";
 import { addressFile, daemonAddress } from "./daemon-client.ts";
+import { socketPath } from "./daemon-socket.ts";
 import { type OpenContinuity, openContinuity } from "./home.ts";
 import { continuityApp } from "./http.ts";
 
@@ -37,15 +40,14 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
   try {
     lock = takeLock(home);
     const server = await listen(continuity, { home, port, log });
-    const address = server.address() as AddressInfo;
-    writeFileSync(addressFile(home), JSON.stringify({ pid: process.pid, port: address.port }), { mode: 0o600 });
-    log(`serving on 127.0.0.1:${address.port}`);
+    writePrivateFile(addressFile(home), JSON.stringify({ pid: process.pid, port: server.port }));
+    log(`serving on 127.0.0.1:${server.port}`);
     const stopped = new AbortController();
     const caughtUp = Promise.all([
       catchUp(continuity, { signal: stopped.signal, log }),
       keepTidy(continuity, { signal: stopped.signal, log }),
     ]);
-    return { port: address.port, close: () => close({ home, server, continuity, lock, stopped, caughtUp }) };
+    return { port: server.port, close: () => close({ home, server, continuity, lock, stopped, caughtUp }) };
   } catch (error) {
     lock?.release();
     continuity.close();
@@ -53,9 +55,14 @@ export async function runDaemon({ home, port = 0, env = process.env, log = () =>
   }
 }
 
+interface Listening {
+  port: number;
+  close(): Promise<void>;
+}
+
 interface Parts {
   home: string;
-  server: ReturnType<typeof serve>;
+  server: Listening;
   continuity: OpenContinuity;
   lock: FileLock | undefined;
   stopped: AbortController;
@@ -65,10 +72,7 @@ interface Parts {
 async function close({ home, server, continuity, lock, stopped, caughtUp }: Parts): Promise<void> {
   stopped.abort();
   await caughtUp;
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    if ("closeIdleConnections" in server) server.closeIdleConnections();
-  });
+  await server.close();
   if (daemonAddress(home)?.pid === process.pid) rmSync(addressFile(home), { force: true });
   lock?.release();
   continuity.close();
@@ -82,17 +86,48 @@ function takeLock(home: string): FileLock {
   }
 }
 
-function listen(
+/** On the port and, where there can be one, on the socket. */
+async function listen(
   continuity: OpenContinuity,
   { home, port, log }: { home: string; port: number; log: (line: string) => void },
-) {
+): Promise<Listening> {
   const onError = (error: unknown) => {
     if (!(error instanceof AppError) || error.code === "store_unavailable") log(`failed: ${messageOf(error)}`);
   };
-  const app = continuityApp({ continuity, token: ownerToken(home), onError });
-  return new Promise<ReturnType<typeof serve>>((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port }, () => resolve(server));
-    server.on("error", reject);
+  const servers: ServerType[] = [];
+  const portOf = () => {
+    const address = servers[0]?.address();
+    return typeof address === "object" ? address?.port : undefined;
+  };
+  const { fetch } = continuityApp({ continuity, token: ownerToken(home), port: portOf, onError });
+  const start = async (place: ListenOptions) => {
+    const server = createAdaptorServer({ fetch });
+    servers.push(server);
+    server.listen(place);
+    await once(server, "listening"); // Rejects when it cannot.
+  };
+  const close = async () => {
+    await Promise.all(servers.filter(({ listening }) => listening).map(end));
+  };
+  try {
+    await start({ host: "127.0.0.1", port });
+    const socket = socketPath(home);
+    if (socket !== undefined) {
+      rmSync(socket, { force: true }); // Of a daemon that was killed: we have the lock.
+      await start({ path: socket });
+      chmodSync(socket, PRIVATE_FILE);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { port: portOf() ?? 0, close };
+}
+
+function end(server: ServerType): Promise<void> {
+  return new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    if ("closeIdleConnections" in server) server.closeIdleConnections();
   });
 }
 

@@ -1,15 +1,15 @@
-/** Operations on entities, their attributes and constraints. They belong to an agent, so a token that is bound to a project alone has none. */
+/** Operations on entities, their attributes and constraints. They belong to an agent, so a token that is bound to a project has none. */
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
 import { ATTRIBUTE_KINDS } from "../../store/transcripts.ts";
 import { redact } from "../records/redact.ts";
-import { actingAgent, type Caller } from "../records/scope.ts";
+import { actingAgent, type Caller, hasEntities } from "../records/scope.ts";
 import { operation, word } from "./operation.ts";
 
 const agentId = word().optional();
 
 function agentOf(caller: Caller, given: string | undefined): string {
-  if (caller.project !== undefined && caller.agentId === undefined) {
+  if (!hasEntities(caller)) {
     throw new AppError("authentication_failed", "A token of a project has no entities");
   }
   return actingAgent(caller, given);

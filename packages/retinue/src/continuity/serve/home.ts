@@ -1,6 +1,6 @@
 /** Opens continuity in a home folder: the store, the settings, the folders that hooks may name. */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { prepareHome } from "../../store/private-files.ts";
 import { openSqlite } from "../../store/sqlite/store.ts";
 import { realWorld, type World } from "../../world.ts";
 import { connectorRoots } from "../connectors/registry.ts";
@@ -19,7 +19,7 @@ export interface OpenOptions {
 }
 
 export function openContinuity({ home, env = process.env, world = realWorld }: OpenOptions): OpenContinuity {
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  prepareHome(home);
   const store = openSqlite({ path: join(home, "retinue.db") });
   const config = readConfig(home);
   const roots = transcriptRoots(env, merged(config.transcriptRoots, connectorRoots(home)));

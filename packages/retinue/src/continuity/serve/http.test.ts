@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Hono } from "hono";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type TestHome, testHome } from "../test-home.ts";
 import { continuityApp } from "./http.ts";
 
 let folder: string;
 let home: TestHome;
-let app: Hono;
+let app: ReturnType<typeof continuityApp>;
 const OWNER_TOKEN = "rtn_owner";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "retinue-http-"));
@@ -210,5 +209,44 @@ describe("scoped tokens", () => {
     }
     await ask("DELETE", "/api/tokens/red");
     expect((await ask("GET", "/api/sessions", undefined, { token })).status).toBe(401);
+  });
+});
+
+describe("a hook that names a session of another project or agent", () => {
+  const placeOf = async (key: string) => {
+    const { sessions } = (await ask("GET", "/api/sessions?agentId=red")).json;
+    return sessions
+      .filter((each: { sessionKey: string }) => each.sessionKey === key)
+      .map(({ project, agentId }: Record<string, string>) => ({ project, agentId }));
+  };
+  const where = [{ project: "/projects/shop", agentId: "red" }];
+  const HOOKS = ["session-start", "user-prompt-submit", "turn-end", "session-end", "subagent-start", "subagent-stop"];
+
+  test.each(HOOKS)("%s: leaves the session where it is, also for the owner", async (name) => {
+    await hook("user-prompt-submit", { sessionKey: "s", agentId: "red", userMessage: "first" });
+    await hook(name, { sessionKey: "s", project: "/projects/bank", userMessage: "second" });
+    await hook(name, { sessionKey: "s", agentId: "red", project: "/projects/bank", userMessage: "third" });
+    await hook(name, { sessionKey: "s", agentId: "blue", project: "/projects/bank", userMessage: "fourth" });
+    expect(await placeOf("s")).toEqual(where);
+  });
+
+  test.each(HOOKS)("%s: is refused for a token of another project, with or without an agent", async (name) => {
+    await hook("user-prompt-submit", { sessionKey: "s", agentId: "red", userMessage: "first" });
+    const both = await scoped({ name: "both", agentId: "red", project: "/projects/bank" });
+    const refused = await hook(name, { sessionKey: "s", project: "/projects/bank", agentId: "red" }, { token: both });
+    // A stop without a start is nobody's, and nothing is kept of it.
+    if (name !== "subagent-stop")
+      expect([refused.status, refused.json.error?.code]).toEqual([403, "authentication_failed"]);
+    expect(await placeOf("s")).toEqual(where);
+  });
+
+  test("fills in a project that was not known", async () => {
+    await hook("session-start", { sessionKey: "s", agentId: "red", project: undefined });
+    await hook("turn-end", { sessionKey: "s", agentId: "red" });
+    expect(await placeOf("s")).toEqual(where);
+  });
+
+  test("cannot write into a session of the runtime itself", async () => {
+    expect((await hook("turn-end", { sessionKey: "s", harness: "retinue" })).status).toBe(400);
   });
 });

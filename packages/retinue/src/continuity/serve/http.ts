@@ -2,13 +2,14 @@
  * The operations over HTTP, for this machine only.
  *
  * Three checks before any of them runs: the Host header (keeps out pages that point a name at this machine), the Origin header
- * (keeps out all other pages), and the token.
+ * (keeps out all other pages), and the token, or a signature that only its owner can make (records/proof.ts).
  */
 import { AppError, type ErrorCode, messageOf } from "@retinue/protocol";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Continuity } from "../records/continuity.ts";
+import { isWord, PROOF_HEADER, PROOF_PATH, Proofs, type Words } from "../records/proof.ts";
 import { type Caller, OWNER } from "../records/scope.ts";
 import { callerOf } from "../records/tokens.ts";
 import type { Operation } from "./operation.ts";
@@ -30,11 +31,15 @@ export interface HttpOptions {
   continuity: Continuity;
   /** The owner's token. */
   token: string;
+  /** The port, once it is known. Without one nobody can prove anything. */
+  port?: () => number | undefined;
   onError?: (error: unknown) => void;
 }
 
-export function continuityApp({ continuity, token, onError }: HttpOptions): Hono {
-  const app = new Hono();
+type Door = { Variables: { signedBy?: Words } };
+
+export function continuityApp({ continuity, token, port = () => undefined, onError }: HttpOptions): Hono<Door> {
+  const app = new Hono<Door>();
   app.use(
     bodyLimit({
       maxSize: MAX_BODY,
@@ -45,10 +50,11 @@ export function continuityApp({ continuity, token, onError }: HttpOptions): Hono
     assertLocal(c.req.header("host"), c.req.header("origin"));
     await next();
   });
+  addProofs(app, { token, port });
   for (const operation of operations) {
     app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
-      const caller =
-        operation.access === "public" ? OWNER : await authenticate(continuity, token, c.req.header("authorization"));
+      const isOpen = operation.access === "public" || c.get("signedBy") !== undefined;
+      const caller = isOpen ? OWNER : await authenticate(continuity, token, c.req.header("authorization"));
       const result = await operation.call(continuity, caller, await inputOf(c, operation));
       return typeof result === "string" ? c.text(result) : c.json(result ?? {});
     });
@@ -60,6 +66,29 @@ export function continuityApp({ continuity, token, onError }: HttpOptions): Hono
   });
   return app;
 }
+
+/** Lets the daemon prove itself, takes signed requests, and signs the answers to them. */
+function addProofs(app: Hono<Door>, { token, port }: Required<Pick<HttpOptions, "token" | "port">>): void {
+  const proofs = new Proofs(token);
+  app.get(PROOF_PATH, (c) => {
+    const [nonce, at] = [c.req.query("nonce") ?? "", port()];
+    if (!isWord(nonce) || at === undefined)
+      throw new AppError("invalid_params", "A proof needs a nonce of 32 hex digits");
+    return c.json(proofs.offer(nonce, at));
+  });
+  app.use(async (c, next) => {
+    const credentials = /^Proof (\S+)$/.exec(c.req.header("authorization") ?? "")?.[1];
+    if (credentials === undefined) return await next();
+    const request = { method: c.req.method, path: pathOf(c), body: await c.req.text(), port: port() ?? 0 };
+    const words = proofs.accept(credentials, request);
+    if (!words) throw new AppError("authentication_required", "This request is not signed with the owner's token");
+    c.set("signedBy", words);
+    await next();
+    c.header(PROOF_HEADER, proofs.sign(words, { status: c.res.status, body: await c.res.clone().text() }));
+  });
+}
+
+const pathOf = (c: Context) => c.req.url.replace(/^https?:\/\/[^/]*/, "");
 
 function failed(c: Context, error: unknown): Response {
   const code = error instanceof AppError ? error.code : "internal";

@@ -6,8 +6,17 @@ import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { Inherit, tailCharsOf } from "../records/config.ts";
 import type { Continuity } from "../records/continuity.ts";
 import { lineageTree } from "../records/lineage.ts";
+import { tidyPath } from "../records/paths.ts";
 import { redact } from "../records/redact.ts";
-import { actingAgent, type Caller, readable, requireSession, visibility } from "../records/scope.ts";
+import {
+  actingAgent,
+  assertMayWrite,
+  type Caller,
+  hasEntities,
+  readable,
+  requireSession,
+  visibility,
+} from "../records/scope.ts";
 import { speaker } from "../records/speaker.ts";
 import { flag, number, operation, word } from "./operation.ts";
 import { searchOperation } from "./search-operation.ts";
@@ -33,6 +42,19 @@ const session = (
   input: { key: string; agentId?: string; harness?: string },
 ): Promise<TranscriptSession> => requireSession(transcripts, caller, input);
 
+/** The same, for a change. */
+async function ownSession(...[continuity, caller, input]: Parameters<typeof session>): Promise<TranscriptSession> {
+  const found = await session(continuity, caller, input);
+  assertMayWrite(caller, found);
+  return found;
+}
+
+/** The session and everything below it. */
+function withDescendants(tree: readonly TranscriptSession[], root: TranscriptSession): TranscriptSession[] {
+  const below = tree.filter(({ parentId }) => parentId === root.id);
+  return [root, ...below.flatMap((child) => withDescendants(tree, child))];
+}
+
 const DAY = 24 * 3_600_000;
 
 export const sessionOperations = [
@@ -50,9 +72,10 @@ export const sessionOperations = [
       limit: number().max(1_000).default(50),
       offset: number().default(0),
     }),
-    async run({ transcripts }, caller, { agentId, running, ...rest }) {
+    async run({ transcripts }, caller, { agentId, running, project, ...rest }) {
       const scope = readable(caller, actingAgent(caller, agentId));
-      const found = await transcripts.sessions.list({ ...scope, ...rest, isRunning: running });
+      const query = { ...rest, project: project && tidyPath(project), isRunning: running };
+      const found = await transcripts.sessions.list({ ...scope, ...query });
       return { sessions: found.map(summary) };
     },
   }),
@@ -119,7 +142,9 @@ export const sessionOperations = [
       await readOn(transcripts, parent, { now: world.now() });
       const tailChars = tailCharsOf(input.inherit, config);
       if (tailChars === undefined) return { inject: undefined };
-      return { inject: await inheritBlock(transcripts, parent, { tailChars, maxChars: maxCharsFor(parent.harness) }) };
+      const maxChars = maxCharsFor(parent.harness);
+      const options = { tailChars, maxChars, hasEntities: hasEntities(caller) };
+      return { inject: await inheritBlock(transcripts, parent, options) };
     },
   }),
   operation({
@@ -135,7 +160,7 @@ export const sessionOperations = [
     }),
     async run(continuity, caller, input) {
       const { transcripts, world } = continuity;
-      const found = await session(continuity, caller, input);
+      const found = await ownSession(continuity, caller, input);
       await readOn(transcripts, found, { now: world.now() });
       const { summary: words, entities, origin } = input;
       return await transcripts.checkpoints.add(found.id, { summary: words, entities, origin, at: world.now() });
@@ -160,8 +185,10 @@ export const sessionOperations = [
     summary: "Deletes the transcript of a session and of its children.",
     input: z.object(key),
     async run(continuity, caller, input) {
-      const { id } = await session(continuity, caller, input);
-      return { deleted: await continuity.transcripts.retention.delete(id) };
+      const found = await ownSession(continuity, caller, input);
+      const tree = await continuity.transcripts.sessions.tree(found.id);
+      for (const each of withDescendants(tree, found)) assertMayWrite(caller, each);
+      return { deleted: await continuity.transcripts.retention.delete(found.id) };
     },
   }),
   operation({

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { CallContext } from "../../tools/tool.ts";
 import { foldTranscript, type RecordedEvent } from "../ingest/transcript-fold.ts";
+import type { Continuity } from "../records/continuity.ts";
 import { type TestHome, testHome } from "../test-home.ts";
 import { sessionSearchTool } from "./session-search-tool.ts";
 
@@ -17,17 +18,25 @@ beforeEach(async () => {
   const record = (rootId: string, events: readonly RecordedEvent[]) =>
     home.transcripts.record({ changes: foldTranscript(rootId, events) });
   await record("root", [
+    event("root", "session.start", { context: { cwd: "/projects/shop" } }),
     event("root", "user.message", { content: "the pelican plan" }),
     event("kid", "subagent.started", { toolCallId: "c", agentName: "explore" }, { agentId: "kid" }),
   ]);
-  await record("elsewhere", [event("elsewhere", "user.message", { content: "another pelican" })]);
+  await record("elsewhere", [
+    event("elsewhere", "session.start", { context: { cwd: "/projects/shop/api" } }),
+    event("elsewhere", "user.message", { content: "another pelican" }),
+  ]);
+  await record("bank", [
+    event("bank", "session.start", { context: { cwd: "/projects/shopping" } }),
+    event("bank", "user.message", { content: "a secret pelican" }),
+  ]);
 });
 afterEach(() => home.close());
 
-async function ask(sessionId: string, args: object): Promise<string> {
+async function ask(sessionId: string, args: object, continuity: Continuity = home): Promise<string> {
   // The tool uses nothing of the context but who asks.
   const context = { sessionId } as CallContext;
-  return (await (await sessionSearchTool(home).prepare(args, context)).run()).text;
+  return (await (await sessionSearchTool(continuity).prepare(args, context)).run()).text;
 }
 
 test("a sub-agent finds what its parent said, and not what strangers did", async () => {
@@ -41,6 +50,18 @@ test("a main agent finds what was said in its earlier sessions", async () => {
 });
 
 test("an unknown session is said to the model", async () => {
-  expect(await ask("root", { query: "pelican", sessionKey: "nobody" })).toBe("No session nobody is known here.");
+  expect(await ask("root", { query: "pelican", sessionKey: "nobody" })).toBe(
+    "No session nobody is known in this project.",
+  );
   expect(await ask("root", { query: "walrus" })).toBe("Nothing was found.");
+});
+
+test.each(["root", "kid"])("what was said in another project is not found by %s, not even by its name", async (who) => {
+  expect(await ask(who, { query: "secret" })).not.toContain("secret pelican");
+  expect(await ask(who, { query: "secret", sessionKey: "bank" })).toBe("No session bank is known in this project.");
+});
+
+test("what was said in another project is found when the user allows it", async () => {
+  const config = { ...home.config, search: { acrossProjects: true } };
+  expect(await ask("root", { query: "secret" }, { ...home, config })).toContain("a secret pelican");
 });

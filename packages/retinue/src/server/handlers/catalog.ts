@@ -1,10 +1,11 @@
 /** The catalogue of stored sessions. */
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, type Params, type Result } from "@retinue/protocol";
 import { forkSession } from "../../host/fork.ts";
 import type { Sessions } from "../../host/sessions.ts";
 import { createFolder, sessionFolder } from "../../session/folder.ts";
+import { writePrivateFile } from "../../store/private-files.ts";
 import type { SessionRecord } from "../../store/store.ts";
 import { readPage } from "../event-page.ts";
 import type { Handlers } from "../handler.ts";
@@ -152,6 +153,6 @@ async function writeEvents({ store, shared: { runtime } }: Sessions, id: string)
   createFolder(folder);
   const path = join(folder, "events.jsonl");
   const lines = (await store.events.read(id)).map(({ json }) => `${json}\n`);
-  writeFileSync(path, lines.join(""));
+  writePrivateFile(path, lines.join(""));
   return path;
 }

@@ -1,5 +1,5 @@
 /** The mode of a session, its plan and its todos. */
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Result, Todo } from "@retinue/protocol";
 import * as z from "zod";
@@ -7,6 +7,7 @@ import type { HostedSession } from "../../host/hosted-session.ts";
 import { setMode } from "../../host/mode.ts";
 import { checkModel, switchModel } from "../../host/model-switch.ts";
 import { planPath, readPlan } from "../../session/folder.ts";
+import { writePrivateFile } from "../../store/private-files.ts";
 import { splitStatements } from "../../tools/sql/sql-statements.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
@@ -38,7 +39,7 @@ export const modeHandlers: Handlers = {
     const { session } = hosted(params, scope);
     const { folder } = session.place;
     const operation = existsSync(planPath(folder)) ? "update" : "create";
-    writeFileSync(planPath(folder), params.content);
+    writePrivateFile(planPath(folder), params.content);
     session.append("session.plan_changed", { operation });
   },
   "session.plan.delete": (params, scope) => {

@@ -1,11 +1,12 @@
 /** The folder of a session: its record, files and checkpoints, and what changed in the folder that it works in. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { AppError, messageOf, type Result } from "@retinue/protocol";
 import * as z from "zod";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { recordContext, rename, workspaceRecord } from "../../host/workspace-record.ts";
 import { createFolder, fileInside, listCheckpoints, listFiles, readCheckpoint } from "../../session/folder.ts";
+import { makePrivateFolder, PRIVATE_FOLDER, writePrivateFile } from "../../store/private-files.ts";
 import { branchChanges, unstagedChanges } from "../../workspace/git-diff.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
@@ -51,7 +52,7 @@ export const workspaceHandlers: Handlers = {
   },
   "session.workspaces.createDirectory": (params, scope) => {
     const { path, recursive = false } = params;
-    onDisk(path, () => mkdirSync(pathOf(params, scope), { recursive }));
+    onDisk(path, () => mkdirSync(pathOf(params, scope), { recursive, mode: PRIVATE_FOLDER }));
   },
   "session.workspaces.removePath": (params, scope) => {
     const { path, recursive = false, force = false } = params;
@@ -84,8 +85,8 @@ function writeFile(session: HostedSession["session"], path: string, content: str
   const full = fileInside(session.place.folder, path);
   const operation = existsSync(full) ? "update" : "create";
   onDisk(path, () => {
-    mkdirSync(dirname(full), { recursive: true });
-    writeFileSync(full, content);
+    makePrivateFolder(dirname(full));
+    writePrivateFile(full, content);
   });
   session.append("session.workspace_file_changed", { operation, path });
   return full;

@@ -6,9 +6,10 @@
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { makePrivateFolder, PRIVATE_FILE } from "../../store/private-files.ts";
 
 const ALWAYS = ["--no-config", "--color=never", "--hidden", "--glob=!.git", "--no-require-git", "--sort=path"];
 const MAX_CHARS = 20 * 1024 * 1024;
@@ -35,8 +36,8 @@ export interface Found {
 export async function ripgrep({ glob, ...search }: Search): Promise<Found> {
   if (glob === undefined) return run(search, []);
   const rules = path.join(search.tempFolder, `glob-${randomUUID()}`);
-  await mkdir(search.tempFolder, { recursive: true });
-  await writeFile(rules, ignoreRules(glob));
+  makePrivateFolder(search.tempFolder);
+  await writeFile(rules, ignoreRules(glob), { mode: PRIVATE_FILE });
   try {
     return await run(search, [`--ignore-file=${rules}`]);
   } finally {

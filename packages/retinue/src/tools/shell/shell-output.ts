@@ -3,8 +3,9 @@
  *
  * Positions count characters of the whole output. How much of it is shown is not decided here.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import path from "node:path";
+import { makePrivateFolder, PRIVATE_FILE } from "../../store/private-files.ts";
 
 export const HEAD_CHARS = 64 * 1024;
 export const TAIL_CHARS = 64 * 1024;
@@ -86,7 +87,7 @@ export class ShellOutput implements OutputView {
 
   #log(text: string): void {
     if (!this.#hasLog) {
-      mkdirSync(path.dirname(this.#logFile), { recursive: true });
+      makePrivateFolder(path.dirname(this.#logFile));
       this.#hasLog = true;
       this.#write(this.#head);
     }
@@ -95,7 +96,7 @@ export class ShellOutput implements OutputView {
 
   #write(text: string): void {
     if (this.#logBytes > MAX_LOG_BYTES) return;
-    this.#logHandle ??= openSync(this.#logFile, "a", 0o600);
+    this.#logHandle ??= openSync(this.#logFile, "a", PRIVATE_FILE);
     this.#logBytes += writeSync(this.#logHandle, text);
   }
 }

@@ -5,10 +5,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { constants } from "node:os";
 import path from "node:path";
+import { makePrivateFolder, PRIVATE_FILE } from "../../store/private-files.ts";
 import type { Shell, ShellStart } from "../tool.ts";
 import { forgetGroupIfGone, killGroup, rememberGroup, type Signal, signalGroup } from "./process-group.ts";
 import { ShellLog } from "./shell-log.ts";
@@ -179,8 +180,8 @@ export class ShellProcess implements Shell {
 
 /** Its output goes straight into a file: a pipe to us would end with us. */
 function startDetached(options: ShellOptions): { child: ChildProcess; output: ShellLog } {
-  mkdirSync(path.dirname(options.logFile), { recursive: true });
-  const log = openSync(options.logFile, "a", 0o600);
+  makePrivateFolder(path.dirname(options.logFile));
+  const log = openSync(options.logFile, "a", PRIVATE_FILE);
   try {
     const child = spawn("sh", ["-c", ONE_STREAM, "sh", options.command], {
       cwd: options.cwd,

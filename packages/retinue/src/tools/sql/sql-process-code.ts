@@ -5,6 +5,7 @@
  * Arguments: the SQLite library. Messages: a SqlRequest in, a SqlAnswer out.
  */
 const QUERIES = `
+const { closeSync, openSync } = require("node:fs");
 const { parentPort, workerData } = require("node:worker_threads");
 const { DatabaseSync } = require(workerData);
 
@@ -19,6 +20,8 @@ parentPort.on("message", (request) => {
 });
 
 function withDatabase({ file, setup }, use) {
+  // Private from the beginning; the journal beside it gets the same mode.
+  closeSync(openSync(file, "a", 0o600));
   const db = new DatabaseSync(file);
   try {
     db.exec(setup);

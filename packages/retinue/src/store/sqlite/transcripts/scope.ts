@@ -20,15 +20,18 @@ export function sqliteAgents(rows: Rows): AgentSettings {
 export const OWN_ONLY = "s.agent_id = ?";
 
 /** A condition over `transcript_sessions s`. */
-export function readable(rows: Rows, { agentId, folder }: ReadScope): { where: string; values: Value[] } {
+export function readable(rows: Rows, { agentId, folder, isExact }: ReadScope): { where: string; values: Value[] } {
   const shared =
     rows.get("SELECT 1 FROM continuity_agents WHERE agent_id = ? AND reads = 'shared'", agentId) !== undefined;
   const own = shared
     ? "(s.agent_id = ? OR s.agent_id IN (SELECT agent_id FROM continuity_agents WHERE visibility = 'global'))"
     : OWN_ONLY;
   if (folder === undefined) return { where: own, values: [agentId] };
+  if (isExact) return { where: `${own} AND s.project = ?`, values: [agentId, folder] };
+  const below = folder.endsWith("/") ? folder : `${folder}/`;
   return {
-    where: `${own} AND (s.project = ? OR substr(s.project, 1, ?) = ?)`,
-    values: [agentId, folder, folder.length + 1, `${folder}/`],
+    // A path with `..` in it may lead anywhere, and is in no folder.
+    where: `${own} AND (s.project = ? OR substr(s.project, 1, ?) = ?) AND instr(s.project || '/', '/../') = 0`,
+    values: [agentId, folder, [...below].length, below],
   };
 }
