@@ -62,6 +62,7 @@ function context(signal: AbortSignal = new AbortController().signal): CallContex
     partialOutput: () => undefined,
     announce: () => undefined,
     services: { shells: createShells({ sessionId: "session", logFolder: folder }) },
+    rules: { unreadable: () => [], judge: () => "allow" },
   };
 }
 

@@ -80,6 +80,14 @@ export interface CallContext {
   announce(type: "session.info" | "session.todos_changed" | "session.workspace_file_changed", data: object): void;
   /** Services of the session; each tool takes the ones that it needs. */
   readonly services: CallServices;
+  /** What the rules say about what a call comes upon after it was permitted. */
+  readonly rules: CallRules;
+}
+
+export interface CallRules {
+  /** Absolute paths that must not be read, although a folder above them may be. */
+  unreadable(): readonly string[];
+  judge(request: PermissionRequest): "allow" | "deny" | "ask";
 }
 
 /** Filled by the runtime. A tool whose service is absent is not offered. */
