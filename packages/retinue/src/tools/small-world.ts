@@ -11,8 +11,8 @@ export interface SmallWorld {
   context: CallContext;
   announced: { type: string; data: object }[];
   partials: string[];
-  /** Paths that a rule forbids to read. */
-  unreadable: string[];
+  /** What rules say of paths and of what a call comes upon; a test may change them. */
+  rules: { unreadable: string[]; judge: CallContext["rules"]["judge"] };
   abort(): void;
   file(name: string, content: string | Uint8Array): string;
   /** Both steps of a call, as if every permission were given. */
@@ -29,7 +29,7 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
   const abort = new AbortController();
   const announced: SmallWorld["announced"] = [];
   const partials: string[] = [];
-  const unreadable: string[] = [];
+  const rules: SmallWorld["rules"] = { unreadable: [], judge: () => "allow" };
   const shells = createShells({ sessionId: "s1", logFolder: path.join(root, "temp"), graceMs: 300 });
   const database = new SessionDatabase();
   const context: CallContext = {
@@ -43,14 +43,14 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
     partialOutput: (output) => partials.push(output),
     announce: (type, data) => announced.push({ type, data }),
     services: { shells, database, ...services },
-    rules: { unreadable: () => unreadable, judge: () => "allow" },
+    rules: { unreadable: () => rules.unreadable, judge: (request) => rules.judge(request) },
   };
   return {
     folder,
     context,
     announced,
     partials,
-    unreadable,
+    rules,
     abort: () => abort.abort(),
     file(name, content) {
       const file = path.join(folder, name);

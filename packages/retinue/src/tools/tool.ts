@@ -100,7 +100,11 @@ export interface CallServices {
   }) => Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }>;
   fetchPage?: (
     url: string,
-    options: { signal: AbortSignal },
+    options: {
+      signal: AbortSignal;
+      /** Whether a redirect on the same host may be followed there. */
+      mayFollow(url: string): boolean;
+    },
   ) => Promise<{ status: number; contentType: string; body: string; url: string }>;
   tasks?: TaskService;
   database?: DatabaseService;
