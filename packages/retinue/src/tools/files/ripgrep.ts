@@ -61,10 +61,21 @@ function exclusions(without: readonly string[], cwd: string): string[] {
     const whole = `**${literalGlob(denied)}`;
     return isWithin(folder, denied) ? [whole, `/${literalGlob(path.relative(folder, denied))}`] : [whole];
   });
-  return patterns.flatMap((pattern) => ["NFC", "NFD"].map((form) => `--iglob=!${pattern.normalize(form)}`));
+  return patterns.map((pattern) => `--iglob=!${pattern}`);
 }
 
-const literalGlob = (text: string): string => text.replaceAll(/[\\*?[\]{}!]/g, "\\$&");
+/** ripgrep ignores the case of ASCII letters only; other letters are given in all their forms. */
+function literalGlob(text: string): string {
+  return [...text].map((char) => (char > "\u007f" ? formsOf(char) : char.replace(/[\\*?[\]{}!]/, "\\$&"))).join("");
+}
+
+function formsOf(char: string): string {
+  const forms = [char, char.toLowerCase(), char.toUpperCase()].flatMap((each) => [
+    each.normalize("NFC"),
+    each.normalize("NFD"),
+  ]);
+  return `{${[...new Set(forms)].join(",")}}`;
+}
 
 async function run(
   { args, cwd, without = [], maxLines = Number.POSITIVE_INFINITY, signal }: Omit<Search, "glob">,
