@@ -44,7 +44,10 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
       };
       return {
         what: `call ${toolName} of the MCP server ${serverName}`,
-        details: jsonLines(request.args),
+        details: [
+          ...(request.readOnly ? ["The server says that this only reads. Nobody has checked that."] : []),
+          ...jsonLines(request.args),
+        ],
         flag: allow(toolName),
         always,
       };

@@ -114,6 +114,7 @@ function composeParts(
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: runtime.unattended,
+    hooksOnError: runtime.hooksOnError,
     answer: (kind, requestId, answer) => asks.answer(kind, requestId, answer),
   });
   const asks = new AskBroker({

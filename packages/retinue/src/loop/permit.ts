@@ -46,7 +46,8 @@ export async function permit(
   if (!request) return undefined;
   const verdict = agent.permissions.rules.decide(request);
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
-  if (verdict.type === "allow" || (hook.decision === "allow" && request.kind !== "hook")) return undefined;
+  const needsNoAsk = hook.decision === "allow" || prepared.needsNoAsk;
+  if (verdict.type === "allow" || (needsNoAsk && request.kind !== "hook")) return undefined;
   const answering = agent.permissions.answering(request);
   if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
   const answer = await ask(agent, "permission", {

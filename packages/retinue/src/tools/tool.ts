@@ -28,6 +28,8 @@ export interface Tool extends ToolSpec {
 export interface Prepared {
   /** Absent: the call needs no permission. */
   permission?: PermissionRequest;
+  /** Nobody is asked, but a rule or a hook may still say no. */
+  needsNoAsk?: boolean;
   run(): Promise<Outcome>;
 }
 
