@@ -10,14 +10,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sdk: ["protocol"],
   world: [],
   prepared: [],
+  "real-path": [],
   store: ["protocol"],
   models: ["protocol"],
-  session: ["protocol", "world", "store", "models"],
+  session: ["protocol", "world", "real-path", "store", "models"],
   hooks: ["protocol", "session"],
   asks: ["protocol", "session"],
-  permissions: ["protocol", "store"],
+  permissions: ["protocol", "real-path", "store"],
   recovery: ["protocol", "store", "session", "asks"],
-  tools: ["protocol", "prepared", "store", "models"],
+  tools: ["protocol", "prepared", "real-path", "store", "models"],
   agents: ["protocol", "prepared", "tools"],
   skills: ["protocol", "tools", "agents"],
   mcp: ["protocol", "tools"],
@@ -37,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "loop",
   ],
   tasks: ["protocol", "world", "store", "session", "recovery", "tools", "agents", "skills", "loop", "tree"],
-  workspace: ["protocol", "session"],
+  workspace: ["protocol", "real-path", "session"],
   "continuity/records": ["protocol", "world", "store"],
   "continuity/recall": ["store", "continuity/records"],
   "continuity/ingest": ["protocol", "store", "continuity/records", "continuity/recall"],
@@ -94,6 +95,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: [
     "protocol",
     "sdk",
+    "real-path",
     "store",
     "models",
     "permissions",
@@ -171,10 +173,10 @@ describe("boundaries", () => {
   test("docs/architecture.md shows the same arrows", () => {
     const page = readFileSync(path.join(root, "docs/architecture.md"), "utf8");
     const section = page.split(/^## /m).find((part) => part.startsWith("Arrows")) ?? "";
-    const rows = section.matchAll(/^\| `([\w/]+)` \| ([^|]*) \|/gm);
+    const rows = section.matchAll(/^\| `([\w/-]+)` \| ([^|]*) \|/gm);
     const shown = [...rows].map(([, name = "", cell = ""]) => [
       name,
-      [...cell.matchAll(/`([\w/]+)`/g)].map(([, to]) => to),
+      [...cell.matchAll(/`([\w/-]+)`/g)].map(([, to]) => to),
     ]);
     expect(shown).toEqual(Object.entries(MAY_IMPORT));
   });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, calls, say } from "../support/model-answers.ts";
-import { startClient, type World } from "../support/runtime.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk } from "../support/talk.ts";
 
 let world: World;
@@ -31,23 +31,47 @@ test("the tools of an MCP server are offered under its name and run", async () =
   expect(talk.record.one("tool.execution_start").data).toMatchObject({ mcpServerName: "small", mcpToolName: "add" });
 });
 
-test("an MCP tool is asked for unless it only reads", async () => {
+const BOTH = calls([
+  { name: "small-add", args: { a: 1, b: 1 } },
+  { name: "small-shout", args: { text: "hey" } },
+]);
+
+/** What a session with this server asks for when both tools are called. */
+async function askedOf(server: typeof small & { trustReadOnlyHint?: boolean }, denied: object[] = []) {
   const asked: unknown[] = [];
   await using talk = await openTalk(world, {
-    mcpServers: { small },
+    mcpServers: { small: server },
     onPermissionRequest: (request) => {
       asked.push(request);
       return { kind: "approve-once" };
     },
   });
-  const both = [
-    { name: "small-add", args: { a: 1, b: 1 } },
-    { name: "small-shout", args: { text: "hey" } },
-  ];
-  talk.model.script(calls(both), say("done"));
+  await talk.session.rpc.permissions.configure({ rules: { approved: [], denied: denied as never } });
+  talk.model.script(BOTH, say("done"));
   await talk.ask("both");
-  expect(asked).toMatchObject([{ kind: "mcp", serverName: "small", args: { text: "hey" } }]);
-  expect(talk.model.lastRequest.texts("tool").join("\n")).toContain("HEY!");
+  return { asked, texts: talk.model.lastRequest.texts("tool") };
+}
+
+test("an MCP tool is asked for, and one that only reads in the words of its server says so", async () => {
+  const { asked, texts } = await askedOf(small);
+  expect(texts.join("\n")).toContain("HEY!");
+  const shout = { kind: "mcp", serverName: "small", args: { text: "hey" }, readOnly: false };
+  if (!ours) return expect(asked).toMatchObject([shout]);
+  expect(asked).toHaveLength(2);
+  expect(asked).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining(shout),
+      expect.objectContaining({ kind: "mcp", toolName: "small-add", readOnly: true }),
+    ]),
+  );
+});
+
+test.runIf(ours)("a server that is configured to be believed is, as far as no rule denies it", async () => {
+  const believed = { ...small, trustReadOnlyHint: true };
+  expect((await askedOf(believed)).asked).toMatchObject([{ toolName: "small-shout" }]);
+  const { asked, texts } = await askedOf(believed, [{ kind: "small", argument: "add" }]);
+  expect(asked).toMatchObject([{ toolName: "small-shout" }]);
+  expect(texts.join("\n")).toContain("denied by the deny rule small(add)");
 });
 
 test("an MCP tool that fails tells the model what its server said", async () => {

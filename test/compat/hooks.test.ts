@@ -2,7 +2,7 @@
 import type { SessionHooks } from "@github/copilot-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, say, status } from "../support/model-answers.ts";
-import { startClient, type World } from "../support/runtime.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk } from "../support/talk.ts";
 
 let world: World;
@@ -22,6 +22,22 @@ const probe = (handler: (args: unknown) => unknown = () => "probed") => ({
 });
 
 const withHooks = (hooks: SessionHooks, extra: object = {}) => openTalk(world, { hooks, ...extra });
+
+test.runIf(ours)("a runtime that is told to do so takes the hooks of every client for guards", async () => {
+  await using strict = await startClient({ env: { RETINUE_HOOKS_ON_ERROR: "deny" } });
+  const nonsense = (() => ({ permissionDecision: "denied" })) as unknown as SessionHooks["onPreToolUse"];
+  for (const [runtime, isDenied] of [
+    [strict, true],
+    [world, false],
+  ] as const) {
+    await using talk = await openTalk(runtime, { hooks: { onPreToolUse: nonsense } });
+    talk.model.script(BASH, say("done"));
+    await talk.ask("go");
+    const { success, error } = talk.record.one("tool.execution_complete").data;
+    expect(success).toBe(!isDenied);
+    if (isDenied) expect(error?.message).toContain("its answer cannot be read (permissionDecision)");
+  }
+});
 
 test("a run calls the hooks in this order", async () => {
   const order: string[] = [];

@@ -40,6 +40,8 @@ const readFields = () => ({
   path: z.string(),
   intention: z.string(),
   resolvedPath: text(),
+  /** Each path of a call that has several; `path` is then the folder that they have in common. Ours. */
+  paths: z.array(open({ path: z.string(), resolvedPath: text() })).optional(),
 });
 
 const urlFields = () => ({

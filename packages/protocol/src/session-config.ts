@@ -141,6 +141,8 @@ const mcpCommon = () => ({
   excludeTools: strings().optional(),
   /** Milliseconds. */
   timeout: count(),
+  /** True: tools that the server marks as read-only run without asking. Ours. */
+  trustReadOnlyHint: flag(),
 });
 
 export const LocalMcpServerConfig = lazy(() =>
@@ -263,6 +265,8 @@ const askFields = () => ({
   requestExitPlanMode: flag(),
   requestAutoModeSwitch: flag(),
   hooks: flag(),
+  /** What a hook that fails means for the call that it was asked about: nothing (default), or that the call is denied. Ours. */
+  hooksOnError: z.enum(["ignore", "deny"]).optional(),
   askUserVariant: z.enum(["legacy", "elicitation"]).optional(),
 });
 

@@ -322,6 +322,19 @@ describe("hooks", () => {
   });
 });
 
+describe("hooks that are guards", () => {
+  test("tell the runtime that they threw or answered with no object", async () => {
+    const wrong = (() => "yes") as unknown as () => undefined;
+    await using app = await world({
+      hooks: { onError: "deny", onPreToolUse: () => raise("hook broke"), onPostToolUse: wrong },
+    });
+    await expect(app.runtime.invokeHook("s", "preToolUse")).rejects.toThrow("hook broke");
+    expect(await app.runtime.invokeHook("s", "postToolUse")).toEqual({ output: "yes" });
+    expect(await app.runtime.invokeHook("s", "agentStop")).toEqual({});
+    expect(app.errors).toEqual([new Error("hook broke")]);
+  });
+});
+
 describe("questions, forms, plans, commands", () => {
   test("a question is answered by its handler; a wrong shape, a throw and no handler are errors", async () => {
     await using app = await world({ onUserInputRequest: ({ question }) => ({ answer: question, wasFreeform: false }) });

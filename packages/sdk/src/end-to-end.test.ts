@@ -196,6 +196,35 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     expect(new Set(app.client.childToParent.values())).toEqual(new Set([app.session.sessionId]));
   });
 
+  test.skipIf(path !== ours)(
+    "a guard that throws denies a sub-agent's call as well, and the model reads why",
+    async () => {
+      const ran: string[] = [];
+      await using app = await world(
+        ({ system, results }) => {
+          const isInner = system.includes("You save.");
+          if (isInner) return results.length === 0 ? call("save", {}) : say(results.join());
+          return results.length > 0
+            ? say(results.join())
+            : call("task", { name: "s", agent_type: "saver", description: "d", prompt: "go" });
+        },
+        {
+          tools: [defineTool("save", { skipPermission: true, handler: () => void ran.push("save") })],
+          customAgents: [{ name: "saver", displayName: "s", description: "d", prompt: "You save.", tools: ["save"] }],
+          hooks: {
+            onError: "deny",
+            onPreToolUse: ({ toolName }) => {
+              if (toolName === "save") throw new Error("the guard is broken");
+            },
+          },
+        },
+      );
+      const answer = await app.session.sendAndWait("go");
+      expect(ran).toEqual([]);
+      expect(answer?.data.content).toMatch(/hook that guards calls failed: .*the guard is broken/);
+    },
+  );
+
   run("a sub-agent is not offered, and cannot call, a host tool that its agent does not list", async () => {
     const ran: string[] = [];
     const handler = (_args: unknown, { toolName }: { toolName: string }) => void ran.push(toolName);

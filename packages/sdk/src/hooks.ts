@@ -1,7 +1,7 @@
 /**
  * Hooks of the host: their names in this SDK, and how inputs are translated from the wire.
  *
- * A hook that throws is reported and counts as silent: it must not stop the agent.
+ * A hook that throws is reported. It counts as silent, unless `onError` says that the call is then denied.
  */
 import { defined, type HookInput, type HookOutput, type HookType } from "@retinue/protocol";
 
@@ -29,7 +29,10 @@ export type HookHandler<Type extends HookType> = (
 ) => HookAnswer<Type> | Promise<HookAnswer<Type>>;
 
 /** `preToolUse` on the wire is `onPreToolUse` here, and so on. */
-export type SessionHooks = { [Type in HookType as `on${Capitalize<Type>}`]?: HookHandler<Type> };
+export type SessionHooks = { [Type in HookType as `on${Capitalize<Type>}`]?: HookHandler<Type> } & {
+  /** `deny` makes hooks that are asked before a call its guards: when one fails or cannot be reached, the call is denied. Ours. */
+  onError?: "ignore" | "deny";
+};
 
 /** Calls the hook for a wire request; undefined when there is none or it returns nothing. */
 export async function invokeHook(

@@ -53,6 +53,8 @@ export type GitHubTokenProvider = (args: GitHubTokenArgs) => GitHubTokenResult |
 interface McpServerShared {
   tools?: string[];
   timeout?: number;
+  /** Tools that the server marks as read-only run without asking; nobody checks whether the mark is true. Ours. */
+  trustReadOnlyHint?: boolean;
 }
 export interface MCPStdioServerConfig extends McpServerShared {
   type?: "local" | "stdio";

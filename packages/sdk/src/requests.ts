@@ -91,13 +91,16 @@ async function callHook(asked: Asked): Promise<unknown> {
   // For a sub-agent the request names the session at the top, and the input the child.
   const inner = asker.childSessionId ?? childOf(host, input.sessionId);
   const agentName = inner === undefined ? undefined : host.children.childToAgent.get(inner);
+  const { hooks = {} } = session.config;
+  const isGuard = hooks.onError === "deny"; // The runtime must then learn of everything that went wrong.
   try {
     const invocation = { sessionId: session.sessionId, childSessionId: inner, agentName };
     const hook = { hookType: text(params, "hookType"), input };
-    const output = await invokeHook(session.config.hooks ?? {}, hook, invocation);
-    return isRecord(output) ? { output } : {};
+    const output = await invokeHook(hooks, hook, invocation);
+    return isRecord(output) || (isGuard && output !== undefined) ? { output } : {};
   } catch (error) {
     host.onError(error);
+    if (isGuard) throw error;
     return {};
   }
 }

@@ -42,6 +42,7 @@ type Plain = Omit<
   | "tools"
   | "commands"
   | "hooks"
+  | "hooksOnError"
   | "configDir"
   | "largeOutput"
   | "envValueMode"
@@ -154,7 +155,8 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
     requestElicitation: onElicitationRequest !== undefined,
     requestExitPlanMode: onExitPlanModeRequest !== undefined,
     requestAutoModeSwitch: onAutoModeSwitchRequest !== undefined,
-    hooks: hooks !== undefined && Object.values(hooks).some((hook) => hook !== undefined),
+    hooks: hooks !== undefined && Object.values(hooks).some((hook) => typeof hook === "function"),
+    hooksOnError: hooks?.onError,
   };
   return defined(params);
 }

@@ -3,7 +3,7 @@
  */
 import { dirname, relative } from "node:path";
 import type { Approval, PermissionRequest } from "@retinue/protocol";
-import { isWithin } from "../permissions/policy.ts";
+import { isWithin } from "../real-path.ts";
 
 export interface PermissionWords {
   /** One line: `run git push`. */
@@ -25,9 +25,11 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
     case "write":
       return writeWords(request, workingDirectory);
     case "read": {
-      const { path, resolvedPath } = request;
-      const what = `read ${shown(path, workingDirectory)}${leadsTo(resolvedPath)}`;
-      return { what, details: [], flag: `--add-dir ${quoted(dirname(resolvedPath ?? path))}`, always: undefined };
+      const paths = request.paths ?? [request];
+      const what = `read ${paths.map(({ path, resolvedPath }) => `${shown(path, workingDirectory)}${leadsTo(resolvedPath)}`).join("; ")}`;
+      const folders = new Set(paths.map(({ path, resolvedPath }) => dirname(resolvedPath ?? path)));
+      const flag = [...folders].map((folder) => `--add-dir ${quoted(folder)}`).join(" ");
+      return { what, details: [], flag, always: undefined };
     }
     case "url": {
       const host = URL.canParse(request.url) ? new URL(request.url).hostname : request.url;
@@ -42,7 +44,10 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
       };
       return {
         what: `call ${toolName} of the MCP server ${serverName}`,
-        details: jsonLines(request.args),
+        details: [
+          ...(request.readOnly ? ["The server says that this only reads. Nobody has checked that."] : []),
+          ...jsonLines(request.args),
+        ],
         flag: allow(toolName),
         always,
       };

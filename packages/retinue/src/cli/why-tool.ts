@@ -1,12 +1,11 @@
 /** A tool by its name, as far as a stored session knows it, and the permission that a call of it would need. */
-import { isAbsolute, resolve } from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import type { ToolRef } from "../agents/tool-patterns.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { eventOf } from "../store/stored-event.ts";
 import { builtinTools } from "../tools/catalog.ts";
-import { linkTarget } from "../tools/files/file-path.ts";
+import { linkTarget, resolvePath } from "../tools/files/file-path.ts";
 import { shellPermission } from "../tools/shell/shell-command.ts";
 
 const LEADING = [
@@ -46,7 +45,7 @@ export function requestFor(
 ): PermissionRequest | undefined {
   const args = argumentsOf(input);
   const given = (name: string) => (args ? String(args[name] ?? "") : (input ?? ""));
-  const at = (path: string) => (isAbsolute(path) ? path : resolve(workingDirectory, path));
+  const at = (path: string) => resolvePath(path, workingDirectory);
   if (tool.source === "host") return { kind: "custom-tool", toolName: tool.name, toolDescription: "", args };
   if (tool.mcp)
     return {
@@ -64,7 +63,7 @@ export function requestFor(
       return reading(at(given("path")));
     case "grep":
     case "glob":
-      return reading(at(args ? String(args.paths ?? args.path ?? ".") : (input ?? ".")));
+      return searching(searchedPaths(args?.paths ?? args?.path ?? (args ? undefined : input)).map(at));
     case "create":
     case "edit":
       return writing(at(given("path") || "a-file"));
@@ -77,6 +76,18 @@ export function requestFor(
 
 function reading(path: string): PermissionRequest {
   return { kind: "read", path, resolvedPath: linkTarget(path), intention: "" };
+}
+
+function searching(paths: readonly string[]): PermissionRequest {
+  const [first = "/", ...others] = paths;
+  if (others.length === 0) return reading(first);
+  const each = paths.map((path) => ({ path, resolvedPath: linkTarget(path) }));
+  return { kind: "read", path: first, paths: each, intention: "" };
+}
+
+function searchedPaths(given: unknown): string[] {
+  const list = Array.isArray(given) ? given.map(String) : [String(given ?? ".")];
+  return list.length === 0 ? ["."] : list;
 }
 
 function writing(fileName: string): PermissionRequest {

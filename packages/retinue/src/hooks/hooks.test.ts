@@ -1,6 +1,7 @@
+import type { HookType } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
 import { smallSession } from "../session/small-session.ts";
-import { type HookHost, Hooks } from "./hooks.ts";
+import { GuardFailed, type HookHost, Hooks } from "./hooks.ts";
 
 const calls = { toolName: "bash", toolArgs: {} };
 const signal = new AbortController().signal;
@@ -74,6 +75,74 @@ describe("a hook that goes wrong has no effect and is on record", () => {
     };
     const { output, ends } = await run([hang, hang], { stop: stop.signal });
     expect([output, ends.length, asked]).toEqual([undefined, 1, 1]);
+  });
+});
+
+describe("a guard that goes wrong prevents the call, and is on record", () => {
+  async function guarded(invoke: HookHost["invoke"], { limitMs = 1000, hookType = "preToolUse" as HookType } = {}) {
+    using small = smallSession();
+    const hooks = new Hooks({ hosts: () => [{ isGuard: true, invoke }], limitMs });
+    const options = { caller: { session: small.session }, signal };
+    const failed = await hooks.run(hookType, calls as never, options).then(
+      () => undefined,
+      (error: unknown) => (error instanceof GuardFailed ? error.message : "another error"),
+    );
+    await small.log.committed();
+    const events = (await small.store.events.read("root")).map(({ json }) => JSON.parse(json));
+    return { failed, ends: events.filter(({ type }) => type === "hook.end").map(({ data }) => data.success) };
+  }
+
+  test("when it throws, hangs, or throws before it returns a promise", async () => {
+    expect(await guarded(() => Promise.reject(new Error("broken")))).toEqual({
+      failed: "the preToolUse hook that guards calls failed: broken",
+      ends: [false],
+    });
+    const hung = await guarded(() => new Promise(() => undefined), { limitMs: 20 });
+    expect(hung.failed).toContain("did not answer within");
+    const thrown = await guarded(() => {
+      throw new Error("at once");
+    });
+    expect(thrown.failed).toContain("at once");
+  });
+
+  test.each([
+    ["text"],
+    [42],
+    [true],
+    [["list"]],
+    [{ permissionDecision: "denied" }],
+    [{ permissionDecision: 7, additionalContext: "x" }],
+    [{ decision: "block" }],
+    [{ hookSpecificOutput: { permissionDecision: "deny" } }],
+  ])("when it answers %j", async (nonsense) => {
+    const { failed, ends } = await guarded(async () => nonsense);
+    expect(failed).toContain("its answer cannot be read");
+    expect(ends).toEqual([false]);
+  });
+
+  test.each([[undefined], [null], [{}], [{ permissionDecision: "allow", more: 1 }], [{ suppressOutput: true }]])(
+    "but not when it answers %j",
+    async (answer) => {
+      expect(await guarded(async () => answer)).toEqual({ failed: undefined, ends: [true] });
+    },
+  );
+
+  test("but only where it is asked before something happens", async () => {
+    const broken = () => Promise.reject(new Error("broken"));
+    expect((await guarded(broken, { hookType: "preMcpToolCall" })).failed).toContain("broken");
+    expect((await guarded(broken, { hookType: "postToolUse" })).failed).toBeUndefined();
+  });
+
+  test("but not when the run is stopped, which ends the call anyway", async () => {
+    using small = smallSession();
+    const stop = new AbortController();
+    const invoke = () => {
+      queueMicrotask(() => stop.abort());
+      return new Promise(() => undefined);
+    };
+    const hooks = new Hooks({ hosts: () => [{ isGuard: true, invoke }] });
+    const options = { caller: { session: small.session }, signal: stop.signal };
+    expect(await hooks.run("preToolUse", calls, options)).toBeUndefined();
   });
 });
 

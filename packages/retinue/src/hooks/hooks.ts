@@ -1,12 +1,17 @@
 /**
  * Hooks of one session tree: host callbacks, run in the order in which their clients joined, each between two events.
  *
- * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect.
+ * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect, unless it
+ * is a guard: then what it was asked about must not happen.
  */
 import { defined, type HookInput, type HookOutput, type HookType, messageOf, parseHookOutput } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
 
 export interface HookHost {
+  /** What it is asked before a call must not happen when it fails. */
+  isGuard?: boolean;
+  /** Its connection broke off: it fails whatever it is asked, and is asked only where that matters. */
+  isLost?: boolean;
   invoke(call: { hookType: HookType; input: object }, options: { signal: AbortSignal }): Promise<unknown>;
 }
 
@@ -33,6 +38,18 @@ export interface HookOptions {
 
 const DEFAULT_LIMIT_MS = 60_000;
 
+/** Asked before something happens, which the failure of a guard prevents. */
+const GATES: ReadonlySet<HookType> = new Set(["preToolUse", "preMcpToolCall"]);
+
+/** A guard failed; its message is the reason. */
+export class GuardFailed extends Error {
+  override readonly name = "GuardFailed";
+
+  constructor(hookType: HookType, reason: string) {
+    super(`the ${hookType} hook that guards calls failed: ${reason}`);
+  }
+}
+
 export class Hooks {
   readonly #hosts: () => readonly HookHost[];
   readonly #limitMs: number;
@@ -46,7 +63,9 @@ export class Hooks {
     return this.#hosts().length === 0;
   }
 
-  /** Runs every hook of a type; later outputs win over earlier ones, contexts are joined. Undefined when none answered. */
+  /**
+   * Runs every hook of a type; later outputs win over earlier ones, contexts are joined. Undefined when none answered. Throws `GuardFailed`.
+   */
   async run<T extends HookType>(
     hookType: T,
     details: HookDetails<T>,
@@ -54,6 +73,7 @@ export class Hooks {
   ): Promise<HookOutput<T> | undefined> {
     let merged: HookOutput<T> | undefined;
     for (const host of this.#hosts()) {
+      if (host.isLost && !GATES.has(hookType)) continue;
       const output = await this.#runOne(host, { hookType, details, caller, signal, limitMs });
       if (output !== undefined) merged = merge(merged, output);
       if (signal.aborted) break;
@@ -79,16 +99,31 @@ export class Hooks {
     session.append("hook.start", { ...frame, input });
     await session.log.committed(); // What a hook does outside follows a start that is on record.
     const limit = new AbortController();
+    const isGate = host.isGuard === true && GATES.has(hookType);
     try {
       const answer = await within(limitMs, limit, signal, host.invoke({ hookType, input }, { signal: limit.signal }));
       const output = answer === undefined || answer === null ? undefined : parseHookOutput(hookType, answer);
+      if (isGate) checkReadable(answer, output);
       session.append("hook.end", { ...frame, success: true, ...(output === undefined ? {} : { output }) });
       return output;
     } catch (error) {
       session.append("hook.end", { ...frame, success: false, error: { message: messageOf(error) } });
+      if (isGate && !signal.aborted) throw new GuardFailed(hookType, messageOf(error));
       return undefined;
     }
   }
+}
+
+/** A guard that says something which nobody understands may have said no. */
+function checkReadable(answer: unknown, output: object | undefined): void {
+  if (answer === undefined || answer === null) return;
+  if (output === undefined || typeof answer !== "object") throw new Error("its answer cannot be read");
+  const given = Object.entries(answer).filter(([, value]) => value !== undefined && value !== null);
+  const read: ReadonlySet<string> = new Set(Object.keys(defined(output)));
+  const lost = given.filter(([name]) => !read.has(name)).map(([name]) => name);
+  const isForeign = given.length > 0 && lost.length === given.length && !lost.includes("suppressOutput");
+  const isWrong = lost.some((name) => name in output);
+  if (isForeign || isWrong) throw new Error(`its answer cannot be read (${lost.join(", ")})`);
 }
 
 async function within<T>(ms: number, limit: AbortController, signal: AbortSignal, work: Promise<T>): Promise<T> {

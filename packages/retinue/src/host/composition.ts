@@ -47,7 +47,8 @@ export interface TreeOptions {
   rules: Rules;
   config: SessionConfig;
   context: SessionContext;
-  customInstructions?: string;
+  /** The project's instructions, without what rules deny to read. */
+  customInstructions?: (unreadable: readonly string[]) => string | undefined;
   /** Tools that other parts of the runtime add. */
   extraTools?: (agent: Agent, parts: TreeParts) => readonly Tool[];
   inherit?: InheritBlock;
@@ -113,6 +114,7 @@ function composeParts(
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: runtime.unattended,
+    hooksOnError: runtime.hooksOnError,
     answer: (kind, requestId, answer) => asks.answer(kind, requestId, answer),
   });
   const asks = new AskBroker({

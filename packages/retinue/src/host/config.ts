@@ -9,6 +9,8 @@ export interface RuntimeConfig {
   version: string;
   env: Readonly<Record<string, string | undefined>>;
   hookLimitMs: number;
+  /** What a hook that fails before a call means, where its client does not say. */
+  hooksOnError: "ignore" | "deny";
   /** How long a query of the `sql` tool may run. */
   sqlLimitMs: number;
   maxDepth: number;
@@ -32,6 +34,7 @@ export function runtimeConfig(
     version: VERSION,
     env,
     hookLimitMs: number(env.RETINUE_HOOK_TIMEOUT_MS, 60_000, 1, 3_600_000),
+    hooksOnError: env.RETINUE_HOOKS_ON_ERROR === "deny" ? "deny" : "ignore",
     sqlLimitMs: 30_000,
     maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
     maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),

@@ -91,5 +91,9 @@ export function callContext(agent: Agent, callId: string, signal: AbortSignal): 
       session.announce("tool.execution_partial_result", { toolCallId: callId, partialOutput }),
     announce: (type, data) => session.log.append(type, data as never, { sessionId: session.id, ephemeral: true }),
     services: agent.kit.services(callId, signal),
+    rules: {
+      unreadable: () => agent.permissions.rules.places.unreadable,
+      judge: (request) => agent.permissions.rules.decide(request).type,
+    },
   };
 }

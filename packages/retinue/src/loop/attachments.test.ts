@@ -1,11 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { describeAttachments, withImages } from "./attachments.ts";
+import { describeAttachments as describeWithin, withImages as imagesWithin } from "./attachments.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "retinue-attachments-"));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+type Attachments = Parameters<typeof describeWithin>[0];
+const limits = (...denied: string[]) => ({
+  workingDirectory: folder,
+  unreadable: denied.map((name) => join(realpathSync(folder), name)),
+});
+const describeAttachments = (attachments: Attachments) => describeWithin(attachments, limits());
+const withImages = (attachments: Attachments) => imagesWithin(attachments, limits());
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 function file(name: string, content: string | Buffer): { type: "file"; path: string } {
@@ -69,4 +77,26 @@ test("a file that is no image, cannot be read or is too large stays a file", asy
     { type: "directory" as const, path: folder },
   ];
   expect(await withImages(files)).toEqual(files);
+});
+
+test("what a rule denies to read is named and not read, through a link too, whatever kind of attachment it is", async () => {
+  mkdirSync(join(folder, "hidden"), { recursive: true });
+  const inside = file("hidden/shot.png", PNG);
+  symlinkSync(join(folder, "hidden"), join(folder, "way"));
+  const linked = { type: "file" as const, path: join(folder, "way/shot.png") };
+  const relative = { type: "file" as const, path: "hidden/shot.png" };
+  const all = [inside, linked, relative, { type: "directory" as const, path: join(folder, "way") }];
+  expect(await imagesWithin(all, limits("hidden"))).toEqual(all);
+  expect((await imagesWithin(all, limits("other"))).map(({ type }) => type)).toEqual([
+    "blob",
+    "blob",
+    "blob",
+    "directory",
+  ]);
+  const selection = { type: "selection" as const, filePath: linked.path, text: "the secret" };
+  const { before, after } = await describeWithin([...all, selection], limits("HIDDEN"));
+  expect(after?.match(/not read: a rule denies reading it/g)).toHaveLength(4);
+  expect(after).not.toMatch(/bytes|folder\)/);
+  expect(before).toContain(`${linked.path}\n(not read`);
+  expect(before).not.toContain("the secret");
 });

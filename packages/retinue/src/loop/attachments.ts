@@ -1,7 +1,14 @@
-/** The attachments of a prompt as text for the model: files and folders by name, selections with their text. */
-import { readFile, stat } from "node:fs/promises";
+/**
+ * The attachments of a prompt as text for the model: files and folders by name, selections with their text.
+ *
+ * Whoever attaches something has chosen it, so nobody is asked. A rule that denies reading it holds all the same.
+ */
+import { stat } from "node:fs/promises";
 import { type Attachment, messageOf } from "@retinue/protocol";
+import { checkedPath, isUnreadable, openChecked } from "../tools/files/checked-path.ts";
+import { resolvePath } from "../tools/files/file-path.ts";
 import { imageType } from "../tools/files/image-type.ts";
+import type { Agent } from "./agent.ts";
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
@@ -12,12 +19,27 @@ export interface AttachmentText {
   after: string | undefined;
 }
 
-export async function describeAttachments(attachments: readonly Attachment[]): Promise<AttachmentText> {
+export interface AttachmentLimits {
+  workingDirectory: string;
+  /** Absolute paths that must not be read. */
+  unreadable: readonly string[];
+}
+
+export function attachmentLimits({ session, permissions }: Agent): AttachmentLimits {
+  const { workingDirectory } = session.place;
+  return { workingDirectory, unreadable: permissions.rules.places.unreadable };
+}
+
+export async function describeAttachments(
+  attachments: readonly Attachment[],
+  limits: AttachmentLimits,
+): Promise<AttachmentText> {
   const selections: string[] = [];
   const tagged: string[] = [];
   for (const attachment of attachments) {
-    if (attachment.type === "selection") selections.push(describeSelection(attachment));
-    else if (attachment.type === "file" || attachment.type === "directory") tagged.push(await describePath(attachment));
+    if (attachment.type === "selection") selections.push(describeSelection(attachment, limits));
+    else if (attachment.type === "file" || attachment.type === "directory")
+      tagged.push(await describePath(attachment, limits));
     else if (attachment.type === "blob")
       tagged.push(`* ${attachment.displayName ?? "attachment"} (${attachment.mimeType})`);
   }
@@ -28,13 +50,13 @@ export async function describeAttachments(attachments: readonly Attachment[]): P
 }
 
 /** Loads the bytes of image files, so that the log has what the model saw; other attachments stay as they are. */
-export async function withImages(attachments: readonly Attachment[]): Promise<Attachment[]> {
-  return await Promise.all(attachments.map(readImage));
+export async function withImages(attachments: readonly Attachment[], limits: AttachmentLimits): Promise<Attachment[]> {
+  return await Promise.all(attachments.map((attachment) => readImage(attachment, limits)));
 }
 
-async function readImage(attachment: Attachment): Promise<Attachment> {
+async function readImage(attachment: Attachment, limits: AttachmentLimits): Promise<Attachment> {
   if (attachment.type !== "file" || !/\.(png|jpe?g|gif|webp)$/i.test(attachment.path)) return attachment;
-  const bytes = await readFile(attachment.path).catch(() => undefined); // The text for the model says why it cannot be read.
+  const bytes = await bytesOf(attachment.path, limits).catch(() => undefined); // The text for the model says why it cannot be read.
   const mimeType = bytes && bytes.length <= MAX_IMAGE_BYTES ? imageType(bytes) : undefined;
   if (!bytes || !mimeType) return attachment;
   return {
@@ -45,16 +67,35 @@ async function readImage(attachment: Attachment): Promise<Attachment> {
   };
 }
 
-function describeSelection(selection: Extract<Attachment, { type: "selection" }>): string {
-  const range = selection.selection
-    ? ` lines ${selection.selection.start.line + 1}-${selection.selection.end.line + 1}`
-    : "";
-  return `<ide_selection>\n${selection.filePath}${range}\n${selection.text ?? ""}\n</ide_selection>`;
+async function bytesOf(path: string, { workingDirectory, unreadable }: AttachmentLimits): Promise<Buffer | undefined> {
+  const checked = checkedPath(resolvePath(path, workingDirectory));
+  if (isUnreadable(checked, unreadable)) return undefined;
+  await using file = await openChecked(checked);
+  const stats = await file.stat();
+  return stats.isFile() && stats.size <= MAX_IMAGE_BYTES ? await file.readFile() : undefined;
 }
 
-async function describePath({ type, path }: { type: "file" | "directory"; path: string }): Promise<string> {
+function isDenied(path: string, { workingDirectory, unreadable }: AttachmentLimits): boolean {
+  return isUnreadable(checkedPath(resolvePath(path, workingDirectory)), unreadable);
+}
+
+const DENIED = "not read: a rule denies reading it";
+
+function describeSelection(
+  { filePath, selection, text = "" }: Extract<Attachment, { type: "selection" }>,
+  limits: AttachmentLimits,
+): string {
+  const range = selection ? ` lines ${selection.start.line + 1}-${selection.end.line + 1}` : "";
+  return `<ide_selection>\n${filePath}${range}\n${isDenied(filePath, limits) ? `(${DENIED})` : text}\n</ide_selection>`;
+}
+
+async function describePath(
+  { type, path }: { type: "file" | "directory"; path: string },
+  limits: AttachmentLimits,
+): Promise<string> {
+  if (isDenied(path, limits)) return `* ${path} (${DENIED})`;
   try {
-    const { size } = await stat(path);
+    const { size } = await stat(resolvePath(path, limits.workingDirectory));
     return type === "directory" ? `* ${path}/ (folder)` : `* ${path} (${size} bytes)`;
   } catch (error) {
     return `* ${path} (error: ${messageOf(error)})`;

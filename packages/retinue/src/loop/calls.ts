@@ -6,6 +6,7 @@
  */
 import { type HookOutput, messageOf } from "@retinue/protocol";
 import { KINDS } from "../asks/kinds.ts";
+import { GuardFailed } from "../hooks/hooks.ts";
 import { callStep, type Nature } from "../recovery/plan.ts";
 import type { Session } from "../session/session.ts";
 import type { OpenCall } from "../session/state.ts";
@@ -151,8 +152,9 @@ async function natureOf(
   if (tool.readOnly) return "repeatable";
   if (tool.source === "host") return "host";
   if (call.permission || !call.isStarted) return "effect";
-  const { permission } = await tool.prepare(call.arguments, context);
-  const wouldAsk = permission && agent.permissions.rules.decide({ ...permission, toolCallId: call.id }).type === "ask";
+  const { permission, needsNoAsk } = await tool.prepare(call.arguments, context);
+  const wouldAsk =
+    permission && !needsNoAsk && agent.permissions.rules.decide({ ...permission, toolCallId: call.id }).type === "ask";
   return wouldAsk ? "asks_first" : "effect";
 }
 
@@ -170,17 +172,28 @@ async function beforehand(
   signal: AbortSignal,
 ): Promise<Beforehand | { outcome: Outcome }> {
   if (agent.hooks.isEmpty) return { args: call.arguments };
-  const output = await agent.hooks.run(
-    "preToolUse",
-    { toolName: call.name, toolArgs: call.arguments },
-    { caller: callerOf(agent), signal },
-  );
+  let output: HookOutput<"preToolUse"> | undefined;
+  try {
+    output = await agent.hooks.run(
+      "preToolUse",
+      { toolName: call.name, toolArgs: call.arguments },
+      { caller: callerOf(agent), signal },
+    );
+  } catch (error) {
+    if (!(error instanceof GuardFailed)) throw error;
+    return { outcome: guardFailed(call.name, error) };
+  }
   const reason = output?.permissionDecisionReason;
   if (output?.permissionDecision === "deny") {
     const text = reason ?? `The call of '${call.name}' was denied by a hook.`;
     return { outcome: { resultType: "denied", text } };
   }
   return { args: output?.modifiedArgs ?? call.arguments, decision: output?.permissionDecision, reason };
+}
+
+function guardFailed(name: string, { message }: GuardFailed): Outcome {
+  const text = `The call of '${name}' was denied, because ${message}. Go on without it, or tell the user that the hook must be put right.`;
+  return { resultType: "denied", text };
 }
 
 async function afterwards(

@@ -7,7 +7,7 @@ import { ModelError } from "../models/provider.ts";
 import type { InboxEntry, Notice, Prompt } from "../session/inbox.ts";
 import { goOn, systemReminder } from "../session/wording.ts";
 import type { Agent, Toolset } from "./agent.ts";
-import { describeAttachments, withImages } from "./attachments.ts";
+import { attachmentLimits, describeAttachments, withImages } from "./attachments.ts";
 import { callerOf, runCalls } from "./calls.ts";
 import { compactIfNeeded } from "./compaction.ts";
 import { toolsChangedNotice } from "./prompt.ts";
@@ -171,7 +171,7 @@ async function enter(
       ? await transform(agent, prompt, { toolset, signal })
       : { text: prompt.prompt, transformed: prompt.transformed };
   const isFirst = session.state.title === undefined;
-  const attachments = await withImages(prompt.attachments ?? []);
+  const attachments = await withImages(prompt.attachments ?? [], attachmentLimits(agent));
   session.inbox.delivered(prompt);
   session.append("user.message", {
     content: prompt.isAutopilotContinuation ? "" : (prompt.displayPrompt ?? text),
@@ -206,7 +206,7 @@ async function transform(
     text = output?.modifiedPrompt ?? text;
     reminder = output?.additionalContext;
   }
-  const { before, after } = await describeAttachments(prompt.attachments ?? []);
+  const { before, after } = await describeAttachments(prompt.attachments ?? [], attachmentLimits(agent));
   const mark = (prompt.agentMode ?? session.state.mode) === "plan" ? "[[PLAN]] " : "";
   let transformed = [
     `<current_datetime>${localIso(session.world.now())}</current_datetime>`,
@@ -240,8 +240,8 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
       continue;
     }
     hasUserSpoken = true;
-    const { after, before } = await describeAttachments(entry.attachments ?? []);
-    const attachments = await withImages(entry.attachments ?? []);
+    const { after, before } = await describeAttachments(entry.attachments ?? [], attachmentLimits(agent));
+    const attachments = await withImages(entry.attachments ?? [], attachmentLimits(agent));
     const isChanged = Boolean(after || before || entry.displayPrompt);
     session.inbox.delivered(entry);
     session.append("user.message", {

@@ -110,6 +110,65 @@ describe("without asking a person", () => {
   });
 });
 
+test("in plan mode a link in the session's folder is no way to write elsewhere", async () => {
+  await inCallScene(async (scene) => {
+    const { agent, client, sessionId, folder } = scene;
+    await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+    await client.call("session.mode.set", { sessionId, mode: "plan" });
+    const request = write(join(agent.session.place.folder, "link/a.ts"));
+    const { hasRun } = await callOf(scene, { ...request, resolvedPath: join(folder, "a.ts") } as PermissionRequest);
+    expect(hasRun).toBe(false);
+  });
+});
+
+describe("after a restart", () => {
+  const reading = (resolvedPath: string): PermissionRequest => ({
+    kind: "read",
+    path: "/w/link",
+    resolvedPath,
+    intention: "",
+    toolCallId: "a",
+  });
+
+  /** A call whose log has this ask of an earlier process, and that would read /w/now. */
+  async function resumed(scene: CallScene, before: PermissionRequest, { isApproved }: { isApproved: boolean }) {
+    const { session } = scene.agent;
+    const tool = probe("tool", { permission: reading("/w/now"), readOnly: true });
+    scene.ask({ id: "a", name: "tool" });
+    session.append("permission.requested", { requestId: "p", permissionRequest: before }, { untagged: true });
+    const result = { kind: "approved" as const };
+    if (isApproved)
+      session.append("permission.completed", { requestId: "p", toolCallId: "a", result }, { untagged: true });
+    return { tool, running: scene.run([tool], { isResumed: true }) };
+  }
+
+  test("an answer holds for the files that it was about", async () => {
+    await inCallScene(async (scene) => {
+      const { tool, running } = await resumed(scene, reading("/w/now"), { isApproved: true });
+      await running;
+      expect(tool.ran).toHaveLength(1);
+      expect(asked(scene)).toHaveLength(1);
+    });
+  });
+
+  test.each([true, false])(
+    "an ask about other files is asked anew, and has an end (it was answered: %s)",
+    async (isApproved) => {
+      await inCallScene(async (scene) => {
+        const { tool, running } = await resumed(scene, reading("/w/before"), { isApproved });
+        await scene.client.until(() => asked(scene).length === 2);
+        expect(tool.ran).toHaveLength(0);
+        const requestId = asked(scene)[1]?.requestId ?? "";
+        const params = { sessionId: scene.sessionId, requestId, result: { kind: "approve-once" as const } };
+        while (!(await scene.client.call("session.permissions.handlePendingPermissionRequest", params)).success);
+        await running;
+        expect(tool.ran).toHaveLength(1);
+        expect(scene.client.of("permission.completed").map(({ requestId: id }) => id)).toEqual(["p", requestId]);
+      });
+    },
+  );
+});
+
 describe("what a client is asked", () => {
   test("is in the log before anybody can answer, with the request, its form for a screen and the mode", async () => {
     await inCallScene(async (scene) => {
@@ -338,6 +397,60 @@ describe("a hook", () => {
       expect(asked(scene)).toEqual([]);
       expect(decided(scene)).toMatchObject([{ kind: "denied-by-rules" }]);
     }, hooks);
+  });
+});
+
+describe("a hook that is a guard", () => {
+  const guard = { hooks: true, hooksOnError: "deny" as const, requestPermission: true };
+  const raise = () => {
+    throw new Error("the guard is broken");
+  };
+
+  test("denies the call when it fails, in words for the model, whatever is approved", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      scene.hook("preToolUse", raise);
+      const { hasRun, endsTurn, end } = await callOf(scene, undefined);
+      expect([hasRun, endsTurn]).toEqual([false, false]);
+      expect(end?.error).toMatchObject({ code: "denied" });
+      expect(end?.modelText ?? end?.error?.message).toMatch(
+        /^The call of 'tool' was denied, because the preToolUse hook that guards calls failed: .*\. Go on without it/,
+      );
+    }, guard);
+  });
+
+  test("has no such effect unless its client says so", async () => {
+    await inCallScene(
+      async (scene) => {
+        scene.hook("preToolUse", raise);
+        expect((await callOf(scene, undefined)).hasRun).toBe(true);
+      },
+      { hooks: true },
+    );
+  });
+
+  test("denies every call once its connection is lost, until a guard is back; leaving takes it along", async () => {
+    await inCallScene(async (scene) => {
+      const { sessionId } = scene;
+      const join = async () => {
+        const client = scene.anotherClient();
+        client.answers.set("hooks.invoke", () => ({}));
+        await client.call("session.resume", { sessionId, hooks: true, hooksOnError: "deny" });
+        return client;
+      };
+      const lost = await join();
+      expect((await callOf(scene, undefined)).hasRun).toBe(true);
+      lost.close();
+      await lost.ended;
+      const denied = await callOf(scene, undefined, { id: "b" });
+      expect(denied.hasRun).toBe(false);
+      expect(denied.end?.error?.message).toContain("the connection to its client was lost");
+      const back = await join();
+      expect((await callOf(scene, undefined, { id: "c" })).hasRun).toBe(true);
+      await back.call("session.destroy", { sessionId });
+      expect((await callOf(scene, undefined, { id: "d" })).hasRun).toBe(true);
+    });
   });
 });
 

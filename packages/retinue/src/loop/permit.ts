@@ -5,9 +5,11 @@
  */
 import type { PermissionAnswer, PermissionRequest, PromptRequest } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
+import { KINDS } from "../asks/kinds.ts";
 import { permissionResult } from "../asks/permission-result.ts";
-import { isWithin } from "../permissions/policy.ts";
+import { isAllWithin, pathsOf, withTargets } from "../permissions/path-rules.ts";
 import type { OpenCall } from "../session/state.ts";
+import { Stop } from "../session/stop.ts";
 import type { Outcome, Prepared } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
 
@@ -29,7 +31,7 @@ export async function permit(
   if (inPlan) return inPlan;
   const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id });
   if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Even when a hook says to ask.
-  if (call.permission?.isApproved) return undefined; // Approved before a restart.
+  if (call.permission?.isApproved && isSameTarget(call.permission.request, own)) return undefined; // Approved before a restart.
   const request: PermissionRequest | undefined =
     hook.decision === "ask"
       ? {
@@ -44,17 +46,33 @@ export async function permit(
   if (!request) return undefined;
   const verdict = agent.permissions.rules.decide(request);
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
-  if (verdict.type === "allow" || (hook.decision === "allow" && request.kind !== "hook")) return undefined;
+  const needsNoAsk = hook.decision === "allow" || prepared.needsNoAsk;
+  if (verdict.type === "allow" || (needsNoAsk && request.kind !== "hook")) return undefined;
   const answering = agent.permissions.answering(request);
   if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
   const answer = await ask(agent, "permission", {
     payload: { permissionRequest: request, promptRequest: promptRequest(request) },
     callId: call.id,
-    earlier: call.permission?.isDecided === false ? call.permission : undefined,
+    earlier: earlierAsk(agent, call, own),
     onAnswer: (given) => applyStanding(agent, given),
     signal,
   });
   return refusal(answer, call);
+}
+
+/** The ask from before a restart that is still open. One that was about other files is withdrawn. */
+function earlierAsk({ session }: Agent, { id, permission }: OpenCall, own: PermissionRequest | undefined) {
+  if (!permission || permission.isDecided) return undefined;
+  if (isSameTarget(permission.request, own)) return permission;
+  const reason = new Stop("abort", "the path leads elsewhere now");
+  KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId: id }, reason);
+  return undefined;
+}
+
+/** An answer from before a restart is about the files that the call led to then. */
+function isSameTarget(before: PermissionRequest, now: PermissionRequest | undefined): boolean {
+  if (before.kind === "hook" || (now?.kind !== "read" && now?.kind !== "write")) return true;
+  return before.kind === now.kind && pathsOf(before).join("\0") === pathsOf(now).join("\0");
 }
 
 /** Keeps an answer that holds for later calls as well. */
@@ -131,7 +149,7 @@ function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Out
 
 function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcome | undefined {
   if (session.root.state.mode !== "plan" || request.kind !== "write") return undefined;
-  if (isWithin(session.place.folder, request.fileName)) return undefined;
+  if (isAllWithin(withTargets([session.place.folder]), request)) return undefined;
   return {
     resultType: "denied",
     text: "Plan mode: files outside the session's own folder must not be changed. Write the plan, then leave plan mode.",

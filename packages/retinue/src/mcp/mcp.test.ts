@@ -62,6 +62,7 @@ function context(signal: AbortSignal = new AbortController().signal): CallContex
     partialOutput: () => undefined,
     announce: () => undefined,
     services: { shells: createShells({ sessionId: "session", logFolder: folder }) },
+    rules: { unreadable: () => [], judge: () => "allow" },
   };
 }
 
@@ -113,7 +114,7 @@ describe.each([
     ]);
     expect(tool(use, "probe-echo")).toMatchObject({
       source: "mcp",
-      readOnly: true,
+      readOnly: false,
       mcp: { server: "probe", tool: "echo", title: "Echo" },
       parameters: { type: "object", required: ["text"] },
     });
@@ -285,10 +286,13 @@ describe("a call", () => {
 });
 
 describe("permission", () => {
-  test("is asked for, with the prefixed name, unless the server says that the tool only reads", async () => {
+  test("is asked for, with the prefixed name, and says what the server says about reading", async () => {
     const { host } = open();
     const use = await started(host, { probe: probe() });
-    expect((await tool(use, "probe-echo").prepare({ text: "x" }, context())).permission).toBeUndefined();
+    expect(await tool(use, "probe-echo").prepare({ text: "x" }, context())).toMatchObject({
+      permission: { toolName: "probe-echo", readOnly: true },
+      needsNoAsk: false,
+    });
     expect((await tool(use, "probe-fails").prepare({ a: 1 }, context())).permission).toEqual({
       kind: "mcp",
       toolCallId: "call",
@@ -299,6 +303,16 @@ describe("permission", () => {
       readOnly: false,
     });
   });
+});
+
+test("a server that is configured to be believed decides which of its tools need no ask", async () => {
+  const { host } = open();
+  const use = await started(host, { probe: probe({}, { trustReadOnlyHint: true }) });
+  const doubting = await started(host, { probe: probe() });
+  expect(tool(use, "probe-echo").readOnly).toBe(true);
+  expect((await tool(use, "probe-echo").prepare({ text: "x" }, context())).needsNoAsk).toBe(true);
+  expect((await tool(use, "probe-fails").prepare({}, context())).needsNoAsk).toBe(false);
+  expect((await tool(doubting, "probe-echo").prepare({ text: "x" }, context())).needsNoAsk).toBe(false);
 });
 
 describe("the configuration", () => {

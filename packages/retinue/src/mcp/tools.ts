@@ -29,11 +29,19 @@ export interface McpCall extends CallRef {
 export function toolsOf(connection: Connection, config: McpServerConfig, callbacks: ToolCallbacks): Tool[] {
   return connection.tools
     .filter((tool) => mayOffer(config, tool.name))
-    .map((tool) => asTool(connection, tool, { limitMs: callLimitMs(config), callbacks }));
+    .map((tool) =>
+      asTool(connection, tool, {
+        limitMs: callLimitMs(config),
+        isBelieved: config.trustReadOnlyHint === true,
+        callbacks,
+      }),
+    );
 }
 
 interface Settings {
   limitMs: number;
+  /** Whether what the server says about its own tools is taken for true. */
+  isBelieved: boolean;
   callbacks: ToolCallbacks;
 }
 
@@ -41,21 +49,22 @@ function asTool(connection: Connection, tool: ServerTool, settings: Settings): T
   const name = toolName(connection.name, tool.name);
   const title = tool.title ?? tool.annotations?.title ?? tool.name;
   const readOnly = tool.annotations?.readOnlyHint === true;
+  const onlyReads = readOnly && settings.isBelieved;
   return {
     name,
     description: tool.description ?? title,
     parameters: tool.inputSchema,
     source: "mcp",
-    readOnly,
+    readOnly: onlyReads,
     mcp: { server: connection.name, tool: tool.name, title },
     prepare(args, context): Prepared {
       const input = asObject(args);
       const run = () => call(connection, tool.name, input, { context, settings });
-      if (readOnly) return { run };
       const { callId: toolCallId } = context;
       const serverName = connection.name;
       return {
         permission: { kind: "mcp", toolCallId, serverName, toolName: name, toolTitle: title, args: input, readOnly },
+        needsNoAsk: onlyReads,
         run,
       };
     },

@@ -3,8 +3,9 @@
  *
  * Owns the order: denials first, then approvals of everything, then rules, then earlier answers; otherwise a person is asked.
  */
-import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
+import { coversPaths, isAllWithin } from "./path-rules.ts";
+import { coversUrl } from "./url-rules.ts";
 
 export interface Policy {
   mode: PermissionMode;
@@ -68,6 +69,11 @@ export function parseRule(text: string): PermissionRule {
   return { kind: kind.trim(), argument: argument === undefined || argument === "" ? null : argument };
 }
 
+/** The tools that read files go by one rule, so that none of them is a way round it. */
+export function isReadRule({ kind }: Pick<PermissionRule, "kind">): boolean {
+  return kind === "read" || kind === "view" || kind === "grep" || kind === "glob";
+}
+
 interface Match {
   how: "some" | "every";
   /** The working folder. */
@@ -81,18 +87,15 @@ function matches({ kind, argument }: PermissionRule, request: PermissionRequest,
       return (kind === "shell" || kind === "bash") && (argument === null || segmentsMatch(argument, request, how));
     case "write":
       return (
-        (kind === "write" || kind === "create" || kind === "edit") &&
-        pathsOf(request)[how]((path) => pathMatches(argument, path, base))
+        (kind === "write" || kind === "create" || kind === "edit") && coversPaths(argument, request, { how, base })
       );
     case "read":
-      return (
-        (kind === "read" || kind === "view" || kind === "grep" || kind === "glob") &&
-        pathsOf(request)[how]((path) => pathMatches(argument, path, base))
-      );
+      return isReadRule({ kind }) && coversPaths(argument, request, { how, base });
     case "url":
       return (
         (kind === "url" || kind === "web_fetch") &&
-        (argument === null || hostOf(request.url) === argument || request.url.startsWith(argument))
+        (argument === null ||
+          coversUrl(argument, request.url, { hasSubdomains: how === "some", isDenial: how === "some" }))
       );
     case "mcp":
       return (
@@ -159,44 +162,17 @@ function toolOf({ serverName, toolName }: { serverName: string; toolName: string
   return toolName.startsWith(`${serverName}-`) ? toolName.slice(serverName.length + 1) : toolName;
 }
 
-type FileRequest = Extract<PermissionRequest, { kind: "read" | "write" }>;
-
-/** The path as it was given, and with links resolved. */
-function pathsOf(request: FileRequest): string[] {
-  const given = request.kind === "read" ? request.path : request.fileName;
-  return request.resolvedPath === undefined ? [given] : [given, request.resolvedPath];
-}
-
-/** A link inside a folder must not give access to what is outside. */
-function isAllInside(request: FileRequest, policy: Policy): boolean {
-  return pathsOf(request).every((path) => isInside(path, policy));
-}
-
-export function isInside(
-  path: string,
-  { directories, isPathUnrestricted }: Pick<Policy, "directories" | "isPathUnrestricted">,
+/** Whether every path of a request is in the folders. */
+function isAllInside(
+  request: Extract<PermissionRequest, { kind: "read" | "write" }>,
+  { directories, isPathUnrestricted }: Policy,
 ): boolean {
-  return isPathUnrestricted || directories.some((directory) => isWithin(directory, path));
-}
-
-export function isWithin(directory: string, path: string): boolean {
-  const way = relative(directory, resolve(directory, path));
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-}
-
-/** A relative path in a rule is relative to the working folder. */
-function pathMatches(argument: string | null, path: string, base: string): boolean {
-  return argument === null || path === argument || isWithin(resolve(base, argument), resolve(base, path));
+  return isPathUnrestricted || isAllWithin(directories, request);
 }
 
 function isUrlAllowed(url: string, { isUrlUnrestricted, allowedDomains }: Policy): boolean {
-  const host = hostOf(url);
   return (
     isUrlUnrestricted ||
-    (host !== undefined && allowedDomains.some((domain) => host === domain || host.endsWith(`.${domain}`)))
+    allowedDomains.some((domain) => coversUrl(domain, url, { hasSubdomains: true, isDenial: false }))
   );
-}
-
-function hostOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).hostname : undefined;
 }

@@ -4,11 +4,12 @@
  * Owns combining both, and changes of the configured rules. Answers of people are in standing-answers.ts; deciding, which needs no
  * store, is in policy.ts.
  */
-import { existsSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { PermissionRequest } from "@retinue/protocol";
+import { isWithin, realPath } from "../real-path.ts";
 import { ALLOWED_DOMAIN, type Keeping, type Kept, loadKept } from "./kept-rules.ts";
-import { askForAll, decide, isInside, isWithin, type Policy, type Verdict } from "./policy.ts";
+import { deniedPaths, withTargets } from "./path-rules.ts";
+import { askForAll, decide, isReadRule, type Policy, type Verdict } from "./policy.ts";
 import { type RuleChange, StandingAnswers, withChange } from "./standing-answers.ts";
 
 export interface RulesOptions {
@@ -103,18 +104,17 @@ class Places {
   }
 
   isAllowed(path: string): boolean {
-    return isInside(path, this.#rules.policy);
+    const { directories, isPathUnrestricted } = this.#rules.policy;
+    return isPathUnrestricted || withTargets(directories).some((directory) => isWithin(directory, realPath(path)));
   }
 
   isInWorkspace(path: string): boolean {
-    return isWithin(this.#primary, path);
+    return isWithin(realPath(this.#primary), realPath(path));
   }
-}
 
-/** A folder and a link to it are the same folder. */
-function withTargets(directories: readonly string[]): string[] {
-  return directories.flatMap((directory) => {
-    const target = existsSync(directory) ? realpathSync(directory) : directory;
-    return target === directory ? [directory] : [directory, target];
-  });
+  /** What must not be read although the folder above it may be: the paths of deny rules, also with links resolved. */
+  get unreadable(): readonly string[] {
+    const named = this.#rules.policy.denied.filter(isReadRule).flatMap(({ argument }) => argument ?? []);
+    return deniedPaths(named, this.#rules.policy.directories[0] ?? "/");
+  }
 }

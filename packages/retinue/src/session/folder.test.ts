@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -31,6 +31,17 @@ test.each(["../secret", "..", "/etc/passwd", "a/../../secret", ""])("the path %j
 
 test.each(["a.md", "a/b.md", "..hidden", "a/../b.md"])("the path %j stays inside", (path) => {
   expect(fileInside("/home/session", path)).toBe(join("/home/session/files", path));
+});
+
+test("a link that leads out is refused, also as a folder on the way and when nothing is there yet", () => {
+  const folder = newFolder("links");
+  symlinkSync(home, join(folder, "files", "out"));
+  symlinkSync(join(home, "not-there"), join(folder, "files", "dangling"));
+  symlinkSync("b.md", join(folder, "files", "a.md"));
+  for (const path of ["out", "out/x.md", "dangling"]) {
+    expect(() => fileInside(folder, path)).toThrow(/outside the session's files/);
+  }
+  expect(fileInside(folder, "a.md")).toBe(join(folder, "files", "a.md"));
 });
 
 test("files are listed from every depth, sorted, and folders are not", () => {

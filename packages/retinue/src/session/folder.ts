@@ -4,8 +4,9 @@
  * Owns the paths and the rule that a given name cannot lead out of the folder. The truth about a session is in the store, not here.
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { AppError } from "@retinue/protocol";
+import { isWithin, realPath } from "../real-path.ts";
 import { appendPrivateFile, makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 
 export function sessionFolder(home: string, sessionId: string): string {
@@ -20,12 +21,11 @@ export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A path inside `files/`; anything that would lead out of it is refused. */
+/** A path inside `files/`; anything that would lead out of it, by its name or by a link, is refused. */
 export function fileInside(folder: string, path: string): string {
   const base = join(folder, "files");
   const full = resolve(base, path);
-  const way = relative(base, full);
-  if (path === "" || way === ".." || way.startsWith(`..${sep}`) || resolve(way) === way) {
+  if (path === "" || !isWithin(base, full) || !isWithin(realPath(base), realPath(full))) {
     throw new AppError("invalid_params", `Path is outside the session's files: ${path}`);
   }
   return full;

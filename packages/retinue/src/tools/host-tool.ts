@@ -43,9 +43,14 @@ export function hostTool(
     isTerminal: spec.isTerminal ?? false,
     overridesBuiltInTool: spec.overridesBuiltInTool ?? false,
     prepare: (args, context) => ({
-      permission: spec.skipPermission
-        ? undefined
-        : { kind: "custom-tool", toolCallId: context.callId, toolName: spec.name, toolDescription: description, args },
+      permission: {
+        kind: "custom-tool",
+        toolCallId: context.callId,
+        toolName: spec.name,
+        toolDescription: description,
+        args,
+      },
+      needsNoAsk: spec.skipPermission ?? false,
       run: () => call(args, context),
     }),
   };

@@ -11,6 +11,8 @@ export interface SmallWorld {
   context: CallContext;
   announced: { type: string; data: object }[];
   partials: string[];
+  /** What rules say of paths and of what a call comes upon; a test may change them. */
+  rules: { unreadable: string[]; judge: CallContext["rules"]["judge"] };
   abort(): void;
   file(name: string, content: string | Uint8Array): string;
   /** Both steps of a call, as if every permission were given. */
@@ -27,6 +29,7 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
   const abort = new AbortController();
   const announced: SmallWorld["announced"] = [];
   const partials: string[] = [];
+  const rules: SmallWorld["rules"] = { unreadable: [], judge: () => "allow" };
   const shells = createShells({ sessionId: "s1", logFolder: path.join(root, "temp"), graceMs: 300 });
   const database = new SessionDatabase();
   const context: CallContext = {
@@ -40,12 +43,14 @@ export function smallWorld(services: Partial<CallServices> = {}): SmallWorld {
     partialOutput: (output) => partials.push(output),
     announce: (type, data) => announced.push({ type, data }),
     services: { shells, database, ...services },
+    rules: { unreadable: () => rules.unreadable, judge: (request) => rules.judge(request) },
   };
   return {
     folder,
     context,
     announced,
     partials,
+    rules,
     abort: () => abort.abort(),
     file(name, content) {
       const file = path.join(folder, name);

@@ -28,6 +28,8 @@ export interface Tool extends ToolSpec {
 export interface Prepared {
   /** Absent: the call needs no permission. */
   permission?: PermissionRequest;
+  /** Nobody is asked, but a rule or a hook may still say no. */
+  needsNoAsk?: boolean;
   run(): Promise<Outcome>;
 }
 
@@ -80,6 +82,14 @@ export interface CallContext {
   announce(type: "session.info" | "session.todos_changed" | "session.workspace_file_changed", data: object): void;
   /** Services of the session; each tool takes the ones that it needs. */
   readonly services: CallServices;
+  /** What the rules say about what a call comes upon after it was permitted. */
+  readonly rules: CallRules;
+}
+
+export interface CallRules {
+  /** Absolute paths that must not be read, although a folder above them may be. */
+  unreadable(): readonly string[];
+  judge(request: PermissionRequest): "allow" | "deny" | "ask";
 }
 
 /** Filled by the runtime. A tool whose service is absent is not offered. */
@@ -92,7 +102,11 @@ export interface CallServices {
   }) => Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }>;
   fetchPage?: (
     url: string,
-    options: { signal: AbortSignal },
+    options: {
+      signal: AbortSignal;
+      /** Whether a redirect on the same host may be followed there. */
+      mayFollow(url: string): boolean;
+    },
   ) => Promise<{ status: number; contentType: string; body: string; url: string }>;
   tasks?: TaskService;
   database?: DatabaseService;

@@ -16,7 +16,8 @@ import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
 export interface ConfigurationOptions {
   config: SessionConfig;
   context: SessionContext;
-  customInstructions?: string;
+  /** The project's instructions, without what rules deny to read. */
+  customInstructions?: (unreadable: readonly string[]) => string | undefined;
   /** The home folder of the runtime. */
   home: string;
   projectRoot: string;
@@ -39,7 +40,7 @@ export interface SubagentLimits {
 export class Configuration {
   /** Where the session works now. */
   context: SessionContext;
-  readonly customInstructions: string | undefined;
+  readonly customInstructions: (unreadable: readonly string[]) => string | undefined;
   readonly #options: ConfigurationOptions;
   #current: SessionConfig;
   #agents: AgentCatalog;
@@ -53,7 +54,7 @@ export class Configuration {
     this.#options = options;
     this.#current = options.config;
     this.context = options.context;
-    this.customInstructions = options.customInstructions;
+    this.customInstructions = options.customInstructions ?? (() => undefined);
     this.#agents = this.#readAgents();
     this.#skills = this.#readSkills();
     this.#models = this.#readModels();

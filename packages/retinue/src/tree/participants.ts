@@ -23,15 +23,21 @@ export class Participants implements Answerers {
   readonly #unattended: "wait" | "deny";
   readonly #answer: TakeAnswer;
   readonly #all = new Map<Client, Participant>();
+  readonly #hooksOnError: "ignore" | "deny";
+  /** A client whose hooks guard calls was lost, and no such client has come since. */
+  #hasLostGuard = false;
 
   constructor(options: {
     sessionId: string;
+    /** What a hook that fails means, where its client does not say. */
+    hooksOnError?: "ignore" | "deny";
     /** What an ask does while no client is attached. */
     unattended: "wait" | "deny";
     answer: TakeAnswer;
   }) {
     this.#sessionId = options.sessionId;
     this.#unattended = options.unattended;
+    this.#hooksOnError = options.hooksOnError ?? "ignore";
     this.#answer = options.answer;
   }
 
@@ -44,10 +50,17 @@ export class Participants implements Answerers {
 
   join(client: Client, config: SessionConfig): void {
     this.#all.set(client, { client, config });
+    if (this.#isGuard(config)) this.#hasLostGuard = false;
   }
 
   leave(client: Client): boolean {
+    const { config } = this.#all.get(client) ?? {};
+    if (config && client.isGone && this.#isGuard(config)) this.#hasLostGuard = true;
     return this.#all.delete(client);
+  }
+
+  #isGuard({ hooks, hooksOnError = this.#hooksOnError }: SessionConfig): boolean {
+    return hooks === true && hooksOnError === "deny";
   }
 
   of(client: Client): Participant | undefined {
@@ -88,9 +101,10 @@ export class Participants implements Answerers {
   }
 
   hookHosts(): HookHost[] {
-    return this.all
+    const attached: HookHost[] = this.all
       .filter(({ config }) => config.hooks === true)
-      .map(({ client }) => ({
+      .map(({ client, config }) => ({
+        isGuard: this.#isGuard(config),
         invoke: async ({ hookType, input }: { hookType: HookType; input: object }, { signal }) => {
           const { output } = await client.call(
             "hooks.invoke",
@@ -100,6 +114,7 @@ export class Participants implements Answerers {
           return output;
         },
       }));
+    return this.#hasLostGuard ? [...attached, LOST_GUARD] : attached;
   }
 
   /** Lets the first client that wants to rewrite sections do so. */
@@ -139,6 +154,12 @@ export class Participants implements Answerers {
     if (!canComeByEvent) this.#answer(kind, requestId, ifAllFail);
   }
 }
+
+const LOST_GUARD: HookHost = {
+  isGuard: true,
+  isLost: true,
+  invoke: () => Promise.reject(new Error("the connection to its client was lost")),
+};
 
 const DELTAS: ReadonlySet<string> = new Set([
   "assistant.message_start",

@@ -91,7 +91,7 @@ export class Toolkit implements Kit {
         sessionFolder: folder,
         platform: `${process.platform} ${process.arch}`,
         gitRoot: configuration.context.gitRoot,
-        customInstructions: configuration.customInstructions,
+        customInstructions: configuration.customInstructions(this.#agent.permissions.rules.places.unreadable),
         agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,
         mode: session.root.state.mode,
       },

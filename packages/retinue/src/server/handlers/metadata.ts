@@ -100,7 +100,7 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
       (sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })),
       0,
     ),
-    customInstructionsTokens: tokensOf(tree.configuration.customInstructions ?? ""),
+    customInstructionsTokens: tokensOf(tree.configuration.customInstructions(tree.rules.places.unreadable) ?? ""),
     checkpoints,
     compactAt: tree.configuration.settings.compaction.startAt,
     dropAt: tree.configuration.settings.compaction.dropAt,

@@ -1,9 +1,10 @@
 /** Creates a file where there is none. */
-import { lstatSync, writeFileSync } from "node:fs";
+import { closeSync, constants, lstatSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as z from "zod";
+import { type CheckedPath, checkedPath, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { unifiedDiff } from "../files/diff.ts";
-import { isErrno, linkTarget, resolvePath, statOf } from "../files/file-path.ts";
+import { isErrno, resolvePath, statOf } from "../files/file-path.ts";
 import { CallRefused, defineTool, failure, success, type Tool } from "../tool.ts";
 import description from "./create.md";
 
@@ -21,6 +22,7 @@ export const createTool = (): Tool =>
     async prepare(args, context) {
       const file = resolvePath(args.path, context.workingDirectory);
       refuse(file);
+      const checked = checkedPath(file);
       const diff = await unifiedDiff({ path: file, after: args.file_text });
       return {
         permission: {
@@ -28,14 +30,14 @@ export const createTool = (): Tool =>
           toolCallId: context.callId,
           intention: "Create file",
           fileName: file,
-          resolvedPath: linkTarget(file),
+          resolvedPath: linkOf(checked),
           diff,
           newFileContents: args.file_text,
           canOfferSessionApproval: true,
         },
         async run() {
           try {
-            writeFileSync(file, args.file_text, { flag: "wx" });
+            write(checked, args.file_text);
           } catch (error) {
             if (isErrno(error, "EEXIST")) return alreadyExists(file);
             throw error;
@@ -46,6 +48,15 @@ export const createTool = (): Tool =>
       };
     },
   });
+
+function write(checked: CheckedPath, text: string): void {
+  const file = openCheckedSync(checked, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
+  try {
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
+  }
+}
 
 const alreadyExists = (file: string) =>
   failure(`There is something at ${file} already. Use edit to change it.`, { error: "Path already exists" });

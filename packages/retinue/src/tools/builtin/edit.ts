@@ -1,9 +1,10 @@
 /** Replaces one piece of text, which must be in the file exactly once. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, constants, ftruncateSync, readFileSync, writeSync } from "node:fs";
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import { type CheckedPath, checkedPath, isUnreadable, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { countChanges, unifiedDiff } from "../files/diff.ts";
-import { linkTarget, resolvePath } from "../files/file-path.ts";
+import { resolvePath } from "../files/file-path.ts";
 import { CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./edit.md";
 
@@ -24,35 +25,70 @@ export const editTool = (): Tool =>
     readOnly: false,
     async prepare(args, context) {
       const file = resolvePath(args.path, context.workingDirectory);
-      const { before, after } = edited(file, args);
+      const checked = checkedPath(file);
+      if (isUnreadable(checked, context.rules.unreadable())) throw unreadable(file); // What fails below tells what is in the file.
+      const { before, after } = inFile(checked, constants.O_RDONLY, (opened) =>
+        edited(textOf(opened, file), file, args),
+      );
       return {
         permission: {
           kind: "write",
           toolCallId: context.callId,
           intention: "Edit file",
           fileName: file,
-          resolvedPath: linkTarget(file),
+          resolvedPath: linkOf(checked),
           diff: await unifiedDiff({ path: file, before, after }),
           newFileContents: after,
           canOfferSessionApproval: true,
         },
-        run: () => write(file, args),
+        run: () => write(checked, args),
       };
     },
   });
 
-/** Reads again and writes without waiting in between: another edit of the same file may have run since this one was prepared. */
-async function write(file: string, args: Input): Promise<Outcome> {
-  const { before, after } = edited(file, args);
-  writeFileSync(file, after);
+/**
+ * Reads again and writes without waiting in between: another edit of the same file may have run since this one was prepared. Both go through
+ * one open file, so that what is written is what was read.
+ */
+async function write(checked: CheckedPath, args: Input): Promise<Outcome> {
+  const { path: file } = checked;
+  const { before, after } = inFile(checked, constants.O_RDWR, (opened) => {
+    const change = edited(textOf(opened, file), file, args);
+    replaceContent(opened, change.after);
+    return change;
+  });
   const { removed, added } = await countChanges(before, after);
   return success(`Edited ${file} (lines removed: ${removed}, added: ${added}).`, {
     detail: await unifiedDiff({ path: file, before, after }),
   });
 }
 
-function edited(file: string, { old_str: old = "", new_str: fresh = "" }: Input): { before: string; after: string } {
-  const before = readText(file);
+function inFile<T>(checked: CheckedPath, flags: number, work: (file: number) => T): T {
+  let file: number;
+  try {
+    file = openCheckedSync(checked, flags);
+  } catch (error) {
+    throw error instanceof CallRefused ? error : new CallRefused(failure(messageOf(error)));
+  }
+  try {
+    return work(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function replaceContent(file: number, text: string): void {
+  const bytes = Buffer.from(text);
+  let at = 0;
+  while (at < bytes.length) at += writeSync(file, bytes, at, bytes.length - at, at);
+  ftruncateSync(file, bytes.length);
+}
+
+function edited(
+  before: string,
+  file: string,
+  { old_str: old = "", new_str: fresh = "" }: Input,
+): { before: string; after: string } {
   if (old === "" && before === "") return { before, after: fresh };
   if (old === "") throw refused("No match found", `old_str is empty, but ${file} is not. Name the text to replace.`);
   const [wanted, replacement] = inLineBreaksOf(before, old, fresh);
@@ -64,10 +100,10 @@ function edited(file: string, { old_str: old = "", new_str: fresh = "" }: Input)
   return { before, after: before.slice(0, at) + replacement + before.slice(at + wanted.length) };
 }
 
-function readText(file: string): string {
+function textOf(opened: number, file: string): string {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
+    bytes = readFileSync(opened);
   } catch (error) {
     throw new CallRefused(failure(messageOf(error)));
   }
@@ -96,3 +132,9 @@ function severalMatches(file: string, text: string, wanted: string): string {
 }
 
 const refused = (error: string, text: string) => new CallRefused(failure(text, { error }));
+
+const unreadable = (file: string) =>
+  new CallRefused({
+    resultType: "denied",
+    text: `A rule denies reading ${file}, so it cannot be edited. Do it another way, or ask the user.`,
+  });

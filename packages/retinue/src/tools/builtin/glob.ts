@@ -1,9 +1,17 @@
 /** Finds files by name, with ripgrep's idea of which files a project has. */
 import path from "node:path";
 import * as z from "zod";
-import { resolvePath } from "../files/file-path.ts";
+import { confirm } from "../files/checked-path.ts";
 import { type Found, ripgrep } from "../files/ripgrep.ts";
-import { listOf, readPermission, searchPaths } from "../files/search-paths.ts";
+import {
+  leftOut,
+  leftOutNote,
+  listOf,
+  readPermission,
+  type SearchPlace,
+  searchPaths,
+  searchPlace,
+} from "../files/search-paths.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./glob.md";
@@ -15,7 +23,7 @@ const input = z.object({
 });
 
 interface Place {
-  folder: string;
+  folder: SearchPlace;
   pattern: string;
 }
 
@@ -26,7 +34,10 @@ export const globTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
-      const places = listOf(args.paths ?? args.path).map((each) => placeOf(each, args.pattern));
+      const places = listOf(args.paths ?? args.path).map((each) => {
+        const { folder, pattern } = placeOf(each, args.pattern);
+        return { folder: searchPlace(folder, context.workingDirectory), pattern };
+      });
       return {
         permission: readPermission(
           places.map((place) => place.folder),
@@ -38,7 +49,7 @@ export const globTool = (limit: OutputLimit = {}): Tool =>
   });
 
 /** A pattern that leaves the searched folder is searched from the fixed folders at its beginning. */
-function placeOf(folder: string, pattern: string): Place {
+function placeOf(folder: string, pattern: string): { folder: string; pattern: string } {
   if (!/^(\/|~\/|\.\.\/)/.test(pattern)) return { folder, pattern };
   const parts = pattern.split("/");
   const firstGlob = parts.findIndex((part) => /[*?[{]/.test(part));
@@ -53,12 +64,19 @@ async function glob(
   places: readonly Place[],
   { context, limit }: { context: CallContext; limit: OutputLimit },
 ): Promise<Outcome> {
-  const found = await Promise.all(places.map((place) => filesAt(place, context)));
+  const folders = places.map(({ folder }) => folder);
+  const without = leftOut(folders, context);
+  folders.forEach(confirm);
+  const found = await Promise.all(places.map((place) => filesAt(place, without, context)));
+  folders.forEach(confirm); // What was found elsewhere meanwhile is not given away.
+  const note = leftOutNote(without);
   const lines = [...new Set(found.flatMap((each) => each.lines))];
   const errors = found.map((each) => each.error).filter((error) => error !== "");
   if (lines.length === 0)
-    return errors.length > 0 ? failure(errors.join("\n")) : success("No file matches the pattern.");
-  const { text } = boundOutput(lines.sort().join("\n"), {
+    return errors.length > 0
+      ? failure(errors.join("\n"))
+      : success(["No file matches the pattern.", note].join("\n").trim());
+  const { text } = boundOutput([...lines.sort(), ...(note ? [note] : [])].join("\n"), {
     maxBytes: limit.maxBytes,
     tempFolder: limit.folder ?? context.tempFolder,
     name: "glob",
@@ -68,12 +86,13 @@ async function glob(
 
 async function filesAt(
   { folder, pattern }: Place,
-  { workingDirectory, tempFolder, signal }: CallContext,
+  without: readonly string[],
+  { tempFolder, signal }: CallContext,
 ): Promise<Found> {
-  const cwd = resolvePath(folder, workingDirectory);
+  const cwd = folder.target;
   try {
-    const found = await ripgrep({ args: ["--files", "."], cwd, glob: pattern, tempFolder, signal });
-    return { ...found, lines: found.lines.map((line) => named(folder, line)) };
+    const found = await ripgrep({ args: ["--files", "."], cwd, glob: pattern, without, tempFolder, signal });
+    return { ...found, lines: found.lines.map((line) => named(folder.given, line)) };
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || (error.code !== "ENOENT" && error.code !== "ENOTDIR"))
       throw error;

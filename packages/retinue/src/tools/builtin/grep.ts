@@ -1,8 +1,17 @@
 /** Searches file contents with ripgrep. */
 import * as z from "zod";
-import { resolvePath } from "../files/file-path.ts";
+import { confirm } from "../files/checked-path.ts";
 import { ripgrep } from "../files/ripgrep.ts";
-import { listOf, readPermission, searchPaths } from "../files/search-paths.ts";
+import {
+  leftOut,
+  leftOutNote,
+  listOf,
+  pathForSearch,
+  readPermission,
+  type SearchPlace,
+  searchPaths,
+  searchPlace,
+} from "../files/search-paths.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./grep.md";
@@ -36,35 +45,37 @@ export const grepTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
-      const paths = listOf(args.paths ?? args.path);
+      const places = listOf(args.paths ?? args.path).map((each) => searchPlace(each, context.workingDirectory));
       return {
-        permission: readPermission(paths, { ...context, what: "Search in directory" }),
-        run: () => grep(args, paths, { context, limit }),
+        permission: readPermission(places, { ...context, what: "Search in directory" }),
+        run: () => grep(args, places, { context, limit }),
       };
     },
   });
 
 async function grep(
   args: Input,
-  paths: readonly string[],
+  places: readonly SearchPlace[],
   { context, limit }: { context: CallContext; limit: OutputLimit },
 ): Promise<Outcome> {
   const { workingDirectory, tempFolder, signal } = context;
+  const without = leftOut(places, context);
+  places.forEach(confirm);
   const { lines, error, isCut } = await ripgrep({
-    args: [
-      ...options(args),
-      "--",
-      args.pattern,
-      ...paths.map((each) => (each.startsWith("~") ? resolvePath(each, workingDirectory) : each)),
-    ],
+    args: [...options(args), "--", args.pattern, ...places.map((each) => pathForSearch(each, workingDirectory))],
     cwd: workingDirectory,
     glob: args.glob,
+    without,
     maxLines: args.head_limit,
     tempFolder,
     signal,
   });
-  if (lines.length === 0) return error === "" ? success("No matches found.") : failure(error);
-  const notes = [isCut ? `[only the first ${lines.length} lines are shown]` : "", error].filter((note) => note !== "");
+  places.forEach(confirm); // What was found elsewhere meanwhile is not given away.
+  const note = leftOutNote(without);
+  if (lines.length === 0) return error === "" ? success(["No matches found.", note].join("\n").trim()) : failure(error);
+  const notes = [isCut ? `[only the first ${lines.length} lines are shown]` : "", error, note].filter(
+    (each) => each !== "",
+  );
   const { text } = boundOutput([...lines, ...notes].join("\n"), {
     maxBytes: limit.maxBytes,
     tempFolder: limit.folder ?? tempFolder,

@@ -145,6 +145,51 @@ describe("grep", () => {
   });
 });
 
+describe("what a rule denies to read", () => {
+  const secret = async (name: string, args: object = {}) => {
+    world.file(`${name}/s.txt`, "beta of the secret\n");
+    world.rules.unreadable = [path.join(world.folder, name)];
+    return [
+      await found({ pattern: "beta", output_mode: "content", ...args }),
+      ...(await files({ pattern: "*.txt", ...args })),
+    ];
+  };
+
+  test.each(["dir/secret", "a[1]{x}*?", "!not", "with space", "\u00fcbung", "back\\slash", "new\nline"])(
+    "is left out whatever its name is: %j",
+    async (name) => {
+      const all = (await secret(name)).join("\n");
+      expect(all).toContain("a.txt:2:beta");
+      expect(all).not.toContain("of the secret");
+      expect(all).not.toContain("/s.txt");
+    },
+  );
+
+  test.each([
+    ["the folder by its whole path", () => world.folder],
+    ["a folder above the working folder", () => ".."],
+    ["the folder through a link", () => "self"],
+  ])("is left out of a search in %s", async (_, where) => {
+    symlinkSync(world.folder, path.join(world.folder, "self"));
+    const all = (await secret("secret", { paths: where() })).join("\n");
+    expect(all).toContain("a.txt");
+    expect(all).not.toMatch(/of the secret|\/s\.txt/);
+  });
+
+  test("is left out in another case and another Unicode form of its name", async () => {
+    world.file("\u00dcbung/s.txt", "beta of the secret\n");
+    world.rules.unreadable = [path.join(world.folder, "u\u0308bung")];
+    expect(await found({ pattern: "beta", output_mode: "content" })).not.toContain("of the secret");
+    expect((await files({ pattern: "*.txt" })).join()).not.toContain("/s.txt");
+  });
+
+  test("is named when nothing else was found, and not when it is elsewhere", async () => {
+    world.rules.unreadable = [path.join(world.folder, "dir")];
+    expect(await found({ pattern: "export const c" })).toContain("No matches found.\n[left out, because a rule denies");
+    expect(await found({ pattern: "beta", paths: "a.txt" })).toBe("a.txt");
+  });
+});
+
 describe("glob", () => {
   test.each([
     ["**/*", ["./.gitignore", "./.hidden", "./a.txt", "./dir/b.js", "./dir/deep/c.ts"]],

@@ -1,11 +1,15 @@
 /** Reads a text file or a part of it, an image, or the names in a folder. */
-import { createReadStream, type Stats } from "node:fs";
-import { open, readdir, readFile } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import * as z from "zod";
+import { foldedPath, isBelowAny } from "../../real-path.ts";
+import { type CheckedPath, checkedPath, confirm, linkOf, openChecked } from "../files/checked-path.ts";
 import { contextDiff } from "../files/diff.ts";
-import { linkTarget, resolvePath, statOf } from "../files/file-path.ts";
+import { resolvePath, statOf } from "../files/file-path.ts";
 import { imageType } from "../files/image-type.ts";
+import { leftOutNote } from "../files/search-paths.ts";
 import { boundOutput, DEFAULT_MAX_BYTES, type OutputLimit, sizeOf } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./view.md";
@@ -32,54 +36,76 @@ export const viewTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
-      const path = resolvePath(args.path, context.workingDirectory);
+      const checked = checkedPath(resolvePath(args.path, context.workingDirectory));
+      const { path } = checked;
       const isFolder = statOf(path)?.isDirectory() ?? false;
       return {
         permission: {
           kind: "read",
           toolCallId: context.callId,
           path,
-          resolvedPath: linkTarget(path),
+          resolvedPath: linkOf(checked),
           intention: `${isFolder ? "List directory" : "Read file"}: ${path}`,
         },
-        run: () => view(path, args, { context, limit }),
+        run: () => view(checked, args, { context, limit }),
       };
     },
   });
 
 async function view(
-  path: string,
+  checked: CheckedPath,
   args: Input,
   { context, limit }: { context: CallContext; limit: OutputLimit },
 ): Promise<Outcome> {
-  const stats = statOf(path);
+  const { path } = checked;
+  confirm(checked);
+  const stats = statOf(checked.target);
   if (!stats) return failure(`There is nothing at ${path}.`, { error: "Path does not exist" });
-  if (stats.isDirectory()) return viewFolder(path, { context, limit });
+  if (stats.isDirectory()) return viewFolder(checked, { context, limit });
   if (!stats.isFile()) return failure(`${path} is neither a file nor a folder, and cannot be read.`);
-  const head = await firstBytes(path);
-  const mimeType = imageType(head);
-  if (mimeType) return viewImage(path, stats, mimeType);
-  if (head.includes(0)) return failure(`${path} is a binary file (${sizeOf(stats.size)}); view reads text and images.`);
-  return args.view_range ? viewPart(path, args.view_range, limit) : viewAll(path, stats, { args, limit });
+  const file = await openChecked(checked);
+  try {
+    return await viewFile({ path, file, size: (await file.stat()).size }, args, limit);
+  } finally {
+    await file.close();
+  }
 }
 
-async function viewFolder(
-  path: string,
-  { context, limit }: { context: CallContext; limit: OutputLimit },
-): Promise<Outcome> {
-  const names = (await readdir(path)).sort();
-  const { text } = boundOutput(names.join("\n"), {
+/** Everything is read from the file that was opened, whatever happens to its path meanwhile. */
+interface Opened {
+  path: string;
+  file: FileHandle;
+  size: number;
+}
+
+async function viewFile(opened: Opened, args: Input, limit: OutputLimit): Promise<Outcome> {
+  const { path, size } = opened;
+  const head = await firstBytes(opened.file);
+  const mimeType = imageType(head);
+  if (mimeType) return viewImage(opened, mimeType);
+  if (head.includes(0)) return failure(`${path} is a binary file (${sizeOf(size)}); view reads text and images.`);
+  return args.view_range ? viewPart(opened, args.view_range, limit) : viewAll(opened, { args, limit });
+}
+
+function viewFolder(checked: CheckedPath, { context, limit }: { context: CallContext; limit: OutputLimit }): Outcome {
+  const { path, target } = checked;
+  const all = readdirSync(target).sort();
+  confirm(checked);
+  const denied = context.rules.unreadable().filter((each) => foldedPath(dirname(each)) === foldedPath(target));
+  const names = all.filter((name) => !isBelowAny(join(target, name), denied));
+  const note = leftOutNote(denied);
+  const { text } = boundOutput([...names, ...(note ? [note] : [])].join("\n"), {
     maxBytes: limit.maxBytes,
     tempFolder: limit.folder ?? context.tempFolder,
     name: "view",
   });
-  return success(names.length === 0 ? "The folder is empty." : text, { detail: contextDiff(path, names, 1) });
+  return success(text === "" ? "The folder is empty." : text, { detail: contextDiff(path, names, 1) });
 }
 
-async function viewImage(path: string, stats: Stats, mimeType: string): Promise<Outcome> {
-  if (stats.size > MAX_IMAGE_BYTES)
-    return failure(`${path} is too large to look at (${sizeOf(stats.size)}); make it smaller first.`);
-  const data = (await readFile(path)).toString("base64");
+async function viewImage({ path, file, size }: Opened, mimeType: string): Promise<Outcome> {
+  if (size > MAX_IMAGE_BYTES)
+    return failure(`${path} is too large to look at (${sizeOf(size)}); make it smaller first.`);
+  const data = (await bytesOf(file)).toString("base64");
   return success("The image follows.", {
     detail: `Viewed image ${path}`,
     binary: [{ type: "image", data, mimeType, description: `Image file at path ${path}` }],
@@ -87,13 +113,12 @@ async function viewImage(path: string, stats: Stats, mimeType: string): Promise<
 }
 
 async function viewAll(
-  path: string,
-  stats: Stats,
+  { path, file, size }: Opened,
   { args, limit }: { args: Input; limit: OutputLimit },
 ): Promise<Outcome> {
   const most = args.forceReadLargeFiles ? MAX_FORCED_BYTES : (limit.maxBytes ?? DEFAULT_MAX_BYTES);
-  if (stats.size > most) return tooLarge(stats.size, args.forceReadLargeFiles ?? false);
-  const text = await readFile(path, "utf8");
+  if (size > most) return tooLarge(size, args.forceReadLargeFiles ?? false);
+  const text = (await bytesOf(file)).toString("utf8");
   return success(text, { detail: contextDiff(path, text.replace(/\n$/, "").split("\n"), 1) });
 }
 
@@ -105,13 +130,17 @@ const tooLarge = (size: number, wasForced: boolean) =>
   );
 
 /** Reads line by line and stops after the last one asked for, so that the size of the file does not matter. */
-async function viewPart(path: string, [first = 1, last = -1]: readonly number[], limit: OutputLimit): Promise<Outcome> {
+async function viewPart(
+  { path, file }: Opened,
+  [first = 1, last = -1]: readonly number[],
+  limit: OutputLimit,
+): Promise<Outcome> {
   const outOfBounds = (reason: string) =>
     failure(`view_range [${first}, ${last}] is not usable: ${reason}.`, { error: "view_range out of bounds" });
   if (first < 1) return outOfBounds("lines are counted from 1");
   if (last !== -1 && last < first) return outOfBounds("it ends before it begins");
 
-  const { lines, seen, size } = await readLines(path, { first, last, maxBytes: limit.maxBytes ?? DEFAULT_MAX_BYTES });
+  const { lines, seen, size } = await readLines(file, { first, last, maxBytes: limit.maxBytes ?? DEFAULT_MAX_BYTES });
   if (first > Math.max(seen, 1)) return outOfBounds(`the file has ${seen} lines`);
   if (size > (limit.maxBytes ?? DEFAULT_MAX_BYTES)) {
     return success(
@@ -121,8 +150,11 @@ async function viewPart(path: string, [first = 1, last = -1]: readonly number[],
   return success(lines.join("\n"), { detail: contextDiff(path, lines, first) });
 }
 
-async function readLines(path: string, { first, last, maxBytes }: { first: number; last: number; maxBytes: number }) {
-  const stream = createReadStream(path, "utf8");
+async function readLines(
+  file: FileHandle,
+  { first, last, maxBytes }: { first: number; last: number; maxBytes: number },
+) {
+  const stream = file.createReadStream({ start: 0, encoding: "utf8", autoClose: false });
   const reader = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
   const lines: string[] = [];
   let seen = 0;
@@ -138,12 +170,14 @@ async function readLines(path: string, { first, last, maxBytes }: { first: numbe
   return { lines, seen, size };
 }
 
-async function firstBytes(path: string): Promise<Buffer> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFF_BYTES), 0, SNIFF_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+async function firstBytes(file: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFF_BYTES), 0, SNIFF_BYTES, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** From the beginning, wherever the file was read before. */
+async function bytesOf(file: FileHandle): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }

@@ -32,6 +32,9 @@ const routes: Record<string, RequestListener> = {
     response.writeHead(302, { location: `${origin.replace("127.0.0.1", "localhost")}/page` }).end(),
   "/inside": (_, response) =>
     response.writeHead(302, { location: `${origin.replace("127.0.0.1", "127.0.0.2")}/page` }).end(),
+  "/port": (_, response) =>
+    response.writeHead(302, { location: `http://127.0.0.1:${new URL(origin).port === "1" ? 2 : 1}/page` }).end(),
+  "/named": (_, response) => response.writeHead(302, { location: `${origin.replace("//", "//me:word@")}/page` }).end(),
   "/loop": (_, response) => response.writeHead(302, { location: "/loop" }).end(),
   "/file": (_, response) => response.writeHead(302, { location: "file:///etc/passwd" }).end(),
   "/endless": (_, response) => {
@@ -139,6 +142,31 @@ describe("redirects", () => {
     expect(requests).toEqual(["/far"]);
   });
 
+  const verdicts: ["allow" | "ask", "allow" | "ask" | "deny", boolean][] = [
+    ["allow", "allow", true],
+    ["ask", "allow", true],
+    ["ask", "ask", true],
+    ["allow", "ask", false],
+    ["allow", "deny", false],
+    ["ask", "deny", false],
+  ];
+  test.each(verdicts)(
+    "from an address for which the rules say %s to one where they say %s: followed %s",
+    async (first, next, isFollowed) => {
+      const here = world();
+      here.rules.judge = (request) => (request.kind === "url" && request.url.endsWith("/near") ? first : next);
+      const { text } = await here.call(webFetch, { url: `${origin}/near` });
+      if (isFollowed) expect(text).toBe("# Hi\n\nSome text");
+      else expect(text).toBe(`The page redirects to ${origin}/page. Fetch that address to follow it.`);
+      expect(requests).toEqual(isFollowed ? ["/near", "/page"] : ["/near"]);
+    },
+  );
+
+  test.each(["/port", "/named"])("to another port or with a user name are told and not followed: %s", async (path) => {
+    expect((await fetched(path)).text).toContain("redirects to ");
+    expect(requests).toEqual([path]);
+  });
+
   test("without an end are given up, and other schemes are no redirects", async () => {
     expect((await fetched("/loop")).text).toContain("redirects more than");
     expect((await fetched("/file")).text).not.toContain("root:");
@@ -186,6 +214,20 @@ test.each(["notaurl", "file:///etc/passwd", "ftp://x/y", "javascript:1", ""])(
     await expect(world().permission(webFetch, { url })).rejects.toThrow("Invalid URL");
   },
 );
+
+test("an address with a user name is refused, and nobody is asked", async () => {
+  await expect(world().permission(webFetch, { url: "https://example.com@evil.example/" })).rejects.toThrow(
+    "Invalid URL",
+  );
+});
+
+test.each([
+  ["https:\\\\a.example\\x", "https://a.example/x"],
+  ["ht\ttps://a.exam\nple/x", "https://a.example/x"],
+  ["https://b\u00fccher.example", "https://xn--bcher-kva.example/"],
+])("the permission names the address that is fetched, not how it was written: %j", async (url, expected) => {
+  expect(await world().permission(webFetch, { url })).toMatchObject({ url: expected });
+});
 
 test("the permission names the address", async () => {
   expect(await world().permission(webFetch, { url: "https://a.example/x" })).toEqual({

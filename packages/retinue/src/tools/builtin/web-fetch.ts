@@ -1,5 +1,5 @@
 /** Fetches a page and gives its text in parts. Which addresses may be reached is in ../web/web-fetch-guard.ts. */
-import { messageOf } from "@retinue/protocol";
+import { messageOf, type PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import { type CallContext, CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import { pageText } from "../web/html-text.ts";
@@ -27,9 +27,14 @@ export const webFetchTool = (): Tool =>
     prepare(args, context) {
       if (!isWebAddress(args.url))
         throw new CallRefused(failure(`${args.url} is not an http or https address.`, { error: "Invalid URL" }));
+      const { href: url, username, password } = new URL(args.url);
+      if (username + password !== "")
+        throw new CallRefused(failure(`${args.url} has a user name in it. Leave it out.`, { error: "Invalid URL" }));
+      const request = (to: string) =>
+        ({ kind: "url", toolCallId: context.callId, intention: "Fetch a web page", url: to }) as const;
       return {
-        permission: { kind: "url", toolCallId: context.callId, intention: "Fetch a web page", url: args.url },
-        run: () => fetchText(args, context),
+        permission: request(url),
+        run: () => fetchText({ ...args, url }, context, (to) => mayFollow(request(url), request(to), context)),
       };
     },
   });
@@ -38,11 +43,21 @@ function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-async function fetchText(args: Input, { services, signal }: CallContext): Promise<Outcome> {
+/** A redirect needs what the first address needed: a rule that allows it, or, where a person said yes, no rule against it. */
+function mayFollow(first: PermissionRequest, next: PermissionRequest, { rules }: CallContext): boolean {
+  const verdict = rules.judge(next);
+  return verdict === "allow" || (verdict === "ask" && rules.judge(first) === "ask");
+}
+
+async function fetchText(
+  args: Input,
+  { services, signal }: CallContext,
+  follows: (url: string) => boolean,
+): Promise<Outcome> {
   if (!services.fetchPage) return failure("Web pages cannot be fetched in this session.");
   let page: Awaited<ReturnType<typeof services.fetchPage>>;
   try {
-    page = await services.fetchPage(args.url, { signal });
+    page = await services.fetchPage(args.url, { signal, mayFollow: follows });
   } catch (error) {
     return failure(error instanceof Error ? `${error.name}: ${error.message}` : messageOf(error));
   }

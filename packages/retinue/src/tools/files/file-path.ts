@@ -1,21 +1,19 @@
 /**
  * What a path in the arguments of a call means: `~` is the home folder, anything relative starts at the working folder.
  */
-import { existsSync, realpathSync, type Stats, statSync } from "node:fs";
+import { existsSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
+import { realPath } from "../../real-path.ts";
 
 export function resolvePath(given: string, workingDirectory: string): string {
   if (given === "~" || given.startsWith("~/")) return path.join(homedir(), given.slice(1));
   return path.resolve(workingDirectory, given);
 }
 
-/** Where a path leads once links are followed; absent when that is the path itself. What does not exist yet is added as it is. */
+/** Where a path leads once links are followed; absent when that is the path itself. */
 export function linkTarget(file: string): string | undefined {
-  let existing = file;
-  // It does not exist or cannot be read: a folder above it may still be a link.
-  while (!existsSync(existing) && path.dirname(existing) !== existing) existing = path.dirname(existing);
-  const real = path.join(realpathSync(existing), path.relative(existing, file));
+  const real = realPath(file);
   return real === file ? undefined : real;
 }
 

@@ -1,8 +1,15 @@
-/** Where a search looks: the `paths` of a call, one or several, and the one path that a permission for them names. */
+/**
+ * Where a search looks: the `paths` of a call, one or several, each checked by itself, and the permission for all of them.
+ *
+ * Owns what ripgrep is given: a path through which no link leads elsewhere, and what it has to leave out.
+ */
 import path from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
-import { linkTarget, resolvePath } from "./file-path.ts";
+import { isBelowAny, isWithin, realPath } from "../../real-path.ts";
+import type { CallContext } from "../tool.ts";
+import { type CheckedPath, checkedPath, linkOf } from "./checked-path.ts";
+import { resolvePath } from "./file-path.ts";
 
 export const searchPaths = z
   .union([z.string(), z.array(z.string())])
@@ -14,23 +21,55 @@ export const listOf = (paths: string | readonly string[] | undefined): readonly 
   return list.length === 0 ? ["."] : list;
 };
 
+export interface SearchPlace extends CheckedPath {
+  /** As the model wrote it. */
+  readonly given: string;
+}
+
+export const searchPlace = (given: string, workingDirectory: string): SearchPlace => ({
+  given,
+  ...checkedPath(resolvePath(given, workingDirectory)),
+});
+
 export function readPermission(
-  paths: readonly string[],
-  { workingDirectory, callId, what }: { workingDirectory: string; callId: string; what: string },
+  places: readonly SearchPlace[],
+  { callId, what }: { callId: string; what: string },
 ): Extract<PermissionRequest, { kind: "read" }> {
-  const common = commonFolder(paths.map((each) => resolvePath(each, workingDirectory)));
+  const [first = checkedPath("/"), ...others] = places;
+  const request = { kind: "read" as const, toolCallId: callId };
+  if (others.length === 0) {
+    return { ...request, path: first.path, resolvedPath: linkOf(first), intention: `${what}: ${first.path}` };
+  }
   return {
-    kind: "read",
-    toolCallId: callId,
-    path: common,
-    resolvedPath: linkTarget(common),
-    intention: `${what}: ${common}`,
+    ...request,
+    path: commonFolder(places.map((place) => place.path)),
+    paths: places.map((place) => ({ path: place.path, resolvedPath: linkOf(place) })),
+    intention: `${what}: ${places.map((place) => place.path).join(", ")}`,
   };
 }
 
 function commonFolder([first = "/", ...others]: readonly string[]): string {
   let folder = first;
-  const isInside = (file: string) => !path.relative(folder, file).startsWith("..");
-  while (!others.every(isInside)) folder = path.dirname(folder);
+  while (!others.every((file) => isWithin(folder, file))) folder = path.dirname(folder);
   return folder;
 }
+
+/** The path as ripgrep gets it: as it was given where that is the same, otherwise where it was found to lead. */
+export function pathForSearch({ given, path: full, target }: SearchPlace, workingDirectory: string): string {
+  const isPlain = !given.startsWith("~") && !given.split(/[\\/]/).includes("..");
+  const withoutLinks = path.resolve(realPath(workingDirectory), path.relative(workingDirectory, full));
+  return isPlain && (target === full || target === withoutLinks) ? given : target;
+}
+
+/** What the rules forbid to read below the searched places. */
+export function leftOut(places: readonly SearchPlace[], { rules }: Pick<CallContext, "rules">): readonly string[] {
+  return rules.unreadable().filter((denied) =>
+    isBelowAny(
+      denied,
+      places.map(({ target }) => target),
+    ),
+  );
+}
+
+export const leftOutNote = (denied: readonly string[]): string =>
+  denied.length === 0 ? "" : `[left out, because a rule denies reading it: ${denied.join(", ")}]`;

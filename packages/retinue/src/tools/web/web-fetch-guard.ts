@@ -2,7 +2,7 @@
  * The real fetch behind `web_fetch`, with its guard: it never connects to a loopback, private or link-local address.
  *
  * Names are checked as they are resolved for the connection itself, so that a second answer of a name server changes nothing.
- * A redirect is checked like the first address. It is followed on the same host, and reported to the caller when it leads elsewhere.
+ * A redirect is checked like the first address. It is followed on the same host when the caller's rules have it, and otherwise reported.
  */
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -43,13 +43,13 @@ export function createFetchPage({
   timeoutMs = 30_000,
   maxBytes = 10 * 1024 * 1024,
 }: FetchOptions = {}): FetchPage {
-  return async (address, { signal }) => {
+  return async (address, { signal, mayFollow }) => {
     const [{ Agent }, { isPrivateAddress }] = await Promise.all([import("undici"), import("./private-address.ts")]);
     const guard = new Guard((found) => !isPrivateAddress(found) || isExempt(found, allowPrivate));
     const agent = new Agent({ connect: { lookup: guard.lookup, timeout: timeoutMs } });
     const limits = { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), maxBytes };
     try {
-      return await follow(new URL(address), { agent, guard, ...limits });
+      return await follow(new URL(address), { agent, guard, mayFollow, ...limits });
     } catch (error) {
       throw guard.refusal ?? reasonOf(error);
     } finally {
@@ -61,11 +61,12 @@ export function createFetchPage({
 interface Journey {
   agent: Agent;
   guard: Guard;
+  mayFollow(url: string): boolean;
   signal: AbortSignal;
   maxBytes: number;
 }
 
-async function follow(start: URL, { agent, guard, signal, maxBytes }: Journey): Promise<Page> {
+async function follow(start: URL, { agent, guard, mayFollow, signal, maxBytes }: Journey): Promise<Page> {
   const { fetch } = await import("undici");
   let url = start;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -74,13 +75,19 @@ async function follow(start: URL, { agent, guard, signal, maxBytes }: Journey): 
     const target = redirectOf(response, url);
     if (!target) return { ...describe(response), url: url.href, body: await readText(response, maxBytes) };
     await response.body?.cancel();
-    if (target.hostname !== start.hostname) {
+    if (!isSameSite(url, target) || !mayFollow(target.href)) {
       await guard.check(target);
       return { ...describe(response), url: target.href, body: "" };
     }
     url = target;
   }
   throw new AppError("invalid_request", `${start.href} redirects more than ${MAX_REDIRECTS} times`);
+}
+
+/** The same host and port, or from plain to encrypted on the usual ones; a user name is for somebody else to send. */
+function isSameSite(from: URL, to: URL): boolean {
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:" && from.port === "" && to.port === "";
+  return from.hostname === to.hostname && (from.origin === to.origin || isUpgrade) && to.username + to.password === "";
 }
 
 const describe = (response: Response) => ({
