@@ -15,9 +15,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   session: ["protocol", "world", "store", "models"],
   hooks: ["protocol", "session"],
   asks: ["protocol", "session"],
-  permissions: ["protocol", "store"],
+  "shell-language": ["protocol"],
+  permissions: ["protocol", "store", "shell-language"],
   recovery: ["protocol", "store", "session", "asks"],
-  tools: ["protocol", "prepared", "store", "models"],
+  tools: ["protocol", "prepared", "store", "models", "shell-language"],
   agents: ["protocol", "prepared", "tools"],
   skills: ["protocol", "tools", "agents"],
   mcp: ["protocol", "tools"],
@@ -171,10 +172,10 @@ describe("boundaries", () => {
   test("docs/architecture.md shows the same arrows", () => {
     const page = readFileSync(path.join(root, "docs/architecture.md"), "utf8");
     const section = page.split(/^## /m).find((part) => part.startsWith("Arrows")) ?? "";
-    const rows = section.matchAll(/^\| `([\w/]+)` \| ([^|]*) \|/gm);
+    const rows = section.matchAll(/^\| `([\w/-]+)` \| ([^|]*) \|/gm);
     const shown = [...rows].map(([, name = "", cell = ""]) => [
       name,
-      [...cell.matchAll(/`([\w/]+)`/g)].map(([, to]) => to),
+      [...cell.matchAll(/`([\w/-]+)`/g)].map(([, to]) => to),
     ]);
     expect(shown).toEqual(Object.entries(MAY_IMPORT));
   });

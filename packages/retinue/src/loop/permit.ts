@@ -6,7 +6,8 @@
 import type { PermissionAnswer, PermissionRequest, PromptRequest } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
 import { permissionResult } from "../asks/permission-result.ts";
-import { isWithin } from "../permissions/policy.ts";
+import { isWithin, type Verdict } from "../permissions/policy.ts";
+import { changesSomething } from "../permissions/shell-rules.ts";
 import type { OpenCall } from "../session/state.ts";
 import type { Outcome, Prepared } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
@@ -27,7 +28,8 @@ export async function permit(
   const own = prepared.permission;
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
-  const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id });
+  const named = own ?? prepared.unasked;
+  const ownVerdict = named && agent.permissions.rules.decide({ ...named, toolCallId: call.id });
   if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Even when a hook says to ask.
   if (call.permission?.isApproved) return undefined; // Approved before a restart.
   const request: PermissionRequest | undefined =
@@ -44,9 +46,10 @@ export async function permit(
   if (!request) return undefined;
   const verdict = agent.permissions.rules.decide(request);
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
-  if (verdict.type === "allow" || (hook.decision === "allow" && request.kind !== "hook")) return undefined;
+  if (verdict.type === "allow") return undefined;
+  if (hook.decision === "allow" && request.kind !== "hook" && !verdict.mustAsk) return undefined;
   const answering = agent.permissions.answering(request);
-  if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
+  if (answering.type === "deny") return denyUnattended(agent, call, unattendedReason(verdict, answering.reason));
   const answer = await ask(agent, "permission", {
     payload: { permissionRequest: request, promptRequest: promptRequest(request) },
     callId: call.id,
@@ -129,13 +132,24 @@ function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Out
   return { resultType: "denied", text: reason };
 }
 
+/** With everything approved a person would not expect this denial, so it says what brought it about. */
+function unattendedReason(verdict: Verdict, reason: string): string {
+  if (verdict.type !== "ask" || !verdict.mustAsk) return reason;
+  return `There are deny rules for commands, and ${verdict.rule}. ${reason} Plain commands, without that, are decided by the rules.`;
+}
+
 function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcome | undefined {
-  if (session.root.state.mode !== "plan" || request.kind !== "write") return undefined;
-  if (isWithin(session.place.folder, request.fileName)) return undefined;
-  return {
+  if (session.root.state.mode !== "plan") return undefined;
+  const refused = (what: string): Outcome => ({
     resultType: "denied",
-    text: "Plan mode: files outside the session's own folder must not be changed. Write the plan, then leave plan mode.",
-  };
+    text: `Plan mode: ${what} Write the plan, then leave plan mode.`,
+  });
+  if (request.kind === "write" && !isWithin(session.place.folder, request.fileName))
+    return refused("files outside the session's own folder must not be changed.");
+  if (request.kind !== "shell") return undefined;
+  const reason = changesSomething(request);
+  if (reason === undefined) return undefined;
+  return refused(`only commands that are known to change nothing may run, and this line is not one: ${reason}.`);
 }
 
 /** The request in the form that clients display. */

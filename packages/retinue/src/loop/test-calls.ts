@@ -99,11 +99,13 @@ export function probe(
   name: string,
   {
     permission,
+    unasked,
     outcome = () => success(`${name} is done`),
     readOnly = false,
     ...more
   }: {
     permission?: PermissionRequest;
+    unasked?: PermissionRequest;
     outcome?: (context: CallContext) => Outcome | Promise<Outcome>;
     readOnly?: boolean;
     isTerminal?: boolean;
@@ -118,6 +120,7 @@ export function probe(
     readOnly,
     prepare: (args, context) => ({
       permission,
+      unasked,
       run: async () => {
         ran.push(args);
         return await outcome(context);

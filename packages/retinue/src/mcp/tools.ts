@@ -1,7 +1,7 @@
 /** Tools of MCP servers in the shape of every other tool, named `<server>-<tool>`. */
 import { createHash } from "node:crypto";
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
-import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
+import { AppError, type McpServerConfig, messageOf, type PermissionRequest } from "@retinue/protocol";
 import { type CallContext, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { CallFailed, type CallRef } from "./call-failed.ts";
 import type { Connection } from "./connection.ts";
@@ -51,13 +51,17 @@ function asTool(connection: Connection, tool: ServerTool, settings: Settings): T
     prepare(args, context): Prepared {
       const input = asObject(args);
       const run = () => call(connection, tool.name, input, { context, settings });
-      if (readOnly) return { run };
       const { callId: toolCallId } = context;
-      const serverName = connection.name;
-      return {
-        permission: { kind: "mcp", toolCallId, serverName, toolName: name, toolTitle: title, args: input, readOnly },
-        run,
+      const asked: PermissionRequest = {
+        kind: "mcp",
+        toolCallId,
+        serverName: connection.name,
+        toolName: name,
+        toolTitle: title,
+        args: input,
+        readOnly,
       };
+      return readOnly ? { unasked: asked, run } : { permission: asked, run };
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * A tool of the host program, which also checks its arguments: `call` sends them there.
  */
-import { AppError } from "@retinue/protocol";
+import { AppError, type PermissionRequest } from "@retinue/protocol";
 import type { CallContext, Outcome, Tool } from "./tool.ts";
 
 /** As a host declares it. */
@@ -42,11 +42,17 @@ export function hostTool(
     readOnly: false,
     isTerminal: spec.isTerminal ?? false,
     overridesBuiltInTool: spec.overridesBuiltInTool ?? false,
-    prepare: (args, context) => ({
-      permission: spec.skipPermission
-        ? undefined
-        : { kind: "custom-tool", toolCallId: context.callId, toolName: spec.name, toolDescription: description, args },
-      run: () => call(args, context),
-    }),
+    prepare(args, context) {
+      const { callId: toolCallId } = context;
+      const asked: PermissionRequest = {
+        kind: "custom-tool",
+        toolCallId,
+        toolName: spec.name,
+        toolDescription: description,
+        args,
+      };
+      const run = () => call(args, context);
+      return spec.skipPermission ? { unasked: asked, run } : { permission: asked, run };
+    },
   };
 }

@@ -28,6 +28,8 @@ export interface Tool extends ToolSpec {
 export interface Prepared {
   /** Absent: the call needs no permission. */
   permission?: PermissionRequest;
+  /** What a call without `permission` would have to ask: nobody is asked, but a deny rule may name it. */
+  unasked?: PermissionRequest;
   run(): Promise<Outcome>;
 }
 
