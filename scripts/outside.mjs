@@ -10,6 +10,7 @@ export const OUTSIDE = [
   "pino",
   "@modelcontextprotocol/client",
   "@modelcontextprotocol/server",
+  "web-tree-sitter",
   "hono",
   "@hono/node-server",
 ];

@@ -107,6 +107,7 @@ function addExecutable(target) {
   const bundle = path.join(root, "packages/retinue/dist/main.cjs");
   cpSync(bundle, path.join(target, "dist/main.cjs"));
   cpSync(path.join(root, "bin"), path.join(target, "bin"), { recursive: true });
+  cpSync(path.join(root, "packages/retinue/grammars"), path.join(target, "grammars"), { recursive: true });
   const launcher = path.join(target, "bin/retinue.js");
   const text = readFileSync(launcher, "utf8").replace("../packages/retinue/dist/main.cjs", "../dist/main.cjs");
   if (!text.includes('"../dist/main.cjs"')) throw new Error("bin/retinue.js no longer says where the bundle is");

@@ -1,11 +1,14 @@
 import type { PermissionRequest } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
-import { shellPermission } from "../tools/shell/shell-command.ts";
+import { loadGrammar } from "../shell-language/grammar.ts";
+import { shellRequest } from "../tools/shell/shell-command.ts";
 import { askingAt } from "./asking.ts";
 import type { Terminal } from "./terminal.ts";
 
+await loadGrammar();
+
 const invocation = { sessionId: "s" };
-const shell = (command: string) => shellPermission(command, { intention: "", toolCallId: "c" });
+const shell = (command: string) => shellRequest(command, { intention: "", toolCallId: "c" });
 const write: PermissionRequest = {
   kind: "write",
   fileName: "/projects/a.txt",

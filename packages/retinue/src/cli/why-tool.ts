@@ -38,11 +38,11 @@ function mcpOf(event: StoredEvent, name: string): { server: string; tool: string
 }
 
 /** Undefined when calls of the tool need no permission. `input` is the telling argument, or all arguments as JSON. */
-export function requestFor(
+export async function requestFor(
   tool: ToolRef,
   input: string | undefined,
   workingDirectory: string,
-): PermissionRequest | undefined {
+): Promise<PermissionRequest | undefined> {
   const args = argumentsOf(input);
   const given = (name: string) => (args ? String(args[name] ?? "") : (input ?? ""));
   const at = (path: string) => resolvePath(path, workingDirectory);

@@ -50,7 +50,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
     warn,
   });
   const decision = decideTool(tool, node);
-  const request = requestFor(tool, question.input, record.cwd);
+  const request = await requestFor(tool, question.input, record.cwd);
   const verdict = request && rules.decide(request);
   if (flags.json)
     terminal.out(

@@ -2,8 +2,11 @@ import { join } from "node:path";
 import type { PermissionRequest, PermissionResult, PromptRequest } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
 import { Stop } from "../session/stop.ts";
-import { shellPermission } from "../tools/shell/shell-command.ts";
+import { loadGrammar } from "../shell-language/grammar.ts";
+import { shellRequest } from "../tools/shell/shell-command.ts";
 import { type CallScene, inCallScene, mainAgent, probe } from "./test-calls.ts";
+
+await loadGrammar();
 
 const custom: PermissionRequest = { kind: "custom-tool", toolName: "tool", toolDescription: "does it" };
 const write = (fileName: string): PermissionRequest => ({
@@ -14,7 +17,7 @@ const write = (fileName: string): PermissionRequest => ({
   canOfferSessionApproval: true,
 });
 const url = (address: string): PermissionRequest => ({ kind: "url", url: address, intention: "Fetch" });
-const shell = (command: string) => shellPermission(command, { intention: "Run", toolCallId: "a" });
+const shell = (command: string) => shellRequest(command, { intention: "Run", toolCallId: "a" });
 
 /** One call of a tool that needs this permission. */
 async function callOf(scene: CallScene, permission: PermissionRequest | undefined, { id = "a" }: { id?: string } = {}) {
@@ -107,6 +110,87 @@ describe("without asking a person", () => {
       expect((await callOf(scene, shell("ls"), { id: "c" })).hasRun).toBe(true);
       expect([...asked(scene), ...decided(scene)]).toEqual([]);
     });
+  });
+
+  test.each([
+    ["rm x", "it is not known to only read"],
+    ["ls > x", "it writes to a file"],
+    ["ls && touch x", "it is not known to only read"],
+    ["cat $(touch x)", "it runs a command inside another one"],
+    ["sh -c 'touch x'", "it is not known to only read"],
+  ])("does not run %j in plan mode, whatever is approved, and says why", async (line, reason) => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      await client.call("session.mode.set", { sessionId, mode: "plan" });
+      const call = await callOf(scene, shell(line));
+      expect(call.hasRun).toBe(false);
+      expect(call.end?.error?.message).toContain(`this line is not one: ${reason}.`);
+    });
+  });
+});
+
+describe("a deny rule", () => {
+  const unasked: PermissionRequest[] = [
+    custom,
+    { kind: "mcp", serverName: "docs", toolName: "docs-find", toolTitle: "Find", readOnly: true },
+  ];
+
+  test.each([
+    ["tool", unasked[0]],
+    ["custom-tool", unasked[0]],
+    ["mcp", unasked[1]],
+    ["docs", unasked[1]],
+    ["docs-find", unasked[1]],
+  ])("%s binds a call that needs no permission", async (rule, request) => {
+    await inCallScene(async (scene) => {
+      const run = async (id: string) => {
+        const tool = probe("tool", { permission: request, needsNoAsk: true, readOnly: true });
+        scene.ask({ id, name: "tool" });
+        await scene.run([tool]);
+        await scene.ends();
+        return tool.ran.length;
+      };
+      expect(await run("a")).toBe(1);
+      await deny(scene, rule);
+      expect(await run("b")).toBe(0);
+      expect(decided(scene)).toEqual([{ kind: "denied-by-rules", rules: [{ kind: rule, argument: null }] }]);
+      expect(asked(scene)).toEqual([]);
+    });
+  });
+
+  const unclear = "X=rm; $X y";
+  const rules = { approved: [{ kind: "shell", argument: null }], denied: [{ kind: "shell", argument: "rm" }] };
+
+  test("makes a person decide about a line that is not clear, though everything is approved and a hook allows it", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await client.call("session.permissions.configure", { sessionId, rules });
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      scene.hook("preToolUse", () => ({ permissionDecision: "allow" }));
+      expect((await callOf(scene, shell("ls"))).hasRun).toBe(true);
+      const running = callOf(scene, shell(unclear), { id: "b" });
+      await scene.answer({ kind: "reject", feedback: "no" });
+      expect((await running).hasRun).toBe(false);
+      expect(asked(scene)).toHaveLength(1);
+    });
+  });
+
+  test("denies such a line when no one can answer, and says how to go on", async () => {
+    await inCallScene(
+      async (scene) => {
+        const { client, sessionId } = scene;
+        await client.call("session.permissions.configure", { sessionId, rules });
+        await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+        const { hasRun, end } = await callOf(scene, shell(unclear));
+        expect(hasRun).toBe(false);
+        expect(end?.error?.message).toBe(
+          "There are deny rules for commands, and a denied command may hide in the line: it sets a variable. Permission for shell was " +
+            "needed and nobody is here who can give it. Go on without, or say what you need. Plain commands, without that, are decided by the rules.",
+        );
+      },
+      { requestPermission: false },
+    );
   });
 });
 

@@ -8,6 +8,8 @@ import { ask } from "../asks/ask.ts";
 import { KINDS } from "../asks/kinds.ts";
 import { permissionResult } from "../asks/permission-result.ts";
 import { isAllWithin, pathsOf, withTargets } from "../permissions/path-rules.ts";
+import type { Verdict } from "../permissions/policy.ts";
+import { changesSomething } from "../permissions/shell-rules.ts";
 import type { OpenCall } from "../session/state.ts";
 import { Stop } from "../session/stop.ts";
 import type { Outcome, Prepared } from "../tools/tool.ts";
@@ -46,10 +48,11 @@ export async function permit(
   if (!request) return undefined;
   const verdict = agent.permissions.rules.decide(request);
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
-  const needsNoAsk = hook.decision === "allow" || prepared.needsNoAsk;
-  if (verdict.type === "allow" || (needsNoAsk && request.kind !== "hook")) return undefined;
+  if (verdict.type === "allow") return undefined;
+  const needsNoAsk = (hook.decision === "allow" && !verdict.mustAsk) || prepared.needsNoAsk;
+  if (needsNoAsk && request.kind !== "hook") return undefined;
   const answering = agent.permissions.answering(request);
-  if (answering.type === "deny") return denyUnattended(agent, call, answering.reason);
+  if (answering.type === "deny") return denyUnattended(agent, call, unattendedReason(verdict, answering.reason));
   const answer = await ask(agent, "permission", {
     payload: { permissionRequest: request, promptRequest: promptRequest(request) },
     callId: call.id,
@@ -147,13 +150,24 @@ function denyUnattended({ session }: Agent, call: OpenCall, reason: string): Out
   return { resultType: "denied", text: reason };
 }
 
+/** With everything approved a person would not expect this denial, so it says what brought it about. */
+function unattendedReason(verdict: Verdict, reason: string): string {
+  if (verdict.type !== "ask" || !verdict.mustAsk) return reason;
+  return `There are deny rules for commands, and ${verdict.rule}. ${reason} Plain commands, without that, are decided by the rules.`;
+}
+
 function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcome | undefined {
-  if (session.root.state.mode !== "plan" || request.kind !== "write") return undefined;
-  if (isAllWithin(withTargets([session.place.folder]), request)) return undefined;
-  return {
+  if (session.root.state.mode !== "plan") return undefined;
+  const refused = (what: string): Outcome => ({
     resultType: "denied",
-    text: "Plan mode: files outside the session's own folder must not be changed. Write the plan, then leave plan mode.",
-  };
+    text: `Plan mode: ${what} Write the plan, then leave plan mode.`,
+  });
+  if (request.kind === "write" && !isAllWithin(withTargets([session.place.folder]), request))
+    return refused("files outside the session's own folder must not be changed.");
+  if (request.kind !== "shell") return undefined;
+  const reason = changesSomething(request);
+  if (reason === undefined) return undefined;
+  return refused(`only commands that are known to change nothing may run, and this line is not one: ${reason}.`);
 }
 
 /** The request in the form that clients display. */

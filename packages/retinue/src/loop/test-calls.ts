@@ -99,11 +99,13 @@ export function probe(
   name: string,
   {
     permission,
+    needsNoAsk,
     outcome = () => success(`${name} is done`),
     readOnly = false,
     ...more
   }: {
     permission?: PermissionRequest;
+    needsNoAsk?: boolean;
     outcome?: (context: CallContext) => Outcome | Promise<Outcome>;
     readOnly?: boolean;
     isTerminal?: boolean;
@@ -118,6 +120,7 @@ export function probe(
     readOnly,
     prepare: (args, context) => ({
       permission,
+      needsNoAsk,
       run: async () => {
         ran.push(args);
         return await outcome(context);

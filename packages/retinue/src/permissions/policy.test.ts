@@ -64,32 +64,6 @@ describe("a link", () => {
   });
 });
 
-describe("rules for commands", () => {
-  const shell = (line: string, segments: string[]) =>
-    ({
-      kind: "shell",
-      fullCommandText: line,
-      intention: "",
-      commands: [],
-      commandSegments: segments.map((text) => ({ identifier: text.split(" ")[0] ?? "", fullCommandText: text })),
-      possiblePaths: [],
-      possibleUrls: [],
-      hasWriteFileRedirection: false,
-      canOfferSessionApproval: false,
-    }) satisfies PermissionRequest;
-  const rm = { kind: "shell", argument: "rm" };
-
-  test("a denied command is denied anywhere in a command line", () => {
-    const verdict = decide(shell("ls && rm -r x", ["ls", "rm -r x"]), { ...askForAll, denied: [rm], approveAll: true });
-    expect(verdict.type).toBe("deny");
-  });
-
-  test("an allowed command does not allow the other commands of its line", () => {
-    const verdict = decide(shell("rm x; curl y", ["rm x", "curl y"]), { ...askForAll, approved: [rm] });
-    expect(verdict.type).toBe("ask");
-  });
-});
-
 test("a relative path in a rule is relative to the working folder", () => {
   const policy = { ...askForAll, directories: ["/project"], approved: [{ kind: "write", argument: "src" }] };
   const write = (fileName: string) =>

@@ -5,6 +5,7 @@
  */
 import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
 import { coversPaths, isAllWithin } from "./path-rules.ts";
+import { allowsLine, deniesLine, identifiersCover, isShellRule, mayHideDenied } from "./shell-rules.ts";
 import { coversUrl } from "./url-rules.ts";
 
 export interface Policy {
@@ -38,7 +39,8 @@ export const askForAll: Policy = {
 export type Verdict =
   | { type: "allow"; rule: string }
   | { type: "deny"; rule: string; rules: readonly PermissionRule[] }
-  | { type: "ask"; rule: string };
+  /** `mustAsk`: a denied command may hide in it, so no blanket approval decides, not even a hook. */
+  | { type: "ask"; rule: string; mustAsk?: boolean };
 
 export function decide(request: PermissionRequest, policy: Policy): Verdict {
   const [base = "/"] = policy.directories;
@@ -46,6 +48,8 @@ export function decide(request: PermissionRequest, policy: Policy): Verdict {
   if (denying.length > 0)
     return { type: "deny", rule: `deny rule ${denying.map(ruleText).join(", ")}`, rules: denying };
   if (request.kind === "hook") return { type: "ask", rule: "a hook asked" };
+  const hidden = hiddenDenial(request, policy);
+  if (hidden) return hidden;
   if (policy.approveAll) return { type: "allow", rule: "everything is approved" };
   if (policy.mode === "allow-all") return { type: "allow", rule: "permission mode allow-all" };
   if (policy.approveReads && request.kind === "read" && isAllInside(request, policy)) {
@@ -84,7 +88,10 @@ interface Match {
 function matches({ kind, argument }: PermissionRule, request: PermissionRequest, { how, base }: Match): boolean {
   switch (request.kind) {
     case "shell":
-      return (kind === "shell" || kind === "bash") && (argument === null || segmentsMatch(argument, request, how));
+      return (
+        isShellRule({ kind, argument }) &&
+        (argument === null || (how === "some" ? deniesLine(argument, request) : allowsLine(argument, request)))
+      );
     case "write":
       return (
         (kind === "write" || kind === "create" || kind === "edit") && coversPaths(argument, request, { how, base })
@@ -112,33 +119,23 @@ function matches({ kind, argument }: PermissionRule, request: PermissionRequest,
   }
 }
 
-/** Allowing `git` covers a command line only when every part of it is a `git` command; denying it covers any line with one. */
-function segmentsMatch(
-  argument: string,
-  request: Extract<PermissionRequest, { kind: "shell" }>,
-  how: "some" | "every",
-): boolean {
-  if (argument === request.fullCommandText) return true;
-  const prefix = argument.endsWith(":*") ? argument.slice(0, -2) : argument;
-  const isPrefix = argument.endsWith(":*");
-  const segments = request.commandSegments ?? [];
-  return (
-    segments.length > 0 &&
-    segments[how](({ identifier, fullCommandText }) =>
-      isPrefix
-        ? fullCommandText === prefix || fullCommandText.startsWith(`${prefix} `)
-        : identifier === prefix || fullCommandText === prefix,
-    )
-  );
+/** With a deny rule for commands, a line that cannot be seen through is asked about, unless exactly this line was approved. */
+function hiddenDenial(request: PermissionRequest, policy: Policy): Verdict | undefined {
+  if (request.kind !== "shell") return undefined;
+  const denied = policy.denied.filter(isShellRule).flatMap(({ argument }) => argument ?? []);
+  const reason = mayHideDenied(denied, request);
+  if (reason === undefined) return undefined;
+  const line = request.fullCommandText;
+  const isNamed =
+    policy.approved.some((rule) => isShellRule(rule) && rule.argument === line) ||
+    policy.approvals.some(({ approval }) => approval.kind === "commands" && approval.commandIdentifiers.includes(line));
+  return isNamed ? undefined : { type: "ask", rule: `a denied command may hide in the line: ${reason}`, mustAsk: true };
 }
 
 function covers(approval: Approval, request: PermissionRequest, policy: Policy): boolean {
   switch (approval.kind) {
     case "commands":
-      return (
-        request.kind === "shell" &&
-        request.commands.every(({ identifier }) => approval.commandIdentifiers.includes(identifier))
-      );
+      return request.kind === "shell" && identifiersCover(approval.commandIdentifiers, request);
     case "read":
       return request.kind === "read" && isAllInside(request, policy);
     case "write":

@@ -1,21 +1,15 @@
 import type { PermissionRequest } from "@retinue/protocol";
 import { describe, expect, test } from "vitest";
+import { loadGrammar } from "../shell-language/grammar.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { DocumentChange } from "../store/store.ts";
+import { shellRequest } from "../tools/shell/shell-command.ts";
 import { parseRule } from "./policy.ts";
 import { Rules } from "./rules.ts";
 
-const shell = (command: string): PermissionRequest => ({
-  kind: "shell",
-  fullCommandText: command,
-  intention: "run",
-  commands: [{ identifier: command, readOnly: false }],
-  commandSegments: [{ identifier: command.split(" ")[0] ?? "", fullCommandText: command }],
-  possiblePaths: [],
-  possibleUrls: [],
-  hasWriteFileRedirection: false,
-  canOfferSessionApproval: true,
-});
+await loadGrammar();
+
+const shell = (command: string) => shellRequest(command, { intention: "run", toolCallId: "c" });
 const tool = (toolName: string): PermissionRequest => ({ kind: "custom-tool", toolName, toolDescription: "" });
 const read = (path: string): PermissionRequest => ({ kind: "read", path, intention: "read" });
 

@@ -157,12 +157,29 @@ describe("write_bash", () => {
     expect(outcome.text.endsWith("caught\n<shellId: s completed with exit code 3>")).toBe(true);
   });
 
-  test("needs a permission, because a shell does what is typed", async () => {
-    expect(await world.permission(writeBash, { shellId: "s", input: "rm -rf x{enter}", delay: 1 })).toMatchObject({
+  test("needs a permission for the whole text that the program reads, also what was typed before", async () => {
+    const asked = (text: string) => world.permission(writeBash, { shellId: "s", input: text, delay: 0 });
+    await run("cat", { mode: "async", shellId: "s" });
+    expect(await asked("rm -rf x{enter}")).toMatchObject({
       kind: "shell",
-      fullCommandText: "rm -rf x{enter}",
+      fullCommandText: "rm -rf x\n",
+      commands: [{ identifier: "rm -rf x\n", readOnly: false }],
       canOfferSessionApproval: false,
     });
+    await world.call(writeBash, { shellId: "s", input: "ls{enter}rm ", delay: 0 });
+    await world.call(writeBash, { shellId: "s", input: "-rf ", delay: 0 });
+    expect(await asked("x{ctrl-d}")).toMatchObject({ fullCommandText: "rm -rf x{ctrl-d}" });
+    await world.call(writeBash, { shellId: "s", input: "{enter}", delay: 0 });
+    expect(await asked("y")).toMatchObject({ fullCommandText: "y" });
+  });
+
+  test("types nothing when another call has typed after the permission was asked", async () => {
+    await run("cat", { mode: "async", shellId: "s" });
+    const late = await writeBash.prepare({ shellId: "s", input: "x{enter}", delay: 0 }, world.context);
+    await world.call(writeBash, { shellId: "s", input: "rm ", delay: 0 });
+    expect(await late.run()).toMatchObject({ resultType: "failure", text: expect.stringContaining("meanwhile") });
+    const asked = await world.permission(writeBash, { shellId: "s", input: "y", delay: 0 });
+    expect(asked).toMatchObject({ fullCommandText: "rm y" });
   });
 
   test("says so when the command takes no input", async () => {

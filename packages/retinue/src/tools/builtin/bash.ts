@@ -26,10 +26,10 @@ export const bashTool = (limit: OutputLimit = {}): Tool =>
     description,
     input,
     readOnly: false,
-    prepare(args, context) {
+    async prepare(args, context) {
       refuseIdInUse(args.shellId, context);
       return {
-        permission: shellPermission(args.command, {
+        permission: await shellPermission(args.command, {
           intention: args.description ?? "Running command",
           toolCallId: context.callId,
         }),

@@ -1,8 +1,12 @@
-/** Types into a shell that runs in the background. Asks for permission like `bash`: a shell does what is typed into it. */
+/**
+ * Types into a shell that runs in the background. Asks for permission like `bash`: a shell does what is typed into it.
+ *
+ * The request shows the whole text that the program reads as one: also what earlier calls have typed since the last end of a line.
+ */
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
-import { shellPermission } from "../shell/shell-command.ts";
-import { defineTool, failure, type Outcome, type Shell, type Tool } from "../tool.ts";
+import { typingPermission } from "../shell/shell-command.ts";
+import { type CallContext, defineTool, failure, type Outcome, type Shell, type Tool } from "../tool.ts";
 import { readAfter, withShell } from "./read-bash.ts";
 import description from "./write-bash.md";
 
@@ -30,20 +34,37 @@ export const writeBashTool = (limit: OutputLimit = {}): Tool =>
     description,
     input,
     readOnly: false,
-    prepare: (args, context) => ({
-      permission: {
-        ...shellPermission(args.input, { intention: `Write to shell ${args.shellId}`, toolCallId: context.callId }),
-        commands: [{ identifier: args.input, readOnly: false }],
-        canOfferSessionApproval: false,
-      },
-      run: () =>
-        withShell(
-          args.shellId,
-          context.services.shells,
-          (shell) => type(shell, args.input) ?? readAfter(shell, args.delay, { context, limit }),
-        ),
-    }),
+    async prepare(args, context) {
+      const { shells } = context.services;
+      const before = openLine(shells.get(args.shellId));
+      const about = { intention: `Write to shell ${args.shellId}`, toolCallId: context.callId };
+      return {
+        permission: await typingPermission(before + shown(args.input), about),
+        run: () => withShell(args.shellId, shells, (shell) => typeAndRead(shell, args, { before, context, limit })),
+      };
+    },
   });
+
+/** What was typed into a shell since the last end of a line. */
+const openLines = new WeakMap<Shell, string>();
+const openLine = (shell: Shell | undefined) => (shell && openLines.get(shell)) ?? "";
+
+/** An end of a line as such, and other keys by their names. */
+const shown = (text: string) => text.replaceAll("{enter}", "\n").replaceAll("{tab}", "\t");
+
+async function typeAndRead(
+  shell: Shell,
+  { input: text, delay }: z.output<typeof input>,
+  { before, context, limit }: { before: string; context: CallContext; limit: OutputLimit },
+): Promise<Outcome> {
+  if (openLine(shell) !== before) return failure(typedMeanwhile(shell));
+  const problem = type(shell, text);
+  openLines.set(shell, (before + shown(text)).replace(/^.*[\n\r]/s, ""));
+  return problem ?? (await readAfter(shell, delay, { context, limit }));
+}
+
+const typedMeanwhile = (shell: Shell) =>
+  `Another call has typed into shellId: ${shell.id} meanwhile, so this text would not be what was allowed. Type one thing after the other.`;
 
 /** The reason when it cannot be done. */
 function type(shell: Shell, text: string): Outcome | undefined {

@@ -1,21 +1,21 @@
 /**
  * What a shell command line is about, for whoever must allow it: command identifiers, paths, addresses, writes.
  *
- * An identifier is what an approval is remembered by, so it must not cover more than a person would think: a program with
- * subcommands is named with its subcommand, and a program that runs other programs only by its whole text.
+ * What the line runs is read in shell-language/. Paths and addresses are for people to look at: they are guesses, and nothing is decided
+ * by them.
  */
 import type { PermissionRequest } from "@retinue/protocol";
-import { isReadOnlyCommand } from "./read-only-commands.ts";
-import { type ParsedLine, parseShellLine, type Segment, type Word } from "./shell-syntax.ts";
+import type { ShellCommand } from "../../shell-language/command.ts";
+import { loadGrammar } from "../../shell-language/grammar.ts";
+import { readLine, type ShellLine } from "../../shell-language/line.ts";
+import { identifierOf, nameOf } from "../../shell-language/programs.ts";
+import { isReadOnlyIn } from "../../shell-language/read-only.ts";
 
 export type ShellPermission = Extract<PermissionRequest, { kind: "shell" }>;
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-const RUN_OTHERS = names(
-  "sudo doas su env nohup nice ionice timeout stdbuf setsid command builtin exec xargs parallel watch chroot unshare eval source . " +
-    "bash sh zsh dash ksh fish python python2 python3 node deno bun perl ruby php lua osascript ssh awk gawk mawk trap alias",
-);
+/** The first argument of these is no file. */
 const HAVE_SUBCOMMANDS = names(
   "git npm yarn pnpm npx bunx uvx uv docker podman kubectl helm cargo go gh pip pip3 apt apt-get brew systemctl dotnet terraform aws gcloud az",
 );
@@ -28,85 +28,66 @@ const FETCH = names("curl wget");
 const URL_PATTERN = /\b(?:https?|ftp|wss?):\/\/[^\s'"`<>|;)]+/g;
 const NUMBER = /^[+-]?\d+(\.\d+)?[smhd]?$/;
 
+interface About {
+  intention: string;
+  toolCallId: string;
+}
+
 /** The permission that a command line needs. */
-export function shellPermission(
-  command: string,
-  { intention, toolCallId }: { intention: string; toolCallId: string },
-): ShellPermission {
-  const line = parseShellLine(command);
-  const isKnown = line.isComplete && line.segments.every((segment) => !nameOf(segment).isDynamic);
+export async function shellPermission(command: string, about: About): Promise<ShellPermission> {
+  await loadGrammar();
+  return shellRequest(command, about);
+}
+
+/** The same at once, when the grammar is loaded. */
+export function shellRequest(command: string, { intention, toolCallId }: About): ShellPermission {
+  const line = readLine(command);
+  const isPlain = line.unclear === undefined && line.commands.length > 0;
   return {
     kind: "shell",
     toolCallId,
     fullCommandText: command,
     intention,
-    commands: isKnown ? commandsOf(line) : [{ identifier: command, readOnly: false }],
-    commandSegments: line.segments.map((segment) => ({
-      identifier: identifierOf(segment),
+    commands: isPlain ? commandsOf(line) : [{ identifier: command, readOnly: false }],
+    commandSegments: line.commands.map((segment) => ({
+      identifier: isPlain ? identifierOf(segment) : segment.text,
       fullCommandText: segment.text,
     })),
     possiblePaths: pathsOf(line),
-    possibleUrls: urlsOf(command, line).map((url) => ({ url })),
-    hasWriteFileRedirection: hasWriteRedirection(line),
-    canOfferSessionApproval: isKnown,
+    possibleUrls: urlsOf(line).map((url) => ({ url })),
+    hasWriteFileRedirection: line.redirections.some(({ isWrite }) => isWrite),
+    canOfferSessionApproval: isPlain,
   };
 }
 
-/** What `tool.execution_start` shows of a command line. */
-export function shellToolInfo(command: string): { possiblePaths: string[]; hasWriteFileRedirection: boolean } {
-  const line = parseShellLine(command);
-  return { possiblePaths: pathsOf(line), hasWriteFileRedirection: hasWriteRedirection(line) };
+/** The permission to type text into a running program. Only the whole text counts: what the program makes of it cannot be known. */
+export async function typingPermission(text: string, about: About): Promise<ShellPermission> {
+  const permission = await shellPermission(text, about);
+  return { ...permission, commands: [{ identifier: text, readOnly: false }], canOfferSessionApproval: false };
 }
 
-const hasWriteRedirection = (line: ParsedLine) => line.redirections.some((redirection) => redirection.isWrite);
-
-function commandsOf(line: ParsedLine): ShellPermission["commands"] {
+function commandsOf(line: ShellLine): ShellPermission["commands"] {
   const readOnly = new Map<string, boolean>();
-  for (const segment of line.segments) {
-    const identifier = identifierOf(segment);
-    const isReadOnly = !line.hasAssignments && isReadOnlySegment(segment);
-    readOnly.set(identifier, isReadOnly && (readOnly.get(identifier) ?? true));
+  for (const command of line.commands) {
+    const identifier = identifierOf(command);
+    readOnly.set(identifier, isReadOnlyIn(line, command) && (readOnly.get(identifier) ?? true));
   }
   return [...readOnly].map(([identifier, isReadOnly]) => ({ identifier, readOnly: isReadOnly }));
 }
 
-const NO_WORD: Word = { value: "", source: "", isDynamic: true };
-const nameOf = (segment: Segment): Word => segment.words[0] ?? NO_WORD;
-const argsOf = (segment: Segment): Word[] => segment.words.slice(1);
+const argsOf = ({ words }: ShellCommand): string[] => words.slice(1).map(({ value }) => value);
 
-function isReadOnlySegment(segment: Segment): boolean {
-  const name = nameOf(segment).value;
-  const args = argsOf(segment);
-  if (segment.writesFile || (args.some((arg) => arg.isDynamic) && !TAKE_TEXT.has(name))) return false;
-  if (name === "cd" && args.length === 0) return false;
-  return isReadOnlyCommand(
-    name,
-    args.map((arg) => arg.value),
-  );
+function pathsOf(line: ShellLine): string[] {
+  const redirected = line.redirections.map(({ target }) => target);
+  return unique([...redirected, ...line.commands.flatMap(pathsOfCommand)]);
 }
 
-function identifierOf(segment: Segment): string {
-  const name = nameOf(segment).value;
-  const [first, second] = argsOf(segment);
-  if (RUN_OTHERS.has(name) || (name === "find" && !isReadOnlySegment(segment))) return segment.text;
-  if (!HAVE_SUBCOMMANDS.has(name) || !first) return name;
-  if (first.isDynamic || first.value.startsWith("-")) return segment.text;
-  const isScript = first.value === "run" && second !== undefined;
-  if (isScript && (second.isDynamic || second.value.startsWith("-"))) return segment.text;
-  return isScript ? `${name} run ${second.value}` : `${name} ${first.value}`;
-}
-
-function pathsOf(line: ParsedLine): string[] {
-  const redirected = line.redirections.map(({ target }) => target.value);
-  return unique([...redirected, ...line.segments.flatMap(pathsOfSegment)]);
-}
-
-function pathsOfSegment(segment: Segment): string[] {
-  const name = nameOf(segment).value;
+function pathsOfCommand(command: ShellCommand): string[] {
+  const name = nameOf(command);
   const program = name.includes("/") ? [name] : [];
   if (TAKE_TEXT.has(name)) return program;
-  if (name === "cd" && segment.words.length === 1) return ["~"];
-  const args = argsOf(segment).map((arg) => arg.value);
+  if (name === "cd" && command.words.length === 1) return ["~"];
+  const args = argsOf(command);
   const operands = args.filter((arg) => !arg.startsWith("-"));
   if (TAKE_PATTERN.has(name) && !args.some((arg) => PATTERN_OPTION.test(arg))) operands.shift();
   const files = HAVE_SUBCOMMANDS.has(name) ? operands.slice(1).filter(looksLikePath) : operands;
@@ -124,11 +105,11 @@ function pathInOption(arg: string): string[] {
   return [long, short].filter((value) => value !== undefined && looksLikePath(value)).map(String);
 }
 
-function urlsOf(command: string, line: ParsedLine): string[] {
-  const written = command.match(URL_PATTERN) ?? [];
-  const bare = line.segments
-    .filter((segment) => FETCH.has(nameOf(segment).value))
-    .flatMap((segment) => argsOf(segment).map((arg) => arg.value))
+function urlsOf(line: ShellLine): string[] {
+  const written = line.text.match(URL_PATTERN) ?? [];
+  const bare = line.commands
+    .filter((command) => FETCH.has(nameOf(command)))
+    .flatMap(argsOf)
     .filter((arg) => /^[\w-]+(\.[\w-]+)+(:\d+)?(\/|$)/.test(arg));
   return unique([...written, ...bare.map((host) => `http://${host}`)]);
 }
