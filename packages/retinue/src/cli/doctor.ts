@@ -12,6 +12,7 @@ import {
   checkRipgrep,
   checkStore,
 } from "./doctor-checks.ts";
+import { checkTrust } from "./doctor-trust.ts";
 
 const SIGNS = {
   ok: { sign: "✓", ansi: 32 },
@@ -22,7 +23,7 @@ const SIGNS = {
 /** Resolves with the exit code: 1 when there is a problem. */
 export async function runDoctor(
   flags: CommonFlags & { provider?: string },
-  { terminal, env }: CliContext,
+  { terminal, env, cwd }: CliContext,
 ): Promise<number> {
   const home = homeFolder(env, flags.home);
   const place = checkHome(home);
@@ -30,7 +31,7 @@ export async function runDoctor(
   const checks = [
     checkNode(process.version),
     place,
-    ...(isHome ? [await checkStore(home), checkConfig(home)] : []),
+    ...(isHome ? [await checkStore(home), checkConfig(home), await checkTrust(home, cwd)] : []),
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
     ...checkLimits(env),

@@ -25,7 +25,7 @@ export async function followTrust({ session, tree }: HostedSession): Promise<voi
   if (selectedAgent === undefined || configuration.agents.find(selectedAgent)) return;
   session.append("subagent.deselected", {});
   const message = `The agent ${visible(selectedAgent)} is not there any more, since the folder ${visible(gate.root)} is not trusted. The default agent goes on.`;
-  session.announce("session.warning", { warningType: "folder_trust", message });
+  session.announce("session.warning", { warningType: "agent_gone", message });
 }
 
 export function folderTrustOf({ store, session }: HostedSession): FolderTrust {

@@ -114,7 +114,7 @@ export class TreeServers {
     if (refused.length > 0) {
       const what = refused.length === 1 ? "The MCP server" : "The MCP servers";
       const message = `${what} ${refused.join(", ")} of the agent ${visible(agent)} did not start: nobody has allowed this command line or address. To look at it and allow it: retinue trust add ${shellWord(gate.root)} (in a program: session.permissions.folderTrust.addTrusted).`;
-      root.announce("session.warning", { warningType: "folder_trust", message });
+      root.announce("session.warning", { warningType: "server_consent", message });
     }
     // Relative paths were shown as those of the project, wherever the session works by now.
     return Object.fromEntries(all.filter(isAllowed).map(([name, config]) => [name, startedIn(gate.folder, config)]));
