@@ -25,8 +25,8 @@ export interface AgentProblems {
   warnings: string[];
 }
 
-const MAX_FILE_BYTES = 1024 * 1024;
-const MAX_FILES = 500;
+const MAX_FILE_BYTES = 256 * 1024;
+const MAX_FILES = 100;
 
 export function readAgents(folder: AgentFolder, { errors }: AgentProblems): AgentDefinition[] {
   return agentFiles(folder.path, errors).flatMap((file) => {

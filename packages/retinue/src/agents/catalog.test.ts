@@ -108,6 +108,14 @@ describe("agents of one name", () => {
     ]);
   });
 
+  test("in the user's own folder they are the user's and not a project's", () => {
+    write(".retinue/agents", "mine", "d");
+    const all = agentFolders({ home: path.join(root, ".retinue"), project: { folder: root, root } });
+    expect(new AgentCatalog({ folders: all }).custom().map(({ name, source }) => [name, source])).toEqual([
+      ["mine", "user"],
+    ]);
+  });
+
   test("a project file counts only where the project does", () => {
     write("project/.github/agents", "local", "d");
     write("project/.retinue/agents", "ours", "d");

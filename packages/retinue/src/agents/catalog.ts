@@ -35,21 +35,19 @@ export function agentFolders(options: {
   pluginDirectories?: readonly string[];
 }): AgentFolder[] {
   const { project } = options;
+  const own = path.resolve(options.home, "agents");
   return [
-    { source: "user", path: path.join(options.home, "agents") },
-    ...(project
-      ? [".github/agents", ".retinue/agents"].map(
-          (folder): AgentFolder => ({
-            source: "project",
-            path: path.join(project.folder, folder),
-            within: project.root,
-          }),
-        )
-      : []),
+    { source: "user", path: own },
+    ...(project ? projectFolders(project).filter((folder) => folder.path !== own) : []), // In ~ they are the user's.
     ...(options.pluginDirectories ?? []).map(
       (folder): AgentFolder => ({ source: "plugin", path: path.join(folder, "agents") }),
     ),
   ];
+}
+
+function projectFolders({ folder, root }: { folder: string; root: string }): AgentFolder[] {
+  const folders = [".github/agents", ".retinue/agents"].map((name) => path.resolve(folder, name));
+  return folders.map((each) => ({ source: "project", path: each, within: root }));
 }
 
 export class AgentCatalog {

@@ -9,7 +9,7 @@ export function contentLines({ agents, skills, servers, otherFiles, problems }: 
     ...named("skills", skills),
     ...serverLines(servers),
     ...named("not used by this version", otherFiles),
-    ...problems.map((problem) => `  left out: ${problem}`),
+    ...problems.slice(0, MAX_NAMES).map((problem) => `  note: ${problem}`),
   ];
   return lines.length > 0 ? lines : ["  nothing that needs trust"];
 }

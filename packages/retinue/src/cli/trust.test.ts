@@ -100,7 +100,10 @@ describe("retinue trust", () => {
       { folder: world.folder, decision: "trusted" },
     ]);
     const removed = await world.run(["trust", "remove", "src"]);
-    expect(removed).toMatchObject({ code: 0, stdout: `${world.folder} is not trusted any more.\n` });
+    expect(removed).toMatchObject({
+      code: 0,
+      stdout: `What was decided about ${world.folder} is forgotten. It is not trusted.\n`,
+    });
     expect(await world.run(["trust", "remove"])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("nothing was decided about"),

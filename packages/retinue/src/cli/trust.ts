@@ -44,7 +44,8 @@ export async function removeTrust(named: string | undefined, flags: CommonFlags,
   await using own = openOwnRuntime({ env: context.env, home: flags.home });
   const root = await trustOf(own, context).forget(folder);
   if (flags.json) terminal.out(`${JSON.stringify({ folder: root ?? folder, removed: root !== undefined }, null, 2)}\n`);
-  else if (root !== undefined) terminal.out(`${visible(root)} is not trusted any more.\n`);
+  else if (root !== undefined)
+    terminal.out(`What was decided about ${visible(root)} is forgotten. It is not trusted.\n`);
   else
     terminal.note(
       `retinue: nothing was decided about ${visible(folder)}. To see the trusted folders: retinue trust list`,

@@ -4,6 +4,9 @@ import type { TreeParts } from "../tree/parts.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
 import { surveyProject } from "../workspace/survey.ts";
 
+/** A project with more broken files has made its point. */
+const MAX_PROBLEMS = 20;
+
 type Notice = { warningType: string; message: string };
 
 export interface NoticeOptions {
@@ -48,6 +51,6 @@ export function projectNotices({ configuration, gate }: TreeParts, home: string)
   ];
   return [
     ...(line === undefined ? [] : [{ warningType: "folder_trust", message: line }]),
-    ...problems.map((problem) => ({ warningType: "project_file", message: `${problem}.` })),
+    ...problems.slice(0, MAX_PROBLEMS).map((problem) => ({ warningType: "project_file", message: `${problem}.` })),
   ];
 }

@@ -17,7 +17,7 @@ export interface SkillFolder {
   within?: string;
 }
 
-const MAX_SKILLS = 500;
+const MAX_SKILLS = 100;
 
 /** Where skills are looked for, first rank first. Relative folders of the host are under the working directory. */
 export function skillFolders(options: {

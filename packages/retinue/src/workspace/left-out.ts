@@ -1,10 +1,12 @@
 /** The lines that say what of a project was left out, why, and how to allow it. */
 import type { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
-import { shellWord, visible } from "../project/visible.ts";
+import { brief, shellWord, visible } from "../project/visible.ts";
 import { isEmpty, type ProjectContent, type ProjectServer } from "./survey.ts";
 
 const MAX_NAMES = 10;
+/** Whoever decides is shown all of it. */
+const MAX_SERVER = 200;
 
 /** Undefined when nothing is left out. */
 export function leftOutLine(content: ProjectContent, gate: ProjectGate): string | undefined {
@@ -24,14 +26,16 @@ function untrustedLine({ agents, skills, servers }: ProjectContent, root: string
     ...named("skill", skills),
     ...named(
       "MCP server",
-      servers.map(({ name, line }) => `${name}: ${line}`),
+      servers.map(({ name, line }) => brief(`${name}: ${line}`, MAX_SERVER)),
     ),
   ];
   return `The folder ${visible(root)} is not trusted, so this was left out of it: ${parts.join("; ")}. ${howTo(root)}`;
 }
 
 export function serversLine(servers: readonly ProjectServer[], root: string): string {
-  const names = listed(servers.map(({ name, agent, line }) => `${name} of the agent ${agent} (${line})`));
+  const names = listed(
+    servers.map(({ name, agent, line }) => `${brief(name)} of the agent ${agent} (${brief(line, MAX_SERVER)})`),
+  );
   return `Nobody has allowed these MCP servers of ${visible(root)}, which are new or have changed, so they are not started: ${names}. ${howTo(root)}`;
 }
 

@@ -10,7 +10,7 @@ import type { McpServerConfig } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import { isLocal, serverIdentity } from "../mcp/server-config.ts";
 import type { ProjectGate } from "../project/gate.ts";
-import { visible } from "../project/visible.ts";
+import { brief, visible } from "../project/visible.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 
 export interface ProjectServer {
@@ -43,16 +43,15 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
   const servers = agents.flatMap((agent) =>
     Object.entries(agent.mcpServers).map(([name, config]) => serverOf(name, config, agent.name)),
   );
-  const long = servers.filter(({ line }) => line.length > MAX_LINE);
-  const tooLong = long.map(({ agent, name }) =>
-    visible(
-      `The command line of the MCP server ${name} of the agent ${agent} is too long to be shown, so it cannot be allowed.`,
-    ),
+  const long = servers.filter(({ name, line }) => name.length + line.length > MAX_LINE);
+  const tooLong = long.map(
+    ({ agent, name }) =>
+      `The command line of the MCP server ${brief(name)} of the agent ${agent} is too long to be shown, so it cannot be allowed`,
   );
   const own = skills.list().filter(({ source }) => source === "project");
   return {
-    agents: agents.map(({ name }) => visible(name)),
-    skills: own.map(({ name }) => visible(name)),
+    agents: agents.map(({ name }) => brief(name)),
+    skills: own.map(({ name }) => brief(name)),
     servers: servers.filter((server) => !long.includes(server)),
     otherFiles: filesOfOthers(folder),
     problems: [...catalog.problems.errors, ...catalog.problems.warnings, ...skills.problems.errors, ...tooLong],
@@ -73,7 +72,7 @@ function serverOf(name: string, config: McpServerConfig, agent: string): Project
   return {
     identity: serverIdentity(name, config),
     name: visible(name),
-    agent: visible(agent),
+    agent: brief(agent),
     line: serverLine(config),
   };
 }
