@@ -145,12 +145,12 @@ const places = byName(
     result: allowed,
   }),
   method("session.permissions.folderTrust.isTrusted", {
-    summary: "Whether a folder is trusted.",
+    summary: "Whether the project of a folder is trusted.",
     params: aPath,
     result: () => z.object({ trusted: z.boolean() }),
   }),
   method("session.permissions.folderTrust.addTrusted", {
-    summary: "Trusts a folder from now on.",
+    summary: "Trusts the project of a folder from now on, with the MCP servers that it names now.",
     params: aPath,
     result: success,
   }),

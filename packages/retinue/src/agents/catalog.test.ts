@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -6,7 +7,7 @@ import { AgentCatalog, agentFolders } from "./catalog.ts";
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(path.join(tmpdir(), "retinue-agents-"));
+  root = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-agents-")));
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -16,11 +17,11 @@ function write(folder: string, name: string, description: string, more = ""): vo
   writeFileSync(path.join(root, folder, `${name}.agent.md`), text);
 }
 
-const folders = (enableConfigDiscovery = true) =>
+const project = () => ({ folder: path.join(root, "project"), root: path.join(root, "project") });
+const folders = (isTrusted = true) =>
   agentFolders({
     home: path.join(root, "home"),
-    projectRoot: path.join(root, "project"),
-    enableConfigDiscovery,
+    project: isTrusted ? project() : undefined,
     pluginDirectories: [path.join(root, "plugin")],
   });
 
@@ -62,20 +63,60 @@ describe("the built-in agents", () => {
 });
 
 describe("agents of one name", () => {
-  test("the later source wins: built-in, user, project, plugin, SDK", () => {
+  test("the later source wins: built-in, user, plugin, SDK", () => {
     const sourceOf = (customAgents: { name: string; prompt: string }[] = []) =>
       new AgentCatalog({ folders: folders(), customAgents }).get("explore").source;
     expect(sourceOf()).toBe("builtin");
     write("home/agents", "explore", "d");
     expect(sourceOf()).toBe("user");
     write("project/.github/agents", "explore", "d");
-    expect(sourceOf()).toBe("project");
+    expect(sourceOf()).toBe("user");
     write("plugin/agents", "explore", "d");
     expect(sourceOf()).toBe("plugin");
     expect(sourceOf([{ name: "EXPLORE", prompt: "p" }])).toBe("sdk");
   });
 
-  test("a project file counts only with config discovery", () => {
+  test.each([
+    ["of a built-in agent", "explore", "a built-in agent"],
+    ["of a built-in agent in other letters", "Ｅｘｐｌｏｒｅ", "a built-in agent"],
+    ["of a built-in agent with other dashes", "general_purpose", "a built-in agent"],
+    ["of a user's agent", "mine", "an agent of yours"],
+  ])("a project agent with the name %s is called project:<name>, and that is reported", (_, name, owner) => {
+    write("home/agents", "mine", "d");
+    write("project/.github/agents", name, "d");
+    const catalog = new AgentCatalog({ folders: folders(), excludedBuiltinAgents: ["explore"] });
+    expect(catalog.find(name)?.source).not.toBe("project");
+    expect(catalog.get(`project:${name}`)).toMatchObject({ source: "project", displayName: `project:${name}` });
+    expect(catalog.problems.warnings).toEqual([
+      expect.stringContaining(`the name of ${owner}, so this one is called project:`),
+    ]);
+  });
+
+  test("whoever names such an agent for a session is told what it is called", () => {
+    write("project/.github/agents", "explore", "d");
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(() => catalog.getCustom("explore")).toThrow("The agent of the project is called 'project:explore'");
+    expect(catalog.getCustom("project:explore").source).toBe("project");
+  });
+
+  test("a project agent whose name hides a character is left out", () => {
+    write("project/.github/agents", "explore\u200b", "d");
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.custom()).toEqual([]);
+    expect(catalog.problems.errors).toEqual([
+      expect.stringContaining("explore\\u{200b} has characters that cannot be seen"),
+    ]);
+  });
+
+  test("in the user's own folder they are the user's and not a project's", () => {
+    write(".retinue/agents", "mine", "d");
+    const all = agentFolders({ home: path.join(root, ".retinue"), project: { folder: root, root } });
+    expect(new AgentCatalog({ folders: all }).custom().map(({ name, source }) => [name, source])).toEqual([
+      ["mine", "user"],
+    ]);
+  });
+
+  test("a project file counts only where the project does", () => {
     write("project/.github/agents", "local", "d");
     write("project/.retinue/agents", "ours", "d");
     expect(new AgentCatalog({ folders: folders(false) }).custom()).toEqual([]);
@@ -125,7 +166,7 @@ describe("files", () => {
     write("home/agents", "bad", "d", "infer: 7\n");
     const catalog = new AgentCatalog({ folders: folders() });
     expect(catalog.custom().map((agent) => agent.name)).toEqual(["good"]);
-    expect(catalog.problems).toEqual([expect.stringContaining("bad.agent.md:4: infer")]);
+    expect(catalog.problems.errors).toEqual([expect.stringContaining("bad.agent.md:4: infer")]);
   });
 
   test("are read again at reload, and only *.agent.md counts", () => {
@@ -135,6 +176,37 @@ describe("files", () => {
     expect(catalog.find("late")).toBeUndefined();
     catalog.reload();
     expect(catalog.get("late")).toMatchObject({ source: "user", path: path.join(root, "home/agents/late.agent.md") });
-    expect(catalog.problems).toEqual([]);
+    expect(catalog.problems).toEqual({ errors: [], warnings: [] });
+  });
+
+  test("a pipe, a link out of the project and a file without end are reported, and none of them is read", () => {
+    const agents = path.join(root, "project/.github/agents");
+    write("project/.github/agents", "good", "d");
+    write("elsewhere", "outside", "d");
+    execFileSync("mkfifo", [path.join(agents, "pipe.agent.md")]);
+    symlinkSync(path.join(root, "elsewhere/outside.agent.md"), path.join(agents, "link.agent.md"));
+    writeFileSync(path.join(agents, "huge.agent.md"), "");
+    truncateSync(path.join(agents, "huge.agent.md"), 3 * 1024 * 1024 * 1024);
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.custom().map((agent) => agent.name)).toEqual(["good"]);
+    expect(catalog.problems.errors).toEqual([
+      expect.stringContaining("huge.agent.md was not read: it is larger than"),
+      expect.stringContaining("link.agent.md was not read: it is a link that leads out of the project"),
+      expect.stringContaining("pipe.agent.md was not read: it is a named pipe"),
+    ]);
+  });
+
+  test("a folder of agents that is a link out of the project is not read, and the user's own may be one", () => {
+    write("elsewhere", "outside", "d");
+    for (const [folder, name] of [
+      ["project/.github", "agents"],
+      ["home", "agents"],
+    ] as const) {
+      mkdirSync(path.join(root, folder), { recursive: true });
+      symlinkSync(path.join(root, "elsewhere"), path.join(root, folder, name));
+    }
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.custom().map(({ name, source }) => [name, source])).toEqual([["outside", "user"]]);
+    expect(catalog.problems.errors).toEqual([expect.stringContaining("leads out of the project")]);
   });
 });

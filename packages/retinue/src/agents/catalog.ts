@@ -1,20 +1,15 @@
 /**
  * All agents of a session by name: built-in < user < project < plugin < SDK. A later one replaces an earlier one of the
- * same name.
+ * same name, except that an agent of a project never takes a name that is built in or the user's (agent-files.ts).
  *
  * Files are read when the catalog opens and at `reload`. A file that cannot be read as an agent is a problem to report,
  * never the end of the session.
  */
-import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { AppError, type CustomAgentConfig, messageOf } from "@retinue/protocol";
+import { AppError, type CustomAgentConfig } from "@retinue/protocol";
+import { type AgentFolder, type AgentProblems, qualifiedName, readAgents, underOtherNames } from "./agent-files.ts";
 import { builtinAgents } from "./builtin.ts";
-import { type AgentDefinition, type AgentSource, agentFromConfig, agentFromFile, normaliseName } from "./definition.ts";
-
-export interface AgentFolder {
-  source: Exclude<AgentSource, "builtin" | "sdk">;
-  path: string;
-}
+import { type AgentDefinition, agentFromConfig, normaliseName } from "./definition.ts";
 
 export interface CatalogOptions {
   /** Lowest rank first; see `agentFolders`. */
@@ -32,23 +27,27 @@ export interface InvokeRules {
   agents?: Readonly<Record<string, { autoInvoke?: boolean }>>;
 }
 
-/** Where agent files are looked for. Files of a project count only where the host allows it. */
+/** Where agent files are looked for. `project` is given only where the host asks for such files and a person trusts the folder. */
 export function agentFolders(options: {
   home: string;
-  projectRoot: string;
-  enableConfigDiscovery: boolean;
+  /** The working folder, and the root of its project, which its files must not leave. */
+  project?: { folder: string; root: string };
   pluginDirectories?: readonly string[];
 }): AgentFolder[] {
-  const project = [".github/agents", ".retinue/agents"].map((folder) => path.join(options.projectRoot, folder));
+  const { project } = options;
+  const own = path.resolve(options.home, "agents");
   return [
-    { source: "user", path: path.join(options.home, "agents") },
-    ...(options.enableConfigDiscovery
-      ? project.map((folder): AgentFolder => ({ source: "project", path: folder }))
-      : []),
+    { source: "user", path: own },
+    ...(project ? projectFolders(project).filter((folder) => folder.path !== own) : []), // In ~ they are the user's.
     ...(options.pluginDirectories ?? []).map(
       (folder): AgentFolder => ({ source: "plugin", path: path.join(folder, "agents") }),
     ),
   ];
+}
+
+function projectFolders({ folder, root }: { folder: string; root: string }): AgentFolder[] {
+  const folders = [".github/agents", ".retinue/agents"].map((name) => path.resolve(folder, name));
+  return folders.map((each) => ({ source: "project", path: each, within: root }));
 }
 
 export class AgentCatalog {
@@ -57,7 +56,7 @@ export class AgentCatalog {
   #rules: InvokeRules = {};
   readonly #prompts: Map<string, string>;
   #byName = new Map<string, AgentDefinition>();
-  #problems: readonly string[] = [];
+  #problems: AgentProblems = { errors: [], warnings: [] };
   /** Computed on first use, and again after a change. */
   #lists: { all?: readonly AgentDefinition[]; offered?: readonly AgentDefinition[] } = {};
 
@@ -68,17 +67,18 @@ export class AgentCatalog {
     this.reload();
   }
 
-  /** Files that could not be used, with file and line. */
-  get problems(): readonly string[] {
+  /** Files that could not be used, with file and line; and agents that have another name than their file says. */
+  get problems(): AgentProblems {
     return this.#problems;
   }
 
   /** Reads the folders again. */
   reload(): void {
     const excluded = new Set((this.#options.excludedBuiltinAgents ?? []).map(normaliseName));
-    const problems: string[] = [];
+    const problems: AgentProblems = { errors: [], warnings: [] };
     const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
-    const fromFiles = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
+    const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
+    const fromFiles = underOtherNames(read, problems);
     this.#byName = new Map();
     for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
       const key = normaliseName(agent.name);
@@ -142,7 +142,9 @@ export class AgentCatalog {
   getCustom(name: string): AgentDefinition {
     const agent = this.find(name);
     if (agent && agent.source !== "builtin") return agent;
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
+    const qualified = this.find(qualifiedName(name));
+    const hint = qualified ? `. The agent of the project is called '${qualified.name}'` : "";
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found${hint}`);
   }
 
   names(): readonly string[] {
@@ -165,28 +167,3 @@ export class AgentCatalog {
     return Object.entries(this.#rules.agents ?? {}).find(([name]) => normaliseName(name) === wanted)?.[1].autoInvoke;
   }
 }
-
-function readAgents(folder: AgentFolder, problems: string[]): AgentDefinition[] {
-  return agentFiles(folder.path, problems).flatMap((file) => {
-    try {
-      return [agentFromFile(readFileSync(file, "utf8"), { source: folder.source, path: file })];
-    } catch (error) {
-      problems.push(messageOf(error));
-      return [];
-    }
-  });
-}
-
-function agentFiles(folder: string, problems: string[]): string[] {
-  try {
-    const names = readdirSync(folder).filter((name) => name.endsWith(".agent.md"));
-    return names.sort().map((name) => path.join(folder, name));
-  } catch (error) {
-    // Usually the folder does not exist.
-    if (!isMissing(error)) problems.push(`${folder}: ${messageOf(error)}`);
-    return [];
-  }
-}
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");

@@ -108,6 +108,29 @@ Be brief.
     expect(() => read(text)).toThrow(message);
   });
 
+  // Each of these kept the parser busy for minutes, or ended the process.
+  test.each([
+    [
+      "is longer than 8 KiB",
+      Array.from({ length: 2000 }, (_, i) => `k${i}: 1`).join("\n"),
+      "longer than 8192 characters",
+    ],
+    ["has hundreds of brackets", `x: ${"[".repeat(4000)}`, "nested too deeply"],
+    ["hides closing brackets in quotes", `x: ${'["]",'.repeat(1000)}`, "nested too deeply"],
+    ["has lists in lists in one line", "- ".repeat(2000), "nested too deeply"],
+    ["has maps in maps in one line", "a: ".repeat(2000), "nested too deeply"],
+    ["has explicit keys", `${"? ".repeat(40)}\n`, "a question mark before it"],
+    ["has explicit keys in a flow", `x: {${" ? {".repeat(40)}`, "a question mark before it"],
+  ])("is refused when its head %s", (_, head, message) => {
+    expect(() => read(`---\n${head}\n---\nP`)).toThrow(message);
+  });
+
+  test("may ask something in its description, and use lists, maps and brackets", () => {
+    const head = "description: What now ? Use it - or not.\ntools: [view, grep]\nskills:\n  - a\n  - b";
+    expect(read(`---\n${head}\n---\nP`)).toMatchObject({ tools: ["view", "grep"], skills: ["a", "b"] });
+    expect(() => read("---\ndescription: d\ndescription: e\n---\nP")).toThrow(":3: Map keys must be unique");
+  });
+
   test("cannot grow without bound through YAML aliases", () => {
     const levels = Array.from({ length: 12 }, (_, i) => `x${i + 1}: &x${i + 1} [${Array(9).fill(`*x${i}`).join(",")}]`);
     expect(() => read(`---\ndescription: d\nx0: &x0 [a]\n${levels.join("\n")}\n---\nP`)).toThrow();

@@ -4,7 +4,7 @@
  * Used for agents (`*.agent.md`) and skills (`SKILL.md`). The head is data only; nothing in it is ever run.
  */
 import { AppError } from "@retinue/protocol";
-import { isNode, LineCounter, parseDocument } from "yaml";
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import type * as z from "zod";
 
 export interface FrontMatter<Head> {
@@ -14,6 +14,18 @@ export interface FrontMatter<Head> {
 }
 
 const FENCE = /^---[ \t]*$/;
+/** The parser's time grows faster than the text, and files of a project are parsed before anybody has trusted it. */
+const MAX_HEAD_CHARACTERS = 8 * 1024;
+/**
+ * The parser calls itself for each level, and a head that is nested deeply enough ends the whole process. Counting brackets, whether they
+ * are quoted or not, bounds the levels for certain.
+ */
+const MAX_BRACKETS = 200;
+const MAX_LEADING_MARKS = 4;
+const LEADING_MARKS = /^(?:[ \t]*[-:](?=\s|$))+/;
+const MAX_MARKS = 40;
+/** `? key`: nobody needs them here, and the parser takes exponential time for nested ones. */
+const EXPLICIT_KEY = /(?:^[\s:-]*|[[{,]\s*)\?(?=\s|$)/m;
 
 /** Parses `text`; `file` is only for messages. A text without a head is checked as an empty head. */
 export function parseFrontMatter<Schema extends z.ZodType>(
@@ -22,11 +34,17 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   file: string,
 ): FrontMatter<z.output<Schema>> {
   const { yaml, body } = split(text.replace(/^\uFEFF/, ""), file);
+  if (yaml.length > MAX_HEAD_CHARACTERS)
+    throw complaint(file, 1, `the front matter is longer than ${MAX_HEAD_CHARACTERS} characters`);
+  if (isTooDeep(yaml)) throw complaint(file, 1, "the front matter is nested too deeply");
+  if (EXPLICIT_KEY.test(yaml)) throw complaint(file, 1, "the front matter has a key with a question mark before it");
   const lines = new LineCounter();
-  const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const [broken] = document.errors;
   // The head starts on line 2 of the file, under the fence.
   if (broken) throw complaint(file, lines.linePos(broken.pos[0]).line + 1, broken.message);
+  const twice = repeatedKey(document);
+  if (twice !== undefined) throw complaint(file, lines.linePos(twice).line + 1, "Map keys must be unique");
 
   const parsed = schema.safeParse(document.toJS({ maxAliasCount: 20 }) ?? {});
   if (parsed.success) return { head: parsed.data, body };
@@ -42,6 +60,32 @@ export function parseFrontMatter<Schema extends z.ZodType>(
     }
     return 1;
   }
+}
+
+function isTooDeep(yaml: string): boolean {
+  const brackets = yaml.match(/[[{]/g)?.length ?? 0;
+  if (brackets > MAX_BRACKETS) return true;
+  const marksIn = (text = ""): number => text.match(/[-:](?=\s|$)/g)?.length ?? 0;
+  return yaml
+    .split(/[\r\n]/)
+    .some((line) => marksIn(line) > MAX_MARKS || marksIn(LEADING_MARKS.exec(line)?.[0]) > MAX_LEADING_MARKS);
+}
+
+/** Where a key is that its map has already. The parser's own check compares each key with all others. */
+function repeatedKey(document: Document): number | undefined {
+  let found: number | undefined;
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) found ??= key.range?.[0] ?? 0;
+        seen.add(key.value);
+      }
+      return found === undefined ? undefined : visit.BREAK;
+    },
+  });
+  return found;
 }
 
 function split(text: string, file: string): { yaml: string; body: string } {

@@ -14,6 +14,7 @@ import {
   checkServers,
   checkStore,
 } from "./doctor-checks.ts";
+import { checkTrust } from "./doctor-trust.ts";
 
 const SIGNS = {
   ok: { sign: "✓", ansi: 32 },
@@ -24,7 +25,7 @@ const SIGNS = {
 /** Resolves with the exit code: 1 when there is a problem. */
 export async function runDoctor(
   flags: CommonFlags & { provider?: string },
-  { terminal, env }: CliContext,
+  { terminal, env, cwd }: CliContext,
 ): Promise<number> {
   const home = homeFolder(env, flags.home);
   const place = checkHome(home);
@@ -32,7 +33,7 @@ export async function runDoctor(
   const checks = [
     checkNode(process.version),
     place,
-    ...(isHome ? [checkPrivacy(home), await checkStore(home), checkConfig(home), ...checkServers(home)] : []),
+    ...(isHome ? await ofHome(home, cwd) : []),
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
     ...checkLimits(env),
@@ -41,6 +42,12 @@ export async function runDoctor(
   if (flags.json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
   else terminal.out(checks.map((check) => `${lines(check, color)}\n`).join(""));
   return checks.some(({ status }) => status === "problem") ? 1 : 0;
+}
+
+async function ofHome(home: string, cwd: string): Promise<Check[]> {
+  const privacy = checkPrivacy(home); // Before the store is opened, which closes what it can.
+  const store = await checkStore(home);
+  return [privacy, store, checkConfig(home), ...checkServers(home), await checkTrust(home, cwd)];
 }
 
 function lines({ name, status, text, advice }: Check, color: boolean): string {

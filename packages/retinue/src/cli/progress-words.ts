@@ -36,6 +36,7 @@ export class ProgressWords {
       case "model.call_failure":
         return `! the model call failed: ${oneLine(event.data.errorMessage ?? "no reason given", MAX_REASON)}`;
       case "session.warning":
+        if (event.data.warningType === "folder_trust") return undefined; // Said or asked before the session was opened.
         return `! ${event.data.message}`;
       case "session.compaction_start":
         return "· the conversation is long: making a summary of it";

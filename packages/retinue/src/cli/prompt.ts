@@ -7,7 +7,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@retinue/protocol";
-import type { RetinueClient, Session, SessionConfigBase, SessionEvent } from "@retinue/sdk";
+import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
 import { parseRule } from "../permissions/policy.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
@@ -19,6 +19,8 @@ import { Progress } from "./progress.ts";
 import { type RunEnd, RunWatch } from "./run-watch.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
+import { trustOf } from "./trust.ts";
+import { settleTrust } from "./trust-question.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface PromptOptions {
@@ -74,13 +76,21 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
     workingDirectory: () => workingDirectory,
     agentPath: (id) => progress.agentPath(id),
   });
-  const session = await openSession(own.client, options, {
-    ...baseConfig(options),
-    ...asking,
-    onEvent: receive,
-    workingDirectory: cwd,
+  const stored = await storedSession(own.client, options, cwd);
+  workingDirectory = stored?.context?.workingDirectory ?? cwd;
+  await settleTrust({
+    folder: workingDirectory,
+    home: own.runtime.config.home,
+    trust: trustOf(own, context),
+    terminal,
+    signal: interrupts.signal,
+    isThrownAway: options.isThrownAway,
   });
-  workingDirectory = (await own.client.getSessionMetadata(session.sessionId))?.context?.workingDirectory ?? cwd;
+  if (interrupts.signal.aborted) return interrupts.exitCode;
+  const config = { ...baseConfig(options), ...asking, onEvent: receive };
+  const session = stored
+    ? await own.client.resumeSession(stored.sessionId, config)
+    : await own.client.createSession({ ...config, workingDirectory: cwd });
   await configure(session, options, folders);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
   answer.end(end.type === "answered" ? end.text : "");
@@ -116,20 +126,17 @@ function baseConfig({ model, agent, reasoningEffort, stream, outputFormat }: Pro
   };
 }
 
-async function openSession(client: RetinueClient, options: PromptOptions, config: SessionConfigBase): Promise<Session> {
-  const { workingDirectory, ...resumed } = config;
-  if (options.resume !== undefined) {
-    const { sessionId } = sessionByPrefix(await client.listSessions(), options.resume);
-    return await client.resumeSession(sessionId, resumed);
-  }
-  if (!options.continue) return await client.createSession(config);
-  const [last] = await client.listSessions({ workingDirectory });
-  if (!last)
-    throw new AppError(
-      "session_not_found",
-      "There is no session of this folder yet: leave out --continue to start one.",
-    );
-  return await client.resumeSession(last.sessionId, resumed);
+/** The session to go on with; undefined for a new one. */
+async function storedSession(
+  client: RetinueClient,
+  options: PromptOptions,
+  cwd: string,
+): Promise<SessionMetadata | undefined> {
+  if (options.resume !== undefined) return sessionByPrefix(await client.listSessions(), options.resume);
+  if (!options.continue) return undefined;
+  const [last] = await client.listSessions({ workingDirectory: cwd });
+  if (last) return last;
+  throw new AppError("session_not_found", "There is no session of this folder yet: leave out --continue to start one.");
 }
 
 async function configure(session: Session, options: PromptOptions, folders: readonly string[]): Promise<void> {

@@ -26,6 +26,8 @@ export interface RunOptions {
   /** Standard input stays open after the input. */
   staysOpen?: boolean;
   env?: Record<string, string>;
+  /** Where it runs, in place of the working folder. */
+  cwd?: string;
 }
 
 export interface CliWorld extends AsyncDisposable {
@@ -62,9 +64,12 @@ export function cliWorld(settings: Record<string, string> = {}): CliWorld {
   const [home, folder, temporary] = ["home", "work", "tmp"].map((name) => join(root, name)) as [string, string, string];
   for (const path of [folder, temporary]) mkdirSync(path);
   const children = new Set<ChildProcess>();
-  const start = (args: readonly string[], { input, staysOpen = false, env = {} }: RunOptions = {}): Running => {
+  const start = (
+    args: readonly string[],
+    { input, staysOpen = false, env = {}, cwd = folder }: RunOptions = {},
+  ): Running => {
     const all = { ...cleanEnv(), RETINUE_HOME: home, TMPDIR: temporary, ...settings, ...env };
-    const child = spawn(process.execPath, [executable, ...args], { cwd: folder, env: all, stdio: "pipe" });
+    const child = spawn(process.execPath, [executable, ...args], { cwd, env: all, stdio: "pipe" });
     children.add(child);
     if (!staysOpen) child.stdin.end(input);
     else if (input !== undefined) child.stdin.write(input);

@@ -4,6 +4,8 @@ import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
+import { ProjectGate } from "../project/gate.ts";
+import { FolderTrust } from "../project/trust.ts";
 import { replay } from "../recovery/replay.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import { type AgentRecord, TASK } from "../tasks/record.ts";
@@ -21,7 +23,7 @@ export interface NodeContext {
 /** `main`, the id (or its beginning) of a sub-agent of the session, or the name of an agent as if the main agent started it. */
 export async function nodeOf(agent: string, context: NodeContext): Promise<{ node: NodeLimits; title: string }> {
   const { store, record, limits } = context;
-  const catalog = catalogOf(context);
+  const catalog = await catalogOf(context);
   const { state, problems } = replay(await store.events.read(record.id), record.id);
   const selected = state.selectedAgent === undefined ? undefined : definitionNamed(catalog, state.selectedAgent);
   const main: NodeLimits = {
@@ -82,8 +84,10 @@ function definitionNamed(catalog: AgentCatalog, name: string): AgentDefinition {
   );
 }
 
-function catalogOf({ record, limits, home }: NodeContext): AgentCatalog {
+async function catalogOf({ store, record, limits, home, warn }: NodeContext): Promise<AgentCatalog> {
   const { enableConfigDiscovery = false, pluginDirectories, customAgents, excludedBuiltinAgents } = limits;
-  const folders = agentFolders({ home, projectRoot: record.cwd, enableConfigDiscovery, pluginDirectories });
+  const gate = new ProjectGate(record.cwd, new FolderTrust({ documents: store.documents, warn }));
+  if (enableConfigDiscovery) await gate.refresh();
+  const folders = agentFolders({ home, project: gate.isTrusted ? gate : undefined, pluginDirectories });
   return new AgentCatalog({ folders, customAgents, excludedBuiltinAgents });
 }

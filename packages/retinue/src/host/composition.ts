@@ -12,6 +12,7 @@ import { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Rules } from "../permissions/rules.ts";
+import type { ProjectGate } from "../project/gate.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
@@ -47,6 +48,7 @@ export interface TreeOptions {
   rules: Rules;
   config: SessionConfig;
   context: SessionContext;
+  gate: ProjectGate;
   /** The project's instructions, without what rules deny to read. */
   customInstructions?: (unreadable: readonly string[]) => string | undefined;
   /** Tools that other parts of the runtime add. */
@@ -110,7 +112,7 @@ function composeParts(
   options: TreeOptions,
   { agentOf, database }: { agentOf(sessionId?: string): WorkingAgent; database: SessionDatabase },
 ): TreeParts {
-  const { root, store, runtime, limiter, rules, config, context, catalog, customInstructions } = options;
+  const { root, store, runtime, limiter, rules, config, context, catalog, gate, customInstructions } = options;
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: runtime.unattended,
@@ -129,7 +131,7 @@ function composeParts(
     catalog,
     customInstructions,
     home: runtime.home,
-    projectRoot: root.place.workingDirectory,
+    gate,
     tempFolder: runtime.tempFolder,
     maxDepth: runtime.maxDepth,
     askToken: async (providerName) => {
@@ -140,6 +142,7 @@ function composeParts(
   });
   const servers = new TreeServers({
     root,
+    gate,
     configuration,
     clientVersion: runtime.version,
     hooks,
@@ -155,6 +158,7 @@ function composeParts(
   });
   const parts: TreeParts = {
     root,
+    gate,
     configuration,
     participants,
     asks,

@@ -14,6 +14,7 @@ import type { Client } from "../tree/client.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
+import { ProjectNotices } from "./project-notices.ts";
 import { keepLimits } from "./session-limits.ts";
 import { sendStoreFailure } from "./store-failure.ts";
 import { UnusedOptions } from "./unused-options.ts";
@@ -30,10 +31,11 @@ export class HostedSession {
   readonly #composed: SessionTree;
   readonly #onClosed: () => Promise<void>;
   readonly #unusedOptions: UnusedOptions;
+  readonly #projectNotices: ProjectNotices;
   #closing: Promise<void> | undefined;
   #stopListening: () => void;
 
-  constructor(options: TreeOptions & { onClosed: () => Promise<void> }) {
+  constructor(options: TreeOptions & { warnings: readonly string[]; onClosed: () => Promise<void> }) {
     this.#onClosed = options.onClosed;
     this.#composed = composeTree(options);
     this.store = options.store;
@@ -42,6 +44,7 @@ export class HostedSession {
     this.main = this.#composed.main;
     this.runner = this.#composed.runner;
     this.#unusedOptions = new UnusedOptions(this.session);
+    this.#projectNotices = new ProjectNotices(this.tree, { home: options.runtime.home, warnings: options.warnings });
     this.userShells = this.tasks.shells.unlisted(this.session.id);
     this.#stopListening = this.session.log.listen((events) => {
       this.tree.participants.send(events);
@@ -61,6 +64,7 @@ export class HostedSession {
     this.tree.participants.join(client, config);
     this.configure(config);
     this.#unusedOptions.warn(client, config);
+    this.#projectNotices.send(client);
     this.tree.asks.redeliver();
     if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this);
   }

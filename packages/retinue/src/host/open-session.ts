@@ -8,6 +8,8 @@ import type { SessionConfig, SessionContext } from "@retinue/protocol";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
+import { ProjectGate } from "../project/gate.ts";
+import { FolderTrust } from "../project/trust.ts";
 import { openAsks } from "../recovery/open-asks.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, sessionFolder } from "../session/folder.ts";
@@ -127,6 +129,9 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     inbox: new Inbox({ sessionId: id, log, stored: inbox }),
     place: { workingDirectory: cwd, folder: sessionFolder(runtime.home, id) },
   });
+  const gate = new ProjectGate(cwd, new FolderTrust({ documents: store.documents, warn: options.warn }));
+  if (config.enableConfigDiscovery) await gate.refresh();
+  const { text: customInstructions, warnings } = readInstructions(config, cwd, context.gitRoot);
   const hosted: HostedSession = new HostedSession({
     ...options,
     ...options.extend,
@@ -134,7 +139,9 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     rules: await rulesOf(root, { context, config }, options),
     config,
     context,
-    customInstructions: readInstructions(config, cwd, context.gitRoot),
+    gate,
+    customInstructions,
+    warnings,
     onClosed: async () => {
       options.onClosed(id);
       await store.leases.release(lease);

@@ -5,6 +5,7 @@
  * waits, may differ from agent to agent on one connection.
  */
 import { createHash } from "node:crypto";
+import { resolve } from "node:path";
 import type { McpServerConfig } from "@retinue/protocol";
 
 export type LocalServer = Extract<McpServerConfig, { command: string }>;
@@ -22,6 +23,11 @@ export function serverIdentity(name: string, config: McpServerConfig): string {
     ? [config.command, config.args ?? [], sorted(config.env), config.cwd ?? null]
     : [config.type, config.url, sorted(config.headers)];
   return `${name}:${createHash("sha256").update(JSON.stringify(reached)).digest("hex")}`;
+}
+
+/** The same server, started in this folder unless it names another one. */
+export function startedIn(folder: string, config: McpServerConfig): McpServerConfig {
+  return isLocal(config) ? { ...config, cwd: resolve(folder, config.cwd ?? ".") } : config;
 }
 
 /** `tools` absent or with `*`: all of them. */

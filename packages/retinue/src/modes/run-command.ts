@@ -6,6 +6,7 @@
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
+import { followTrust } from "../host/project-trust.ts";
 import { invoked, skillContext } from "../skills/skill.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { type CommandCall, findSlashCommand, slashCommandInfos, typed } from "./slash-commands.ts";
@@ -44,6 +45,7 @@ export function isCommand(target: HostedSession, name: string): boolean {
 /** A client's command replaces one of ours with the same name, since the host chose that name. */
 export async function runCommand(name: string, call: CommandCall): Promise<CommandOutcome> {
   const { target, input, signal } = call;
+  await followTrust(target); // A skill of the project is a command only while the project is trusted.
   if (clientCommands(target.tree).some((each) => each.name === name)) {
     const error = await runClientCommand(target, { name, args: input, signal });
     if (error !== undefined) throw new AppError("internal", error);

@@ -2,37 +2,50 @@
  * All skills of a session by name, and which of them are switched on.
  *
  * Folders are read when the catalog opens and at `reload`; the text of a skill is read afresh whenever it is loaded. The first
- * folder that has a name wins, so what the host gives comes before the project, and the project before the user.
+ * folder that has a name wins, so what the host gives comes before the user, and the user before the project.
  */
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { AppError, messageOf, type SkillInfo } from "@retinue/protocol";
+import { visible } from "../project/visible.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
 
 export interface SkillFolder {
   source: Skill["source"];
   path: string;
+  /** The real path of the project that the files must lie in. */
+  within?: string;
 }
+
+const MAX_SKILLS = 100;
 
 /** Where skills are looked for, first rank first. Relative folders of the host are under the working directory. */
 export function skillFolders(options: {
   skillDirectories?: readonly string[];
   home: string;
-  projectRoot: string;
+  workingDirectory: string;
   enableConfigDiscovery: boolean;
+  /** Given only where the host asks for files of the project and a person trusts it. */
+  project?: { folder: string; root: string };
   pluginDirectories?: readonly string[];
 }): SkillFolder[] {
   const given = options.skillDirectories ?? [];
   const plugins = options.pluginDirectories ?? [];
-  const discovered: SkillFolder[] = [
-    { source: "project", path: path.join(options.projectRoot, ".github/skills") },
-    { source: "project", path: path.join(options.projectRoot, ".claude/skills") },
-    { source: "personal-copilot", path: path.join(options.home, "skills") },
-  ];
+  const { project, workingDirectory } = options;
+  const personal: SkillFolder = { source: "personal-copilot", path: path.join(options.home, "skills") };
   return [
-    ...given.map((folder): SkillFolder => ({ source: "custom", path: path.resolve(options.projectRoot, folder) })),
+    ...given.map((folder): SkillFolder => ({ source: "custom", path: path.resolve(workingDirectory, folder) })),
     ...plugins.map((folder): SkillFolder => ({ source: "plugin", path: path.join(folder, "skills") })),
-    ...(options.enableConfigDiscovery ? discovered : []),
+    ...(options.enableConfigDiscovery ? [personal] : []),
+    ...(project
+      ? [".github/skills", ".claude/skills"].map(
+          (folder): SkillFolder => ({
+            source: "project",
+            path: path.join(project.folder, folder),
+            within: project.root,
+          }),
+        )
+      : []),
   ];
 }
 
@@ -55,7 +68,7 @@ export class SkillCatalog {
     const errors: string[] = [];
     this.#skills = new Map();
     for (const folder of this.#folders) {
-      for (const file of skillFiles(folder.path)) this.#add(file, folder.source, { warnings, errors });
+      for (const file of skillFiles(folder.path, errors)) this.#add(file, folder, { warnings, errors });
     }
     this.#problems = { warnings, errors };
     this.#offered = undefined;
@@ -104,7 +117,7 @@ export class SkillCatalog {
   load(name: string): LoadedSkill {
     const skill = this.#require(name);
     if (this.#disabled.has(name)) throw notFound(name);
-    return { ...readSkill(skill.path, skill.source), name };
+    return { ...readSkill(skill.path, skill), name };
   }
 
   #require(name: string): Skill {
@@ -113,14 +126,22 @@ export class SkillCatalog {
     return skill;
   }
 
-  #add(file: string, source: Skill["source"], problems: { warnings: string[]; errors: string[] }): void {
+  /** A skill of the project must not even look like one that the user or the host has given. */
+  #namedLike({ name, source }: Skill): Skill | undefined {
+    if (source !== "project") return this.#skills.get(name);
+    return [...this.#skills.values()].find((each) => looksLike(each.name) === looksLike(name));
+  }
+
+  #add(file: string, folder: SkillFolder, problems: { warnings: string[]; errors: string[] }): void {
     try {
-      const { content: _, ...skill } = readSkill(file, source);
-      const first = this.#skills.get(skill.name);
-      if (first) problems.warnings.push(`${file}: the name ${skill.name} is taken by ${first.path}`);
+      const { content: _, ...skill } = readSkill(file, folder);
+      if (skill.source === "project" && visible(skill.name) !== skill.name)
+        throw new AppError("invalid_params", `${file}: the name ${skill.name} has characters that cannot be seen`);
+      const first = this.#namedLike(skill);
+      if (first) problems.warnings.push(visible(`${file}: the name ${skill.name} is taken by ${first.path}`));
       else this.#skills.set(skill.name, skill);
     } catch (error) {
-      problems.errors.push(messageOf(error));
+      problems.errors.push(visible(messageOf(error)));
     }
   }
 }
@@ -129,13 +150,22 @@ function notFound(name: string): AppError {
   return new AppError("invalid_params", `Skill not found: ${name}`);
 }
 
+const looksLike = (name: string): string => name.normalize("NFKC").toLowerCase();
+
 /** `folder` is a folder of skills, or a skill itself. */
-function skillFiles(folder: string): string[] {
+function skillFiles(folder: string, errors: string[]): string[] {
   if (!existsSync(folder)) return [];
-  const own = path.join(folder, "SKILL.md");
-  const below = readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-    .map((entry) => path.join(folder, entry.name, "SKILL.md"))
-    .sort();
-  return [own, ...below].filter((file) => existsSync(file));
+  try {
+    const own = path.join(folder, "SKILL.md");
+    const below = readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+      .map((entry) => path.join(folder, entry.name, "SKILL.md"))
+      .sort();
+    if (below.length > MAX_SKILLS)
+      errors.push(`${folder}: only the first ${MAX_SKILLS} of ${below.length} skills are read`);
+    return [own, ...below.slice(0, MAX_SKILLS)].filter((file) => existsSync(file));
+  } catch (error) {
+    errors.push(`${folder}: ${messageOf(error)}`); // It is not a folder, or must not be read.
+    return [];
+  }
 }

@@ -3,11 +3,11 @@
  *
  * Owns reading the file, within bounds, and the block in which the text reaches the model. Which skills there are is in catalog.ts.
  */
-import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { AppError, type EventData, lazy, type SkillInfo } from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "../agents/front-matter.ts";
+import { readWholeTextFile } from "../project/text-file.ts";
 
 export interface Skill {
   name: string;
@@ -15,6 +15,8 @@ export interface Skill {
   source: SkillInfo["source"];
   /** Of the SKILL.md. */
   path: string;
+  /** The real path of the project that the file must lie in. */
+  within?: string;
   allowedTools: readonly string[];
   userInvocable: boolean;
   /** true: only a person or an agent definition may load it. */
@@ -44,15 +46,16 @@ const head = lazy(() =>
 );
 
 /** Reads a SKILL.md; the folder's name is used when the file gives none. Throws with file and line. */
-export function readSkill(file: string, source: Skill["source"]): LoadedSkill {
-  const { size } = statSync(file);
-  if (size > MAX_FILE_BYTES) throw new AppError("invalid_params", `${file}:1: larger than ${MAX_FILE_BYTES} bytes`);
-  const { head: fields, body } = parseFrontMatter(readFileSync(file, "utf8"), head(), file);
+export function readSkill(file: string, { source, within }: Pick<Skill, "source" | "within">): LoadedSkill {
+  const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within });
+  if (text === undefined) throw new AppError("invalid_params", `${file} does not exist any more`);
+  const { head: fields, body } = parseFrontMatter(text, head(), file);
   return {
     name: fields.name ?? path.basename(path.dirname(file)),
     description: fields.description,
     source,
     path: file,
+    within,
     allowedTools: fields["allowed-tools"],
     userInvocable: fields["user-invocable"],
     disableModelInvocation: fields["disable-model-invocation"],

@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SmallWorld, smallWorld } from "../tools/small-world.ts";
@@ -26,8 +27,9 @@ function open(more: { enableConfigDiscovery?: boolean; disabledSkills?: string[]
   const folders = skillFolders({
     skillDirectories: ["skills"],
     home: path.join(root, "home"),
-    projectRoot: root,
+    workingDirectory: root,
     enableConfigDiscovery: more.enableConfigDiscovery ?? false,
+    project: more.enableConfigDiscovery ? { folder: root, root: realpathSync(root) } : undefined,
   });
   return new SkillCatalog({ folders, disabledSkills: more.disabledSkills });
 }
@@ -61,7 +63,7 @@ describe("discovery", () => {
     ).toEqual(["top", "unnamed"]);
   });
 
-  test("project and user folders count only with config discovery, after the host's", () => {
+  test("user and project folders count only with config discovery, after the host's", () => {
     write("skills/a", "description: from the host");
     write(".github/skills/a", "description: from the project");
     write(".github/skills/b", "description: d");
@@ -75,11 +77,41 @@ describe("discovery", () => {
     const all = open({ enableConfigDiscovery: true });
     expect(all.list().map((skill) => [skill.name, skill.source])).toEqual([
       ["a", "custom"],
+      ["d", "personal-copilot"],
       ["b", "project"],
       ["c", "project"],
-      ["d", "personal-copilot"],
     ]);
     expect(all.problems.warnings).toEqual([expect.stringContaining("the name a is taken by")]);
+  });
+
+  test("a skill of the project never takes the name of a user's skill, nor one that looks the same", () => {
+    write("home/skills/deploy", "name: deploy\ndescription: from the user");
+    write(".github/skills/a", "name: deploy\ndescription: from the project");
+    write(".github/skills/b", "name: Ｄｅｐｌｏｙ\ndescription: from the project");
+    write(".github/skills/c", 'name: "dep\\u200bloy"\ndescription: from the project');
+    const skills = open({ enableConfigDiscovery: true });
+    expect(skills.list().map(({ name, description }) => [name, description])).toEqual([["deploy", "from the user"]]);
+    expect(skills.problems.warnings).toHaveLength(2);
+    expect(skills.problems.errors).toEqual([
+      expect.stringContaining("dep\\u{200b}loy has characters that cannot be seen"),
+    ]);
+  });
+
+  test("a skill of the project that is a pipe or leads out of it is not read, also when it is loaded later", () => {
+    const file = write(".github/skills/good", "description: d");
+    const secret = write("../elsewhere/secret", "description: d", "secret");
+    mkdirSync(path.join(root, ".github/skills/pipe"));
+    execFileSync("mkfifo", [path.join(root, ".github/skills/pipe/SKILL.md")]);
+    symlinkSync(path.dirname(secret), path.join(root, ".github/skills/link"));
+    const skills = open({ enableConfigDiscovery: true });
+    expect(skills.list().map(({ name }) => name)).toEqual(["good"]);
+    expect(skills.problems.errors).toEqual([
+      expect.stringContaining("link/SKILL.md was not read: it is a link that leads out of the project"),
+      expect.stringContaining("pipe/SKILL.md was not read: it is a named pipe"),
+    ]);
+    rmSync(file);
+    symlinkSync(secret, file);
+    expect(() => skills.load("good")).toThrow("leads out of the project");
   });
 
   test("a broken file is an error with its line and hides nothing else", () => {
@@ -134,7 +166,7 @@ describe("loading", () => {
     const skills = open();
     expect(skills.load("long").content.length).toBeLessThan(101_000);
     expect(skills.load("long").content).toContain("[Cut after 100000 characters.");
-    expect(skills.problems.errors).toEqual([expect.stringContaining("huge/SKILL.md:1: larger than")]);
+    expect(skills.problems.errors).toEqual([expect.stringContaining("huge/SKILL.md was not read: it is larger than")]);
   });
 });
 

@@ -10,6 +10,7 @@ import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
 import type { AgentSettings } from "../loop/agent.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
+import type { ProjectGate } from "../project/gate.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
 
@@ -20,7 +21,8 @@ export interface ConfigurationOptions {
   customInstructions?: (unreadable: readonly string[]) => string | undefined;
   /** The home folder of the runtime. */
   home: string;
-  projectRoot: string;
+  /** Decides whether files of the project count. */
+  gate: ProjectGate;
   tempFolder?: string;
   /** The maximum depth of sub-agents, whatever a client asks for. */
   maxDepth: number;
@@ -109,10 +111,21 @@ export class Configuration {
     this.#limits = { ...this.#limits, allowedModels };
   }
 
+  /** Reads the project again, after a decision about trust in it. */
+  reloadProject(): void {
+    this.#agents = this.#readAgents(this.#agents.prompts);
+    this.#skills = this.#readSkills();
+  }
+
+  /** The project whose files count, if they do. */
+  get #project(): { folder: string; root: string } | undefined {
+    const { gate } = this.#options;
+    return this.#current.enableConfigDiscovery && gate.isTrusted ? gate : undefined;
+  }
+
   #readAgents(prompts?: ReadonlyMap<string, string>): AgentCatalog {
-    const { customAgents, excludedBuiltinAgents, pluginDirectories, enableConfigDiscovery = false } = this.#current;
-    const { home, projectRoot } = this.#options;
-    const folders = agentFolders({ home, projectRoot, enableConfigDiscovery, pluginDirectories });
+    const { customAgents, excludedBuiltinAgents, pluginDirectories } = this.#current;
+    const folders = agentFolders({ home: this.#options.home, project: this.#project, pluginDirectories });
     const catalog = new AgentCatalog({ folders, customAgents, excludedBuiltinAgents, prompts });
     catalog.setRules(this.#invokeRules);
     return catalog;
@@ -120,8 +133,15 @@ export class Configuration {
 
   #readSkills(): SkillCatalog {
     const { skillDirectories, pluginDirectories, disabledSkills, enableConfigDiscovery = false } = this.#current;
-    const { home, projectRoot } = this.#options;
-    const folders = skillFolders({ skillDirectories, pluginDirectories, home, projectRoot, enableConfigDiscovery });
+    const { home, gate } = this.#options;
+    const folders = skillFolders({
+      skillDirectories,
+      pluginDirectories,
+      home,
+      workingDirectory: gate.folder,
+      enableConfigDiscovery,
+      project: this.#project,
+    });
     return new SkillCatalog({ folders, disabledSkills });
   }
 

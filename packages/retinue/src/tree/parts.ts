@@ -4,6 +4,7 @@ import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Rules } from "../permissions/rules.ts";
+import type { ProjectGate } from "../project/gate.ts";
 import type { Session } from "../session/session.ts";
 import type { CallServices } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
@@ -15,6 +16,8 @@ import type { Usage } from "./usage.ts";
 
 export interface TreeParts {
   readonly root: Session;
+  /** Whether files of the project count. */
+  readonly gate: ProjectGate;
   readonly configuration: Configuration;
   readonly participants: Participants;
   readonly asks: AskBroker;

@@ -5,10 +5,13 @@
  * which is loaded only when there is a server.
  */
 import type { McpServerConfig } from "@retinue/protocol";
+import type { AgentDefinition } from "../agents/definition.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHost, McpUse } from "../mcp/host.ts";
+import type { ProjectGate } from "../project/gate.ts";
+import { shellWord, visible } from "../project/visible.ts";
 import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
@@ -21,8 +24,12 @@ type Form = {
   signal: AbortSignal;
 };
 
+/** What of an agent's definition decides about its servers. */
+type ServerOwner = Pick<AgentDefinition, "name" | "source" | "mcpServers">;
+
 export interface TreeServersOptions {
   root: Session;
+  gate: ProjectGate;
   configuration: Configuration;
   clientVersion: string;
   hooks: Hooks;
@@ -71,8 +78,10 @@ export class TreeServers {
     return (await this.#load()).host;
   }
 
-  /** Servers of one agent, besides those of the session. */
-  async use(servers: Readonly<Record<string, McpServerConfig>>): Promise<McpUse | undefined> {
+  /** Servers of one agent, besides those of the session. Those of a project start only if somebody has consented to exactly them. */
+  async use({ name, source, mcpServers }: ServerOwner): Promise<McpUse | undefined> {
+    if (Object.keys(mcpServers).length === 0) return undefined;
+    const servers = source === "project" ? await this.#allowed(name, mcpServers) : mcpServers;
     if (Object.keys(servers).length === 0) return undefined;
     return (await this.host()).use(servers);
   }
@@ -92,6 +101,23 @@ export class TreeServers {
   async close(): Promise<void> {
     await this.#mcp?.host.close();
     this.#mcp = undefined;
+  }
+
+  /** Asks the store, since trust may have been taken away elsewhere. */
+  async #allowed(agent: string, servers: ServerOwner["mcpServers"]): Promise<ServerOwner["mcpServers"]> {
+    const { gate, root } = this.#options;
+    const { serverIdentity, startedIn } = await import("../mcp/server-config.ts");
+    await gate.refresh();
+    const isAllowed = ([name, config]: [string, McpServerConfig]) => gate.mayStart(serverIdentity(name, config));
+    const all = Object.entries(servers);
+    const refused = all.filter((each) => !isAllowed(each)).map(([name]) => visible(name));
+    if (refused.length > 0) {
+      const what = refused.length === 1 ? "The MCP server" : "The MCP servers";
+      const message = `${what} ${refused.join(", ")} of the agent ${visible(agent)} did not start: nobody has allowed this command line or address. To look at it and allow it: retinue trust add ${shellWord(gate.root)} (in a program: session.permissions.folderTrust.addTrusted).`;
+      root.announce("session.warning", { warningType: "server_consent", message });
+    }
+    // Relative paths were shown as those of the project, wherever the session works by now.
+    return Object.fromEntries(all.filter(isAllowed).map(([name, config]) => [name, startedIn(gate.folder, config)]));
   }
 
   async #load(): Promise<{ host: McpHost; use: McpUse }> {

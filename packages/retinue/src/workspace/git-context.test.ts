@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,4 +52,13 @@ test("a worktree has the branch of its own and the remote of the repository that
   mkdirSync(side);
   writeFileSync(join(side, ".git"), `gitdir: ${own}\n`);
   expect(await gitContext(side)).toEqual({ cwd: side, gitRoot: side, branch: "side", repository: "owner/name" });
+});
+
+test("a repository whose files are pipes does not keep anybody waiting", async () => {
+  const gitRoot = repository("piped");
+  for (const name of ["HEAD", "config"]) {
+    rmSync(join(gitRoot, ".git", name));
+    execFileSync("mkfifo", [join(gitRoot, ".git", name)]);
+  }
+  expect(await gitContext(gitRoot)).toEqual({ cwd: gitRoot, gitRoot });
 });

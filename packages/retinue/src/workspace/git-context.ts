@@ -1,7 +1,10 @@
 /** The folder a session works in, and the repository around it, read from files: no git process is started. */
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { SessionContext } from "@retinue/protocol";
+import { readTextFile } from "../project/text-file.ts";
+
+const MAX_BYTES = 1024 * 1024;
 
 export async function gitContext(cwd: string): Promise<SessionContext> {
   const folder = resolve(cwd);
@@ -23,18 +26,18 @@ async function findRoot(folder: string): Promise<string | undefined> {
 async function gitFolderOf(root: string): Promise<string> {
   const path = join(root, ".git");
   const isFile = (await stat(path)).isFile();
-  const named = isFile ? /^gitdir: (.+)$/m.exec(await text(path))?.[1] : undefined;
+  const named = isFile ? /^gitdir: (.+)$/m.exec(text(path))?.[1] : undefined;
   return named === undefined ? path : resolve(root, named.trim());
 }
 
 async function branchOf(gitFolder: string): Promise<string | undefined> {
-  return /^ref: refs\/heads\/(.+)$/m.exec(await text(join(gitFolder, "HEAD")))?.[1]?.trim();
+  return /^ref: refs\/heads\/(.+)$/m.exec(text(join(gitFolder, "HEAD")))?.[1]?.trim();
 }
 
 /** `owner/name` of the first remote. A worktree shares the config of the repository that `commondir` names. */
 async function repositoryOf(gitFolder: string): Promise<string | undefined> {
-  const shared = (await text(join(gitFolder, "commondir"))).trim();
-  const url = /^\s*url = (.+)$/m.exec(await text(join(resolve(gitFolder, shared), "config")))?.[1];
+  const shared = text(join(gitFolder, "commondir")).trim();
+  const url = /^\s*url = (.+)$/m.exec(text(join(resolve(gitFolder, shared), "config")))?.[1];
   return url && /[/:]([^/:]+\/[^/]+?)(?:\.git)?\s*$/.exec(url)?.[1];
 }
 
@@ -45,6 +48,11 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-async function text(path: string): Promise<string> {
-  return await readFile(path, "utf8").catch(() => ""); // The file may be missing.
+/** Empty when the file is missing, or is nothing that git would have written there. */
+function text(path: string): string {
+  try {
+    return readTextFile(path, { maxBytes: MAX_BYTES })?.text ?? "";
+  } catch {
+    return "";
+  }
 }

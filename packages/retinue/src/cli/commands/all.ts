@@ -7,6 +7,7 @@ import { demo, doctor, why } from "./inspection.ts";
 import { checkpoint, mcp, op, search, transcript } from "./memory.ts";
 import { serve } from "./serve.ts";
 import { sessions } from "./sessions.ts";
+import { trust } from "./trust.ts";
 
 export const COMMANDS: readonly (Command | Group)[] = [
   serve,
@@ -14,6 +15,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   transcript,
   checkpoint,
   sessions,
+  trust,
   doctor,
   why,
   demo,

@@ -1,5 +1,6 @@
 /** The agents of a session, and which one is selected as its main agent. */
-import { agentInfo } from "../../agents/agent-info.ts";
+import { agentInfo, agentsUpdate } from "../../agents/agent-info.ts";
+import { followTrust } from "../../host/project-trust.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const agentHandlers: Handlers = {
@@ -31,23 +32,12 @@ export const agentHandlers: Handlers = {
     const { tree } = hosted(params, scope);
     tree.configuration.agents.setPrompt(params.id, params.prompt);
   },
-  "session.agent.reload": (params, scope) => {
-    const { tree, session } = hosted(params, scope);
-    tree.configuration.agents.reload();
-    const agents = tree.configuration.agents.custom();
-    session.announce("session.custom_agents_updated", {
-      agents: agents.map(({ name, displayName, description, source, tools, userInvocable }) => ({
-        id: name,
-        name,
-        displayName,
-        description,
-        source,
-        tools: tools ? [...tools] : null,
-        userInvocable,
-      })),
-      errors: [...tree.configuration.agents.problems],
-      warnings: [],
-    });
-    return { agents: agents.map((agent) => agentInfo(agent)) };
+  "session.agent.reload": async (params, scope) => {
+    const target = hosted(params, scope);
+    await followTrust(target);
+    const { agents } = target.tree.configuration;
+    agents.reload();
+    target.session.announce("session.custom_agents_updated", agentsUpdate(agents));
+    return { agents: agents.custom().map((agent) => agentInfo(agent)) };
   },
 };

@@ -2,15 +2,12 @@
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { type Approval, defined, type Params, type PermissionRule } from "@retinue/protocol";
-import * as z from "zod";
 import type { HostedSession } from "../../host/hosted-session.ts";
-import { document } from "../../store/document.ts";
+import { folderTrustOf, followTrust, trustProject } from "../../host/project-trust.ts";
 import { existingFolder } from "../../workspace/folders.ts";
 import { gitContext } from "../../workspace/git-context.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
-/** By path. */
-const TRUSTED_FOLDER = document("trusted-folder", () => z.object({}));
 const done = { success: true };
 
 export const permissionHandlers: Handlers = {
@@ -95,13 +92,14 @@ export const permissionHandlers: Handlers = {
   },
   "session.permissions.folderTrust.isTrusted": async (params, scope) => {
     const target = hosted(params, scope);
-    const found = await TRUSTED_FOLDER.get(target.store.documents, absolute(target, params.path));
-    return { trusted: found !== undefined };
+    const { decision } = await folderTrustOf(target).decisionOn(absolute(target, params.path));
+    return { trusted: decision === "trusted" };
   },
-  "session.permissions.folderTrust.addTrusted": (params, scope) => {
+  "session.permissions.folderTrust.addTrusted": async (params, scope) => {
     const target = hosted(params, scope);
     const folder = existingFolder(target.session, params.path);
-    target.session.log.changeDocument(TRUSTED_FOLDER.put(folder, {}));
+    await trustProject(folderTrustOf(target), folder, scope.sessions.shared.runtime.home);
+    await Promise.all(scope.sessions.open.filter(({ isClosing }) => !isClosing).map(followTrust));
     return done;
   },
   "session.permissions.urls.setUnrestrictedMode": (params, scope) => {

@@ -1,5 +1,6 @@
 /** The skills of a session. */
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { followTrust } from "../../host/project-trust.ts";
 import { eventOf } from "../../store/stored-event.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
@@ -16,8 +17,9 @@ export const skillHandlers: Handlers = {
     target.tree.configuration.skills.disable(params.name);
     changed(target);
   },
-  "session.skills.reload": (params, scope) => {
+  "session.skills.reload": async (params, scope) => {
     const target = hosted(params, scope);
+    await followTrust(target);
     const { warnings, errors } = target.tree.configuration.skills.reload();
     changed(target);
     return { warnings: [...warnings], errors: [...errors] };

@@ -1,6 +1,7 @@
 /** The tasks of a session, whatever their kind. */
 import { AppError, type TaskInfo } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { followTrust } from "../../host/project-trust.ts";
 import { clientTask } from "../../tasks/executors/client-view.ts";
 import { isEnded } from "../../tasks/moves.ts";
 import type { TaskRecord } from "../../tasks/record.ts";
@@ -18,7 +19,9 @@ export const taskHandlers: Handlers = {
     return { progress: record ? registry.executorOf(record).view.progress(record) : null };
   },
   "session.tasks.startAgent": async (params, scope) => {
-    const { tree, tasks, main } = hosted(params, scope);
+    const target = hosted(params, scope);
+    await followTrust(target);
+    const { tree, tasks, main } = target;
     const { agents } = tree.configuration;
     const { sessionId: _, agentType, description = params.name, ...input } = params;
     if (!agents.find(agentType)) {

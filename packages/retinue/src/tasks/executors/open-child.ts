@@ -43,7 +43,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const session = isKnown ? await loadSession(record, parent.session, deps) : createSession(record, parent.session);
   const isNew = session.state.model === undefined; // The start events are one commit and set the model.
   const shells = deps.shells.ofAgent(session.id);
-  const mcp = await parts.servers.use(definition.mcpServers);
+  const mcp = await parts.servers.use(definition);
   const agent = new WorkingAgent({
     parts,
     tasks,

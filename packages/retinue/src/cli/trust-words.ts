@@ -1,0 +1,25 @@
+/** What a project brings, as lines for a person who decides about it. Command lines are never cut: what is hidden cannot be judged. */
+import type { ProjectContent, ProjectServer } from "../workspace/survey.ts";
+
+const MAX_NAMES = 50;
+
+export function contentLines({ agents, skills, servers, otherFiles, problems }: ProjectContent): string[] {
+  const lines = [
+    ...named("agents", agents),
+    ...named("skills", skills),
+    ...serverLines(servers),
+    ...named("not used by this version", otherFiles),
+    ...problems.slice(0, MAX_NAMES).map((problem) => `  note: ${problem}`),
+  ];
+  return lines.length > 0 ? lines : ["  nothing that needs trust"];
+}
+
+export function serverLines(servers: readonly ProjectServer[]): string[] {
+  return servers.flatMap(({ name, agent, line }) => [`  MCP server ${name} of the agent ${agent}:`, `    ${line}`]);
+}
+
+function named(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length - MAX_NAMES;
+  return [`  ${what}: ${names.slice(0, MAX_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
+}

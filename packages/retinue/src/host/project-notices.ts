@@ -1,0 +1,56 @@
+/** Tells each client once what of the project was left out, refused or renamed when the session was opened. */
+import type { Client } from "../tree/client.ts";
+import type { TreeParts } from "../tree/parts.ts";
+import { leftOutLine } from "../workspace/left-out.ts";
+import { surveyProject } from "../workspace/survey.ts";
+
+/** A project with more broken files has made its point. */
+const MAX_PROBLEMS = 20;
+
+type Notice = { warningType: string; message: string };
+
+export interface NoticeOptions {
+  home: string;
+  /** About instruction files. */
+  warnings: readonly string[];
+}
+
+export class ProjectNotices {
+  readonly #tree: TreeParts;
+  readonly #options: NoticeOptions;
+  readonly #told = new WeakSet<Client>();
+
+  constructor(tree: TreeParts, options: NoticeOptions) {
+    this.#tree = tree;
+    this.#options = options;
+  }
+
+  send(client: Client): void {
+    if (this.#told.has(client)) return;
+    this.#told.add(client);
+    const { root } = this.#tree;
+    const instructions = this.#options.warnings.map((message) => ({ warningType: "instructions", message }));
+    const notices = [...instructions, ...projectNotices(this.#tree, this.#options.home)];
+    // `session.start` must come first; it is appended in the same tick in which the client joins.
+    queueMicrotask(() => {
+      for (const notice of notices) root.announce("session.warning", notice);
+    });
+  }
+}
+
+/** What is left out of the project now, and what of it is other than its files say. */
+export function projectNotices({ configuration, gate }: TreeParts, home: string): Notice[] {
+  if (!configuration.current.enableConfigDiscovery) return [];
+  const line = leftOutLine(surveyProject(gate, home), gate);
+  const { agents, skills } = configuration;
+  const problems = [
+    ...agents.problems.errors,
+    ...agents.problems.warnings,
+    ...skills.problems.errors,
+    ...skills.problems.warnings,
+  ];
+  return [
+    ...(line === undefined ? [] : [{ warningType: "folder_trust", message: line }]),
+    ...problems.slice(0, MAX_PROBLEMS).map((problem) => ({ warningType: "project_file", message: `${problem}.` })),
+  ];
+}

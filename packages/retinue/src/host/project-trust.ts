@@ -1,0 +1,34 @@
+/**
+ * Decisions about trust in the project of an open session: taken here, or elsewhere and followed before the next prompt.
+ */
+import { agentsUpdate } from "../agents/agent-info.ts";
+import { ProjectGate } from "../project/gate.ts";
+import { FolderTrust } from "../project/trust.ts";
+import { visible } from "../project/visible.ts";
+import { consentTo, surveyProject } from "../workspace/survey.ts";
+import type { HostedSession } from "./hosted-session.ts";
+
+/** Trusts the project of a folder, with the servers that it names now. */
+export async function trustProject(trust: FolderTrust, folder: string, home: string): Promise<string> {
+  const { servers } = surveyProject(new ProjectGate(folder, trust), home);
+  return await trust.trust(folder, consentTo(servers));
+}
+
+/** Loads what has become trusted, and drops what is trusted no longer. */
+export async function followTrust({ session, tree }: HostedSession): Promise<void> {
+  const { configuration, gate } = tree;
+  if (!configuration.current.enableConfigDiscovery || !(await gate.refresh())) return;
+  configuration.reloadProject();
+  session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));
+  session.announce("session.skills_loaded", { skills: configuration.skills.list() });
+  const { selectedAgent } = session.state;
+  if (selectedAgent === undefined || configuration.agents.find(selectedAgent)) return;
+  session.append("subagent.deselected", {});
+  const message = `The agent ${visible(selectedAgent)} is not there any more, since the folder ${visible(gate.root)} is not trusted. The default agent goes on.`;
+  session.announce("session.warning", { warningType: "agent_gone", message });
+}
+
+export function folderTrustOf({ store, session }: HostedSession): FolderTrust {
+  const warn = (message: string) => session.announce("session.warning", { warningType: "storage", message });
+  return new FolderTrust({ documents: store.documents, warn });
+}

@@ -1,0 +1,56 @@
+/** The lines that say what of a project was left out, why, and how to allow it. */
+import type { ProjectGate } from "../project/gate.ts";
+import { isTooWide } from "../project/root.ts";
+import { brief, shellWord, visible } from "../project/visible.ts";
+import { isEmpty, type ProjectContent, type ProjectServer } from "./survey.ts";
+
+const MAX_NAMES = 10;
+/** Whoever decides is shown all of it. */
+const MAX_SERVER = 200;
+
+/** Undefined when nothing is left out. */
+export function leftOutLine(content: ProjectContent, gate: ProjectGate): string | undefined {
+  if (!gate.isTrusted) return isEmpty(content) ? undefined : untrustedLine(content, gate.root);
+  const servers = unallowedServers(content, gate);
+  return servers.length === 0 ? undefined : serversLine(servers, gate.root);
+}
+
+/** Servers of a trusted project that nobody has consented to: new ones, and those that have changed. */
+export function unallowedServers({ servers }: ProjectContent, gate: ProjectGate): ProjectServer[] {
+  return servers.filter(({ identity }) => !gate.mayStart(identity));
+}
+
+function untrustedLine({ agents, skills, servers }: ProjectContent, root: string): string {
+  const parts = [
+    ...named("agent", agents),
+    ...named("skill", skills),
+    ...named(
+      "MCP server",
+      servers.map(({ name, line }) => brief(`${name}: ${line}`, MAX_SERVER)),
+    ),
+  ];
+  return `The folder ${visible(root)} is not trusted, so this was left out of it: ${parts.join("; ")}. ${howTo(root)}`;
+}
+
+export function serversLine(servers: readonly ProjectServer[], root: string): string {
+  const names = listed(
+    servers.map(({ name, agent, line }) => `${brief(name)} of the agent ${agent} (${brief(line, MAX_SERVER)})`),
+  );
+  return `Nobody has allowed these MCP servers of ${visible(root)}, which are new or have changed, so they are not started: ${names}. ${howTo(root)}`;
+}
+
+function howTo(root: string): string {
+  if (isTooWide(root))
+    return "It holds more than one project and cannot be trusted: work in the folder of the project.";
+  return `To look at it and allow it: retinue trust add ${shellWord(root)} (in a program: session.permissions.folderTrust.addTrusted).`;
+}
+
+function named(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  return [`${names.length} ${what}${names.length === 1 ? "" : "s"} (${listed(names)})`];
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return [...names.slice(0, MAX_NAMES), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
+}

@@ -1,0 +1,109 @@
+/**
+ * What a project brings that can run or steer a program: for the person who is asked whether to trust it, and for the line that says what
+ * was left out.
+ *
+ * It is found by the same code that would load it. Nothing of it is used by being looked at.
+ */
+import { lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { McpServerConfig } from "@retinue/protocol";
+import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import { isLocal, serverIdentity } from "../mcp/server-config.ts";
+import type { ProjectGate } from "../project/gate.ts";
+import { brief, visible } from "../project/visible.ts";
+import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
+
+export interface ProjectServer {
+  identity: string;
+  name: string;
+  /** The agent that names it. */
+  agent: string;
+  /** What would be started or reached, in full. */
+  line: string;
+}
+
+export interface ProjectContent {
+  agents: readonly string[];
+  skills: readonly string[];
+  servers: readonly ProjectServer[];
+  /** Of other programs; this version does not read them. */
+  otherFiles: readonly string[];
+  problems: readonly string[];
+}
+
+/** Nobody can judge a longer command line, so none is ever allowed. */
+const MAX_LINE = 2000;
+
+export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "root">, home: string): ProjectContent {
+  const project = { folder, root };
+  const catalog = new AgentCatalog({ folders: agentFolders({ home, project }) });
+  const agents = catalog.list().filter(({ source }) => source === "project");
+  const folders = skillFolders({ home, workingDirectory: folder, enableConfigDiscovery: true, project });
+  const skills = new SkillCatalog({ folders });
+  const servers = agents.flatMap((agent) =>
+    Object.entries(agent.mcpServers).map(([name, config]) => serverOf(name, config, agent.name)),
+  );
+  const long = servers.filter(({ name, line }) => name.length + line.length > MAX_LINE);
+  const tooLong = long.map(
+    ({ agent, name }) =>
+      `The command line of the MCP server ${brief(name)} of the agent ${agent} is too long to be shown, so it cannot be allowed`,
+  );
+  const own = skills.list().filter(({ source }) => source === "project");
+  return {
+    agents: agents.map(({ name }) => brief(name)),
+    skills: own.map(({ name }) => brief(name)),
+    servers: servers.filter((server) => !long.includes(server)),
+    otherFiles: filesOfOthers(folder),
+    problems: [...catalog.problems.errors, ...catalog.problems.warnings, ...skills.problems.errors, ...tooLong],
+  };
+}
+
+/** Whether there is something that needs trust. */
+export function isEmpty({ agents, skills, servers }: ProjectContent): boolean {
+  return agents.length + skills.length + servers.length === 0;
+}
+
+/** What consent is given to, by identity. */
+export function consentTo(servers: readonly ProjectServer[]): ReadonlyMap<string, string> {
+  return new Map(servers.map(({ identity, name, line }) => [identity, `${visible(name)}: ${line}`]));
+}
+
+function serverOf(name: string, config: McpServerConfig, agent: string): ProjectServer {
+  return {
+    identity: serverIdentity(name, config),
+    name: visible(name),
+    agent: brief(agent),
+    line: serverLine(config),
+  };
+}
+
+/** Values of the environment are shown, since they can decide what a program does. Those of headers are not: they may be secrets. */
+export function serverLine(config: McpServerConfig): string {
+  if (!isLocal(config)) {
+    const headers = Object.keys(config.headers ?? {});
+    return visible(`${config.url}${headers.length > 0 ? ` with the headers ${headers.join(", ")}` : ""}`);
+  }
+  const env = Object.entries(config.env ?? {}).map(([key, value]) => `${key}=${word(value)}`);
+  const words = [...env, word(config.command), ...(config.args ?? []).map(word)];
+  return visible(`${words.join(" ")}${config.cwd === undefined ? "" : ` in ${config.cwd}`}`);
+}
+
+const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text));
+
+function filesOfOthers(folder: string): string[] {
+  const configs = [".mcp.json", ".vscode/mcp.json"].filter((name) =>
+    lstatSync(join(folder, name), { throwIfNoEntry: false }),
+  );
+  return [...configs, ...hookFiles(folder)].map(visible);
+}
+
+function hookFiles(folder: string): string[] {
+  const hooks = ".github/hooks";
+  try {
+    return readdirSync(join(folder, hooks))
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => `${hooks}/${name}`);
+  } catch {
+    return []; // Most projects have no such folder.
+  }
+}
