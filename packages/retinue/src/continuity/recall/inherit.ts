@@ -4,10 +4,11 @@
  * One budget holds for all of it. When space is short, constraints come first, then the checkpoint, then the tail; the order in the
  * block is fixed.
  */
+
+import { redact } from "../../secrets/redact.ts";
 import type { Checkpoint, TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Entity, TranscriptStore } from "../../store/transcripts.ts";
 import { isSpawnTool } from "../records/calls.ts";
-import { redact } from "../records/redact.ts";
 import { speaker } from "../records/speaker.ts";
 
 export const INHERIT_HEADING = "## Inherited from Parent Session";

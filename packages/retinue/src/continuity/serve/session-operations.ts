@@ -1,12 +1,12 @@
 /** Operations on what was said: transcripts, lists, lineage, inherit block, checkpoints, deletion. Search is search-operation.ts. */
 import * as z from "zod";
+import { redact } from "../../secrets/redact.ts";
 import type { TranscriptSession } from "../../store/transcript-records.ts";
 import { readOn } from "../ingest/reading.ts";
 import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { Inherit, tailCharsOf } from "../records/config.ts";
 import type { Continuity } from "../records/continuity.ts";
 import { lineageTree } from "../records/lineage.ts";
-import { redact } from "../records/redact.ts";
 import { actingAgent, type Caller, readable, requireSession, visibility } from "../records/scope.ts";
 import { speaker } from "../records/speaker.ts";
 import { flag, number, operation, word } from "./operation.ts";
