@@ -2,7 +2,7 @@
  * Credentials that are known by their beginning: what each begins with, which characters follow, and how many at least.
  *
  * Data, from what the providers publish about their formats. A line may list several beginnings. To add one, add it here and an
- * example to corpus/credentials.ts.
+ * example to corpus/credentials.txt.
  */
 import { ALNUM, BASE64, DIGIT, DOT, JOINT, LOWER, UPPER } from "./characters.ts";
 

@@ -4,6 +4,7 @@
  * They are known to the whole process, because a secret of one session must not be read in the log or the search of another. A value
  * is also hidden where it is encoded for an address, for JSON or as base64.
  */
+import { isMadeOfWords } from "./randomness.ts";
 
 const HIDDEN = "[redacted secret]";
 /** Shorter values would be found in the middle of ordinary words. */
@@ -18,6 +19,23 @@ export function addKnownValue(value: string): void {
   if (value.length < MIN_KNOWN_VALUE || values.has(value)) return;
   values.set(value, formsOf(value));
   forms = [...new Set([...values.values()].flat())].sort((a, b) => b.length - a.length);
+}
+
+/** A key that the configuration holds. Local endpoints are given words such as `not-needed`, which must stay readable. */
+export function addOwnKey(value: string | undefined): void {
+  if (value !== undefined && value.length >= 12 && !isMadeOfWords(value)) addKnownValue(value);
+}
+
+/** The value with every known secret in its strings hidden; the value itself when there is none. */
+export function withoutKnownValues<T>(value: T): T {
+  return forms.length === 0 ? value : (hideIn(value) as T);
+}
+
+function hideIn(value: unknown): unknown {
+  if (typeof value === "string") return hideKnownValues(value);
+  if (Array.isArray(value)) return value.map(hideIn);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [hideKnownValues(name), hideIn(each)]));
 }
 
 /** For tests: a process starts with none. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CREDENTIALS, exampleOf, readable } from "./corpus/credentials.ts";
-import { ORDINARY } from "./corpus/ordinary.ts";
+import { CREDENTIALS, exampleOf, ORDINARY, readable } from "./corpus/test-corpus.ts";
+
 import { redact } from "./redact.ts";
 
 describe("redaction", () => {

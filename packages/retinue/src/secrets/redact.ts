@@ -38,7 +38,7 @@ interface Sign {
 }
 
 /** What may begin at a character, by that character and the next. */
-const SIGNS_AT: readonly (readonly Sign[] | undefined)[] = index();
+let signsAt: readonly (readonly Sign[] | undefined)[] | undefined;
 
 function index(): (Sign[] | undefined)[] {
   const all: Sign[] = [
@@ -120,7 +120,8 @@ class Scan {
   /** At the first character of a word. */
   #signAt(at: number): Span | undefined {
     const text = this.#text;
-    const signs = SIGNS_AT[keyOf(text, at)];
+    signsAt ??= index();
+    const signs = signsAt[keyOf(text, at)];
     if (signs === undefined) return undefined;
     for (const { prefix, find, format, command } of signs) {
       if (!text.startsWith(prefix, at)) continue;

@@ -100,7 +100,7 @@ function focalEntities(
 
 function footer(focal: readonly Pick<Entity, "name" | "attributes">[], room: number): string {
   if (focal.length === 0) return "";
-  const names = `\nFocal entities: ${oneLine(focal.map(({ name }) => name).join(", "), 600)}`;
+  const names = `\nFocal entities: ${oneLine(focal.map(({ name }) => redact(name)).join(", "), 600)}`;
   const constraints = focal.flatMap(({ attributes }) => attributes.filter(({ kind }) => kind === "constraint"));
   if (constraints.length === 0) return names;
   const lines: string[] = [];

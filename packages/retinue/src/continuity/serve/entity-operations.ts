@@ -38,6 +38,7 @@ export const entityOperations = [
       return {
         entities: entities.map((each) => ({
           ...each,
+          name: redact(each.name),
           attributes: each.attributes.map((one) => ({ ...one, content: redact(one.content) })),
         })),
       };

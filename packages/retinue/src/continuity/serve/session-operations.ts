@@ -1,7 +1,7 @@
 /** Operations on what was said: transcripts, lists, lineage, inherit block, checkpoints, deletion. Search is search-operation.ts. */
 import * as z from "zod";
 import { redact } from "../../secrets/redact.ts";
-import type { TranscriptSession } from "../../store/transcript-records.ts";
+import type { Checkpoint, TranscriptSession } from "../../store/transcript-records.ts";
 import { readOn } from "../ingest/reading.ts";
 import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { Inherit, tailCharsOf } from "../records/config.ts";
@@ -26,6 +26,12 @@ function summary(session: TranscriptSession) {
     endedAt: iso(endedAt),
   };
 }
+
+const checkpointShown = (checkpoint: Checkpoint): Checkpoint => ({
+  ...checkpoint,
+  summary: redact(checkpoint.summary),
+  entities: checkpoint.entities.map(redact),
+});
 
 const session = (
   { transcripts }: Continuity,
@@ -138,7 +144,8 @@ export const sessionOperations = [
       const found = await session(continuity, caller, input);
       await readOn(transcripts, found, { now: world.now() });
       const { summary: words, entities, origin } = input;
-      return await transcripts.checkpoints.add(found.id, { summary: words, entities, origin, at: world.now() });
+      const added = await transcripts.checkpoints.add(found.id, { summary: words, entities, origin, at: world.now() });
+      return checkpointShown(added);
     },
   }),
   operation({
@@ -150,7 +157,7 @@ export const sessionOperations = [
     async run(continuity, caller, input) {
       const { id } = await session(continuity, caller, input);
       const checkpoints = await continuity.transcripts.checkpoints.list(id);
-      return { checkpoints: checkpoints.map((each) => ({ ...each, summary: redact(each.summary) })) };
+      return { checkpoints: checkpoints.map(checkpointShown) };
     },
   }),
   operation({

@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { childEnvironment } from "../../secrets/environment.ts";
 
 const ALWAYS = ["--no-config", "--color=never", "--hidden", "--glob=!.git", "--no-require-git", "--sort=path"];
 const MAX_CHARS = 20 * 1024 * 1024;
@@ -56,7 +57,12 @@ async function run(
   more: string[],
 ): Promise<Found> {
   const { rgPath } = await import("@vscode/ripgrep");
-  const child = spawn(rgPath, [...ALWAYS, ...more, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"], signal });
+  const child = spawn(rgPath, [...ALWAYS, ...more, ...args], {
+    cwd,
+    env: childEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+    signal,
+  });
   const ended = new Promise<void>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", () => resolve());
