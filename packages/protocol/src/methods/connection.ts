@@ -74,6 +74,12 @@ export const CONNECTION_METHODS = byName(
     params: () => z.object({ message: text() }),
     result: () => z.object({ message: z.string(), timestamp: z.string(), protocolVersion: z.number() }),
   }),
+  method("secrets.addFilterValues", {
+    summary:
+      "Registers values that are hidden from now on in events, logs, the store and everything that is searched or exported.",
+    params: () => z.object({ values: z.array(z.string()) }),
+    result: () => z.object({ ok: z.literal(true) }),
+  }),
   method("status.get", {
     summary: "Version of the runtime.",
     params: noParams,

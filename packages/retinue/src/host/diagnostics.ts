@@ -5,6 +5,8 @@
  */
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { withoutKnownValues } from "../secrets/known-values.ts";
+import { redact } from "../secrets/redact.ts";
 import { makePrivateFolder, PRIVATE_FILE } from "../store/private-files.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
@@ -30,7 +32,7 @@ export class Diagnostics {
   write(level: Exclude<LogLevel, "silent">, message: string, details: object = {}): void {
     if (ORDER.indexOf(level) < ORDER.indexOf(this.#level)) return;
     this.#logger ??= this.#open();
-    void this.#logger.then((logger) => logger?.[level](details, message));
+    void this.#logger.then((logger) => logger?.[level](withoutKnownValues(details), redact(message)));
   }
 
   async #open(): Promise<Logger | undefined> {

@@ -56,6 +56,8 @@ const ModelsConfig = lazy(() =>
     /** `provider/model`, or a model of the first provider. */
     model: z.string().optional(),
     providers: z.array(ConfiguredProvider()).default([]),
+    /** Variables with credentials that shells are given all the same. */
+    shellEnv: z.array(z.string()).optional(),
     /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
     subagents: z
       .object({
@@ -94,4 +96,10 @@ function parseJson(text: string, file: string): unknown {
   } catch (cause) {
     throw new AppError("not_configured", `${file} is not JSON: ${messageOf(cause)}`, { cause });
   }
+}
+
+/** The variables that the configuration names as credentials, and those that shells are given all the same. */
+export function credentialVariables(home: string): { names: string[]; allowed: string[] } {
+  const { providers, shellEnv = [] } = readModelsConfig(home);
+  return { names: providers.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []), allowed: shellEnv };
 }

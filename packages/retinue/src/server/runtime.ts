@@ -8,7 +8,10 @@ import { Diagnostics } from "../host/diagnostics.ts";
 import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { openCatalog } from "../models/catalog.ts";
+import { credentialVariables } from "../models/config.ts";
 import { planTools } from "../modes/plan-tool.ts";
+import { CREDENTIAL_VARIABLES, withhold } from "../secrets/environment.ts";
+import { addOwnKey } from "../secrets/known-values.ts";
 import { prepareHome } from "../store/private-files.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
@@ -24,6 +27,8 @@ export interface RuntimeOptions {
   /** `--provider` of the command line. */
   provider?: string;
   clientToken?: string;
+  /** Variables that the command line names as holding a credential. */
+  credentialVariables?: readonly string[];
   catalog?: SessionsOptions["catalog"];
   /** ":memory:" in tests. */
   storePath?: string;
@@ -37,9 +42,12 @@ export class Runtime {
   readonly #stopIndexing: () => Promise<void>;
   readonly #reaping: Promise<void>;
   readonly #clients = new Set<Client>();
+  readonly #release: () => void;
 
-  constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
+  constructor(options: RuntimeOptions) {
+    const { config, world = realWorld, provider, clientToken, catalog, storePath } = options;
     this.config = config;
+    this.#release = keepCredentials(options);
     this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
     this.#stopIndexing = keepIndexed(this.#store, (error) =>
@@ -103,6 +111,7 @@ export class Runtime {
     await this.#stopIndexing();
     await this.#reaping;
     await this.#store.close();
+    this.#release();
   }
 
   async #reapShells(): Promise<void> {
@@ -118,6 +127,17 @@ export class Runtime {
   #notify(change: Lifecycle): void {
     for (const client of this.#clients) client.notify("session.lifecycle", change);
   }
+}
+
+/** Keeps what the configuration uses as a credential out of child processes, and its values out of events and logs. */
+function keepCredentials({ config, clientToken, credentialVariables: named = [] }: RuntimeOptions): () => void {
+  const { env, home } = config;
+  for (const name of [...CREDENTIAL_VARIABLES, ...named]) addOwnKey(env[name]);
+  addOwnKey(clientToken);
+  return withhold(() => {
+    const { names, allowed } = credentialVariables(home);
+    return { names: [...names, ...named], allowed };
+  });
 }
 
 function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")): SqliteStore {

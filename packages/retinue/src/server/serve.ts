@@ -47,7 +47,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const load = loader(async () => {
     const { Runtime } = await import("./runtime.ts");
     const clientToken = options.authTokenEnv ? options.env[options.authTokenEnv] : undefined;
-    return new Runtime({ config, provider: options.provider, clientToken });
+    const credentialVariables = options.authTokenEnv ? [options.authTokenEnv] : [];
+    return new Runtime({ config, provider: options.provider, clientToken, credentialVariables });
   });
   const connection = { version: config.version, load: load.get };
   const loadAhead = () => setImmediate(() => void load.get().catch(() => undefined)); // The calls that need it get the error.

@@ -6,6 +6,7 @@
  * outside awaits it first. What an event means is in state.ts; where it is kept, in the store.
  */
 import { AppError, type EventData, type EventType, isPersisted, messageOf } from "@retinue/protocol";
+import { hideKnownValues, withoutKnownValues } from "../secrets/known-values.ts";
 import type { Batch, DocumentChange, InboxChange, Lease, SessionChange, SessionRecord, Store } from "../store/store.ts";
 import type { TranscriptChange } from "../store/transcript-records.ts";
 import type { World } from "../world.ts";
@@ -108,7 +109,7 @@ export class Log {
       ...(isEphemeral ? { ephemeral: true as const } : {}),
       ...(sessionId === this.rootId || untagged ? {} : { agentId: sessionId }),
     };
-    const event: LoggedEvent = { ...envelope, sessionId, json: JSON.stringify(envelope) };
+    const event = withoutSecrets({ ...envelope, sessionId, json: JSON.stringify(envelope) });
     if (!isEphemeral) {
       this.#lastId = id;
       this.#count++;
@@ -120,26 +121,26 @@ export class Log {
 
   /** Adds a session of this tree, stored with the events of this tick. */
   create(session: SessionRecord): void {
-    this.#draft.created.push(session);
+    this.#draft.created.push(withoutKnownValues(session));
     this.#schedule();
   }
 
   /** Changes parts of the root session's row. */
   describe(change: SessionChange): void {
-    this.#draft.changed = { ...this.#draft.changed, ...change };
+    this.#draft.changed = { ...this.#draft.changed, ...withoutKnownValues(change) };
     this.#schedule();
   }
 
   /** Adds or removes an inbox item. */
   changeInbox(change: InboxChange): void {
-    this.#draft.inbox.push(change);
+    this.#draft.inbox.push(withoutKnownValues(change));
     this.#schedule();
   }
 
   /** Changes a document together with the events of this tick. */
   changeDocument(change: DocumentChange): void {
     const { kind, key } = "put" in change ? change.put : change.remove;
-    this.#draft.documents.set(`${kind}/${key}`, change);
+    this.#draft.documents.set(`${kind}/${key}`, withoutKnownValues(change));
     this.#schedule();
   }
 
@@ -249,6 +250,12 @@ export class Log {
     if (ms !== this.#now.ms) this.#now = { ms, iso: new Date(ms).toISOString() };
     return this.#now.iso;
   }
+}
+
+/** Values that are known to be secret reach neither the store nor a client. Looking is cheap: nearly every event has none. */
+function withoutSecrets(event: LoggedEvent): LoggedEvent {
+  const json = hideKnownValues(event.json);
+  return json === event.json ? event : { ...event, data: withoutKnownValues(event.data), json };
 }
 
 /** What was appended and is not part of a commit yet. */

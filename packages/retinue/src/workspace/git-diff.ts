@@ -1,6 +1,7 @@
 /** What changed in a repository, file by file, according to git. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { childEnvironment } from "../secrets/environment.ts";
 
 export interface FileChange {
   path: string;
@@ -102,7 +103,7 @@ async function git(root: string, args: string[], signal: AbortSignal): Promise<s
     cwd: root,
     maxBuffer: MAX_OUTPUT_BYTES,
     signal,
-    env: { ...process.env, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
+    env: childEnvironment({ GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" }),
   };
   try {
     return (await run("git", ["-c", "core.quotepath=off", ...args], options)).stdout;

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { messageOf } from "@retinue/protocol/errors";
+import { childEnvironment } from "../../secrets/environment.ts";
 import { fields, list, parseLine, text } from "../ingest/readers/fields.ts";
 import type { Check, ConnectorContext } from "./connector.ts";
 
@@ -29,7 +30,11 @@ export async function askCodexAboutHooks({ env, home }: ConnectorContext): Promi
 
 /** One exchange with `codex app-server`, which speaks JSON-RPC line by line. */
 async function listHooks(env: NodeJS.ProcessEnv, cwd: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const child = spawn(env.RETINUE_CODEX ?? "codex", ["app-server"], { env, cwd, stdio: ["pipe", "pipe", "ignore"] });
+  const child = spawn(env.RETINUE_CODEX ?? "codex", ["app-server"], {
+    env: childEnvironment({}, env),
+    cwd,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
   const failed = new Promise<never>((_, reject) => child.on("error", reject));
   const timer = setTimeout(() => child.kill(), WAIT_MS);
   try {

@@ -4,10 +4,11 @@
  * One budget holds for all of it. When space is short, constraints come first, then the checkpoint, then the tail; the order in the
  * block is fixed.
  */
+
+import { redact } from "../../secrets/redact.ts";
 import type { Checkpoint, TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Entity, TranscriptStore } from "../../store/transcripts.ts";
 import { isSpawnTool } from "../records/calls.ts";
-import { redact } from "../records/redact.ts";
 import { speaker } from "../records/speaker.ts";
 
 export const INHERIT_HEADING = "## Inherited from Parent Session";
@@ -101,7 +102,7 @@ function focalEntities(
 
 function footer(focal: readonly Pick<Entity, "name" | "attributes">[], room: number): string {
   if (focal.length === 0) return "";
-  const names = `\nFocal entities: ${oneLine(focal.map(({ name }) => name).join(", "), 600)}`;
+  const names = `\nFocal entities: ${oneLine(focal.map(({ name }) => redact(name)).join(", "), 600)}`;
   const constraints = focal.flatMap(({ attributes }) => attributes.filter(({ kind }) => kind === "constraint"));
   if (constraints.length === 0) return names;
   const lines: string[] = [];

@@ -1,7 +1,8 @@
 /** Finds turns: by all the words, then by any of the rarer ones; best match first, newer before older. */
+
+import { redact } from "../../secrets/redact.ts";
 import type { TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Match, SearchWithin, Term, TranscriptStore } from "../../store/transcripts.ts";
-import { redact } from "../records/redact.ts";
 import { indexAll } from "../records/turn-index.ts";
 import { parseQuery } from "./query.ts";
 import { snippet } from "./snippet.ts";

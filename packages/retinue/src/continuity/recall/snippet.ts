@@ -1,7 +1,8 @@
 /** The part of a turn around what was looked for, without secrets. */
+
+import { redact } from "../../secrets/redact.ts";
 import type { Turn } from "../../store/transcript-records.ts";
 import type { Term } from "../../store/transcripts.ts";
-import { redact } from "../records/redact.ts";
 import { speaker } from "../records/speaker.ts";
 
 const BEFORE = 160;

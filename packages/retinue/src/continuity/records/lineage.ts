@@ -4,9 +4,10 @@
  * A link is made from a signal that names the parent. Where a harness names none, the only running session of the project may be
  * taken; when there are several, the reason is kept instead of a guess.
  */
+
+import { redact } from "../../secrets/redact.ts";
 import type { SessionName, TranscriptSession } from "../../store/transcript-records.ts";
 import type { TranscriptStore } from "../../store/transcripts.ts";
-import { redact } from "./redact.ts";
 
 export type Parentage = { parent: TranscriptSession; how: string } | { parent?: undefined; reason: string };
 

@@ -4,8 +4,9 @@
  * Turns are indexed in batches, and a search brings the index up to date first. Secrets are removed before that, so that a search
  * cannot be used to guess one.
  */
+
+import { redact } from "../../secrets/redact.ts";
 import { INDEX_BATCH, type TranscriptStore } from "../../store/transcripts.ts";
-import { redact } from "./redact.ts";
 
 const CHUNK = 2_000;
 

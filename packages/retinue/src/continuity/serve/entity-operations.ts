@@ -1,8 +1,8 @@
 /** Operations on entities, their attributes and constraints. They belong to an agent, so a token that is bound to a project has none. */
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
+import { redact } from "../../secrets/redact.ts";
 import { ATTRIBUTE_KINDS } from "../../store/transcripts.ts";
-import { redact } from "../records/redact.ts";
 import { actingAgent, type Caller, hasEntities } from "../records/scope.ts";
 import { operation, word } from "./operation.ts";
 
@@ -38,6 +38,7 @@ export const entityOperations = [
       return {
         entities: entities.map((each) => ({
           ...each,
+          name: redact(each.name),
           attributes: each.attributes.map((one) => ({ ...one, content: redact(one.content) })),
         })),
       };

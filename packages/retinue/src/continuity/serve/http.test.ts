@@ -61,7 +61,7 @@ describe("the HTTP API", () => {
     const path = "/api/sessions/p%2F1/transcript";
     const first = await ask("GET", `${path}?limit=2`);
     expect(first.json).toMatchObject({ sessionKey: "p/1", turns: [{ text: "one" }, { text: "two" }], next: 2 });
-    expect((await ask("GET", `${path}?after=2&format=text`)).text).toBe("User: password=[redacted secret]");
+    expect((await ask("GET", `${path}?after=2&format=text`)).text).toBe("User: password=[redacted password]");
   });
 
   test("shows the tree and the reasons", async () => {

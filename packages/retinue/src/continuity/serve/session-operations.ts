@@ -1,13 +1,13 @@
 /** Operations on what was said: transcripts, lists, lineage, inherit block, checkpoints, deletion. Search is search-operation.ts. */
 import * as z from "zod";
-import type { TranscriptSession } from "../../store/transcript-records.ts";
+import { redact } from "../../secrets/redact.ts";
+import type { Checkpoint, TranscriptSession } from "../../store/transcript-records.ts";
 import { readOn } from "../ingest/reading.ts";
 import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { Inherit, tailCharsOf } from "../records/config.ts";
 import type { Continuity } from "../records/continuity.ts";
 import { lineageTree } from "../records/lineage.ts";
 import { tidyPath } from "../records/paths.ts";
-import { redact } from "../records/redact.ts";
 import {
   actingAgent,
   assertMayWrite,
@@ -35,6 +35,12 @@ function summary(session: TranscriptSession) {
     endedAt: iso(endedAt),
   };
 }
+
+const checkpointShown = (checkpoint: Checkpoint): Checkpoint => ({
+  ...checkpoint,
+  summary: redact(checkpoint.summary),
+  entities: checkpoint.entities.map(redact),
+});
 
 const session = (
   { transcripts }: Continuity,
@@ -163,7 +169,8 @@ export const sessionOperations = [
       const found = await ownSession(continuity, caller, input);
       await readOn(transcripts, found, { now: world.now() });
       const { summary: words, entities, origin } = input;
-      return await transcripts.checkpoints.add(found.id, { summary: words, entities, origin, at: world.now() });
+      const added = await transcripts.checkpoints.add(found.id, { summary: words, entities, origin, at: world.now() });
+      return checkpointShown(added);
     },
   }),
   operation({
@@ -175,7 +182,7 @@ export const sessionOperations = [
     async run(continuity, caller, input) {
       const { id } = await session(continuity, caller, input);
       const checkpoints = await continuity.transcripts.checkpoints.list(id);
-      return { checkpoints: checkpoints.map((each) => ({ ...each, summary: redact(each.summary) })) };
+      return { checkpoints: checkpoints.map(checkpointShown) };
     },
   }),
   operation({

@@ -1,18 +1,25 @@
 /** Makes the provider for an endpoint. The code of a wire format is loaded with the first request that needs it. */
 
+import { redact } from "../../secrets/redact.ts";
 import type { Provider } from "../provider.ts";
 import type { Endpoint, EndpointPath } from "./endpoint.ts";
+import { guard } from "./guard.ts";
 
 export function providerFor(endpoint: Endpoint, wireApi: "completions" | "responses"): Provider {
   const apiEndpoint = pathOf(endpoint, wireApi);
+  const guarded = guard(endpoint);
   let adapter: Promise<Provider> | undefined;
   return {
     id: endpoint.id,
     apiEndpoint,
-    baseUrl: endpoint.baseUrl,
+    baseUrl: redact(endpoint.baseUrl),
     async *stream(request, options) {
-      adapter ??= LOAD[apiEndpoint](endpoint);
-      yield* (await adapter).stream(request, options);
+      adapter ??= LOAD[apiEndpoint](guarded.endpoint);
+      try {
+        yield* (await adapter).stream(request, options);
+      } catch (error) {
+        throw guarded.clean(error, request.headers);
+      }
     },
   };
 }

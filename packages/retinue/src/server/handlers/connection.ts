@@ -2,6 +2,7 @@
 import { AppError } from "@retinue/protocol";
 import type { Catalog } from "../../models/catalog.ts";
 import { slashCommandInfos } from "../../modes/slash-commands.ts";
+import { addKnownValue, MIN_KNOWN_VALUE } from "../../secrets/known-values.ts";
 import { listAgentsTool, readAgentTool, writeAgentTool } from "../../tools/builtin/task.ts";
 import { builtinTools } from "../../tools/catalog.ts";
 import type { Handlers } from "../handler.ts";
@@ -40,6 +41,17 @@ export const connectionHandlers: Handlers = {
     };
   },
   "commands.list": () => ({ commands: slashCommandInfos() }),
+  "secrets.addFilterValues": ({ values }) => {
+    const short = values.filter((value) => value !== "" && value.length < MIN_KNOWN_VALUE).length;
+    if (short > 0) {
+      throw new AppError(
+        "invalid_params",
+        `${short} of the values have fewer than ${MIN_KNOWN_VALUE} characters. Hiding them would hide parts of ordinary words: register longer ones. None was registered.`,
+      );
+    }
+    for (const value of values) addKnownValue(value);
+    return { ok: true };
+  },
 };
 
 function requireProvider(catalog: Catalog): void {

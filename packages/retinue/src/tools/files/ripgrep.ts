@@ -10,6 +10,7 @@ import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { foldedPath, isWithin, realPath } from "../../real-path.ts";
+import { childEnvironment } from "../../secrets/environment.ts";
 import { makePrivateFolder, PRIVATE_FILE } from "../../store/private-files.ts";
 
 const ALWAYS = ["--no-config", "--color=never", "--hidden", "--glob=!.git", "--no-require-git", "--sort=path"];
@@ -85,6 +86,7 @@ async function run(
   const { rgPath } = await import("@vscode/ripgrep");
   const child = spawn(rgPath, [...ALWAYS, ...exclusions(without, cwd), ...more, ...args], {
     cwd,
+    env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],
     signal,
   });

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import path from "node:path";
+import { childEnvironment } from "../../secrets/environment.ts";
 import type { Shell, ShellService, ShellStart } from "../tool.ts";
 import { ShellProcess } from "./shell.ts";
 
@@ -46,12 +47,7 @@ export function createShells({ sessionId, logFolder, graceMs = GRACE_MS }: Shell
       ...options,
       id: options.shellId ?? freshId(),
       logFile: path.join(logFolder, `shell-${randomUUID()}.log`),
-      environment: {
-        ...process.env,
-        ...QUIET,
-        RETINUE_SESSION_ID: sessionId,
-        ...options.env,
-      },
+      environment: childEnvironment({ ...QUIET, RETINUE_SESSION_ID: sessionId, ...options.env }),
       graceMs,
       onBackground: (promoted) => events.emit("background", promoted),
     });

@@ -5,6 +5,7 @@
  * can be killed at any time, and the database rolls back what it had not committed. The process ends with this one, however that ends.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { childEnvironment } from "../../secrets/environment.ts";
 import { sqliteLibrary } from "../../store/sqlite-door.ts";
 import type { SqlResult } from "../tool.ts";
 import { SQL_PROCESS } from "./sql-process-code.ts";
@@ -38,7 +39,7 @@ export class SqlProcess {
     this.#child = spawn(process.execPath, ["--eval", SQL_PROCESS, sqliteLibrary()], {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
-      env: { ...process.env, NODE_OPTIONS: "" },
+      env: childEnvironment({ NODE_OPTIONS: "" }),
       windowsHide: true,
     });
     this.#child.on("message", (answer) => this.#pending?.resolve(answer as SqlAnswer));

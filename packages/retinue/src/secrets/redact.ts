@@ -1,0 +1,230 @@
+/**
+ * Removes secrets from text before anybody reads it: one pass over the text, in time proportional to its length.
+ *
+ * What is hidden is named by kind, so that a reader knows what was there. Signs are found by their first two characters
+ * (formats.ts, places.ts), values by the name before them (assignments.ts), and long words by how random they are (randomness.ts).
+ * Values that somebody named as secrets are hidden first (known-values.ts).
+ */
+import { assigned, entryAt, type Named, nameBefore } from "./assignments.ts";
+import { ALNUM, BASE64, classAt, classesOf, DOT, JOINT, runEnd, runWithin, type Span, TILDE } from "./characters.ts";
+import { FORMATS, type Format } from "./formats.ts";
+import { hideKnownValues } from "./known-values.ts";
+import { blockAt, COMMANDS, type Finder, optionAt, passwordOfAddress, SIGNS } from "./places.ts";
+import { isMadeOfWords, isPublic, looksRandom } from "./randomness.ts";
+
+export function redact(text: string): string {
+  const clean = hideKnownValues(text);
+  if (clean.length < 6) return clean;
+  const spans = new Scan(clean).run();
+  return spans.length === 0 ? clean : without(clean, spans);
+}
+
+function without(text: string, spans: readonly Span[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { from, to, kind } of spans) {
+    parts.push(text.slice(at, from), `[redacted ${kind}]`);
+    at = to;
+  }
+  parts.push(text.slice(at));
+  return parts.join("");
+}
+
+interface Sign {
+  prefix: string;
+  find?: Finder;
+  format?: Format;
+  command?: Finder;
+}
+
+/** What may begin at a character, by that character and the next. */
+let signsAt: readonly (readonly Sign[] | undefined)[] | undefined;
+
+function index(): (Sign[] | undefined)[] {
+  const all: Sign[] = [
+    ...SIGNS.flatMap(([signs, find]) => signs.split("|").map((prefix) => ({ prefix, find }))),
+    ...Object.entries(COMMANDS).map(([prefix, command]) => ({ prefix, command })),
+    ...[...FORMATS]
+      .sort((a, b) => b.prefix.length - a.prefix.length)
+      .map((format) => ({ prefix: format.prefix, format })),
+  ];
+  const found = new Array<Sign[] | undefined>(128 * 128).fill(undefined);
+  for (const sign of all) {
+    const key = keyOf(sign.prefix, 0);
+    found[key] = [...(found[key] ?? []), sign];
+  }
+  return found;
+}
+
+function keyOf(text: string, at: number): number {
+  return (text.charCodeAt(at) << 7) | (text.charCodeAt(at + 1) & 127);
+}
+
+/** The characters of a word that may be a key. */
+const WORD = ALNUM | JOINT | BASE64 | TILDE;
+/** How far an option may stand from its command. */
+const COMMAND_LINE = 1_000;
+/** How far a value may stand from its name in a list of variables. */
+const ENTRY = 200;
+
+class Scan {
+  readonly #text: string;
+  readonly #spans: Span[] = [];
+  #at = 0;
+  #wordFrom = -1;
+  #command: { find: Finder; at: number } | undefined;
+  /** `name: DB_PASSWORD`, whose value follows in an entry of its own. */
+  #entry: Named | undefined;
+  /** Words up to here were judged, and no format begins in them. */
+  #plainUntil = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  run(): readonly Span[] {
+    const text = this.#text;
+    while (this.#at < text.length) {
+      const at = this.#at;
+      const bits = classAt(text, at);
+      const isAlnum = (bits & ALNUM) !== 0;
+      if ((bits & WORD) === 0) this.#endWord(at);
+      else if (this.#wordFrom < 0) this.#wordFrom = at;
+      const span = isAlnum ? this.#signAt(at) : this.#markAt(at);
+      if (span) this.#hide(span);
+      else if (this.#at === at) this.#at = isAlnum ? runEnd(text, at, ALNUM) : at + 1;
+    }
+    this.#endWord(text.length);
+    return this.#spans;
+  }
+
+  #hide(span: Span): void {
+    // What began before the secret is judged without it.
+    if (this.#wordFrom >= 0 && this.#wordFrom < span.from) this.#endWord(span.from);
+    this.#wordFrom = -1;
+    this.#spans.push(span);
+    this.#at = span.to;
+  }
+
+  /** A word has ended; a long one may be a key. */
+  #endWord(to: number): void {
+    const from = this.#wordFrom;
+    this.#wordFrom = -1;
+    if (from < 0 || to - from < 20) return;
+    const span = randomWithin(this.#text, from, to);
+    if (!span) return;
+    this.#spans.push(span);
+    this.#at = Math.max(this.#at, span.to);
+  }
+
+  /** At the first character of a word. */
+  #signAt(at: number): Span | undefined {
+    const text = this.#text;
+    signsAt ??= index();
+    const signs = signsAt[keyOf(text, at)];
+    if (signs === undefined) return undefined;
+    for (const { prefix, find, format, command } of signs) {
+      if (!text.startsWith(prefix, at)) continue;
+      const span = format ? this.#formatted(at, format) : find?.(text, at);
+      if (span) return span;
+      if (command) this.#command = { find: command, at };
+    }
+    return undefined;
+  }
+
+  #formatted(at: number, { prefix, body, min, kind }: Format): Span | undefined {
+    const text = this.#text;
+    const start = at + prefix.length;
+    if (at < this.#plainUntil || runWithin(text, start, { of: body, most: min }) - start < min) return undefined;
+    const end = runWithin(text, start, { of: body, most: MAX_PLAIN });
+    if (isPlain(text.slice(start, end))) {
+      this.#plainUntil = end;
+      return undefined;
+    }
+    let to = runEnd(text, end, body);
+    while (text[to - 1] === "." || text[to - 1] === "-") to--;
+    return { from: at, to, kind };
+  }
+
+  /** At a character that is neither letter nor digit. */
+  #markAt(at: number): Span | undefined {
+    const text = this.#text;
+    switch (text.charCodeAt(at)) {
+      case 61: // =
+      case 62: // >
+        return this.#assigned(at);
+      case 58: // :
+        if (text.startsWith("//", at + 1)) return passwordOfAddress(text, at);
+        return this.#assigned(at) ?? botToken(text, at);
+      case 45: // -
+        return text.startsWith("-----BEGIN ", at) ? this.#block(at) : this.#option(at);
+      default:
+        return undefined;
+    }
+  }
+
+  #assigned(at: number): Span | undefined {
+    const named = nameBefore(this.#text, at);
+    if (named === undefined) return undefined;
+    const word = named.name.toLowerCase();
+    if (word === "name" || word === "key") this.#entry = entryAt(this.#text, at);
+    const isValue = word === "value" && this.#entry !== undefined && at - this.#entry.from < ENTRY;
+    return assigned(this.#text, at, isValue && this.#entry ? this.#entry : named);
+  }
+
+  #option(at: number): Span | undefined {
+    if (at > 0 && (classAt(this.#text, at - 1) & WORD) !== 0) return undefined;
+    const isNear = this.#command !== undefined && at - this.#command.at < COMMAND_LINE;
+    return optionAt(this.#text, at, isNear ? this.#command?.find : undefined);
+  }
+
+  #block(at: number): Span | undefined {
+    const block = blockAt(this.#text, at);
+    if (!block?.isPublic) return block;
+    this.#at = block.to;
+    this.#wordFrom = -1;
+    return undefined;
+  }
+}
+
+const MAX_PLAIN = 200;
+
+/** Words that begin like a key by chance: `sk-fading-circle`. One unbroken word of both cases is not one of them. */
+function isPlain(body: string): boolean {
+  const classes = classesOf(body);
+  if ((classes & (JOINT | DOT)) === 0) return /^(?:[a-z]{1,15}|[A-Z]{1,15}|\d{1,8})$/.test(body);
+  return (classes & ALNUM) !== ALNUM && isMadeOfWords(body);
+}
+
+/** `123456789:AA…`, the token of a Telegram bot; `at` is its colon. */
+function botToken(text: string, at: number): Span | undefined {
+  if (!text.startsWith("AA", at + 1)) return undefined;
+  const to = runWithin(text, at + 1, { of: ALNUM | JOINT, most: 60 });
+  return to - at > 30 ? { from: at + 1, to, kind: "token" } : undefined;
+}
+
+const HASH_BEFORE = /(?:sha-?\d{1,3}|md5|h1|base64|integrity)[:,=-]$/i;
+
+/** The random part of a word; a path is judged part by part, since only base64 has slashes and no words between them. */
+function randomWithin(text: string, from: number, to: number): Span | undefined {
+  if (to - from > MAX_RANDOM || HASH_BEFORE.test(text.slice(Math.max(0, from - 10), from))) return undefined;
+  const word = text.slice(from, to);
+  if (isPublic(word)) return undefined;
+  if (looksRandom(word)) return { from, to: dottedEnd(text, to), kind: "key" };
+  if (!/[/=]/.test(word)) return undefined;
+  let at = from;
+  for (const part of word.split(/[/=]/)) {
+    if (looksRandom(part))
+      return { from: at, to: at + part.length === to ? dottedEnd(text, to) : at + part.length, kind: "key" };
+    at += part.length + 1;
+  }
+  return undefined;
+}
+const MAX_RANDOM = 600;
+
+/** Tokens of three parts have dots between them. */
+function dottedEnd(text: string, to: number): number {
+  if (text[to] !== "." || (classAt(text, to + 1) & ALNUM) === 0) return to;
+  const end = runWithin(text, to, { of: ALNUM | JOINT | DOT, most: 400 });
+  return text[end - 1] === "." ? end - 1 : end;
+}
