@@ -181,6 +181,17 @@ describe("wrong tokens", () => {
     });
   });
 
+  test("keep even the right one waiting that comes with them", async () => {
+    await inServer({}, async ({ open, told }) => {
+      const caller = await open();
+      const tokens = ["guess", TOKEN].map((token, at) => request(at + 1, "connect", { token }));
+      caller.socket.write(`${tokens.join("")}${request(3, "session.list")}`);
+      await caller.says("AUTHENTICATION_REQUIRED");
+      await caller.says("protocolVersion");
+      expect(told).toEqual(["enter"]);
+    });
+  });
+
   test("a client whose token was wrong once may show the right one", async () => {
     await inServer({}, async ({ open }) => {
       const client = await open();
