@@ -9,7 +9,7 @@ import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { planTools } from "../modes/plan-tool.ts";
-import { prepareHome } from "../store/private-files.ts";
+import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import type { Client } from "../tree/client.ts";
@@ -39,8 +39,10 @@ export class Runtime {
 
   constructor({ config, world = realWorld, provider, clientToken, catalog, storePath }: RuntimeOptions) {
     this.config = config;
-    this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
+    const trouble = prepare(config);
+    if (trouble) this.#diagnostics.write("warn", `${trouble.what}. ${trouble.cure}`);
+    this.#store = openSqlite({ path: storePath ?? join(config.home, "retinue.db") });
     this.#stopIndexing = keepIndexed(this.#store, (error) =>
       this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
     );
@@ -118,9 +120,9 @@ export class Runtime {
   }
 }
 
-function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")): SqliteStore {
+function prepare({ home }: RuntimeConfig): HomeTrouble | undefined {
   try {
-    prepareHome(home);
+    return prepareHome(home);
   } catch (error) {
     throw new AppError(
       "store_unavailable",
@@ -128,5 +130,4 @@ function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")
       { cause: error },
     );
   }
-  return openSqlite({ path: storePath });
 }
