@@ -12,7 +12,7 @@ import { credentialVariables } from "../models/config.ts";
 import { planTools } from "../modes/plan-tool.ts";
 import { CREDENTIAL_VARIABLES, withhold } from "../secrets/environment.ts";
 import { addOwnKey } from "../secrets/known-values.ts";
-import { prepareHome } from "../store/private-files.ts";
+import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import type { Client } from "../tree/client.ts";
@@ -48,8 +48,10 @@ export class Runtime {
     const { config, world = realWorld, provider, clientToken, catalog, storePath } = options;
     this.config = config;
     this.#release = keepCredentials(options);
-    this.#store = openStore(config, storePath);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
+    const trouble = prepare(config);
+    if (trouble) this.#diagnostics.write("warn", `${trouble.what}. ${trouble.cure}`);
+    this.#store = openSqlite({ path: storePath ?? join(config.home, "retinue.db") });
     this.#stopIndexing = keepIndexed(this.#store, (error) =>
       this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
     );
@@ -140,9 +142,9 @@ function keepCredentials({ config, clientToken, credentialVariables: named = [] 
   });
 }
 
-function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")): SqliteStore {
+function prepare({ home }: RuntimeConfig): HomeTrouble | undefined {
   try {
-    prepareHome(home);
+    return prepareHome(home);
   } catch (error) {
     throw new AppError(
       "store_unavailable",
@@ -150,5 +152,4 @@ function openStore({ home }: RuntimeConfig, storePath = join(home, "retinue.db")
       { cause: error },
     );
   }
-  return openSqlite({ path: storePath });
 }

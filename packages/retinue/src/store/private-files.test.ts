@@ -91,6 +91,18 @@ test("a folder that other programs use too is left open, what is ours in it is c
   expect(homeTrouble(home)?.cure).toContain("RETINUE_HOME");
 });
 
+test("a home of another user is named, and nothing in it is changed", () => {
+  const file = put(join(home, "retinue.db"));
+  const someone = statSync(home).uid + 1;
+  const trouble = {
+    what: expect.stringContaining("belongs to another user"),
+    cure: expect.stringContaining("RETINUE_HOME"),
+  };
+  expect(prepareHome(home, someone)).toEqual(trouble);
+  expect(homeTrouble(home, someone)).toEqual(trouble);
+  expect([modeOf(home), modeOf(file)]).toEqual(["755", "644"]);
+});
+
 test("a home that is in order is not written to", () => {
   prepareHome(home);
   const file = put(join(home, "session-state/s/open"));

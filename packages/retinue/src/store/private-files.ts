@@ -48,13 +48,16 @@ export function appendPrivateFile(path: string, text: string): void {
 const OURS =
   /^(?:retinue\.db.*|daemon\.(?:json|token|lock|launch|log).*|connectors\.json|config\.(?:json|yaml)|logs|session-state|backups)$/;
 
-/** Makes the home when it is missing, and takes from others what they can read of it. What cannot be changed, the doctor reports. */
-export function prepareHome(home: string): void {
+/** Makes the home when it is missing, and takes from others what they can read of it. What cannot be changed, the doctor reports. Returns what is wrong when the home is somebody else's; then nothing in it is changed. */
+export function prepareHome(home: string, uid = process.getuid?.()): HomeTrouble | undefined {
   makePrivateFolder(home);
-  if (!hasModes()) return;
+  if (!hasModes()) return undefined;
+  const foreign = foreignHome(home, uid);
+  if (foreign) return foreign;
   const { places, isHomeOpen } = examine(home);
   for (const path of places) tighten(path);
   if (isHomeOpen && mayClose(home)) closeToOthers(realpathSync(home));
+  return undefined;
 }
 
 export interface HomeTrouble {
@@ -64,14 +67,10 @@ export interface HomeTrouble {
 }
 
 /** What others can do with this home, and what its owner should do about it. */
-export function homeTrouble(home: string): HomeTrouble | undefined {
+export function homeTrouble(home: string, uid = process.getuid?.()): HomeTrouble | undefined {
   if (!hasModes()) return undefined;
-  const { uid } = statSync(home);
-  if (uid !== process.getuid?.())
-    return {
-      what: `${home} belongs to another user (${uid}), who can read and change everything in it`,
-      cure: "Set RETINUE_HOME to a folder of your own.",
-    };
+  const foreign = foreignHome(home, uid);
+  if (foreign) return foreign;
   const { places, isHomeOpen } = examine(home);
   if (isHomeOpen && !mayClose(home))
     return {
@@ -82,6 +81,15 @@ export function homeTrouble(home: string): HomeTrouble | undefined {
   if (open.length === 0) return undefined;
   const named = open.length > 3 ? `${open.slice(0, 3).join(", ")} and ${open.length - 3} more` : open.join(", ");
   return { what: `others can read ${named}`, cure: `Run: chmod -R go-rwx ${open.map(quoted).join(" ")}` };
+}
+
+function foreignHome(home: string, uid: number | undefined): HomeTrouble | undefined {
+  const owner = statSync(home).uid;
+  if (uid === owner) return undefined;
+  return {
+    what: `${home} belongs to another user (${owner}), who can read and change everything in it`,
+    cure: "Set RETINUE_HOME to a folder of your own.",
+  };
 }
 
 /** What others can read of it. A folder that is closed is not looked into, so a home that is in order costs a few looks. */

@@ -51,10 +51,8 @@ export async function runSearch(
   const { transcripts, world } = continuity;
   const now = world.now();
   const { self, parent, reach, given } = await whoAsks(continuity, caller, input);
-  if (!reach)
-    return nothing(
-      "The session that asks is not known here, or has no project, so there is nothing that it may search.",
-    );
+  if (!reach && !self)
+    return nothing("The session that asks is not known here, so there is nothing that it may search.");
   const asked = given ?? self?.agentId;
   const named = await namedSession(transcripts, { caller, self, reach, key: input.sessionKey, agentId: asked });
   if (input.sessionKey && !named) return nothing(`No session ${input.sessionKey} is known in this project.`);
@@ -62,12 +60,13 @@ export async function runSearch(
   const session = named ?? (input.lineage ? undefined : parent);
   for (const each of [session, self]) if (each) await readOn(transcripts, each, { now });
   const isOwnTree = session && self && (await isSameTree(transcripts, session, self));
+  const scope = isOwnTree ? caller : reach; // Without one, a session that has no project: it searches its own tree.
   return await search(transcripts, {
     query: input.query,
     within: {
-      ...readable(isOwnTree ? caller : reach, caller.agentId ?? asked ?? named?.agentId ?? DEFAULT_AGENT),
+      ...readable(scope ?? caller, caller.agentId ?? asked ?? named?.agentId ?? DEFAULT_AGENT),
       sessionId: input.lineage ? undefined : session?.id,
-      treeOf: input.lineage ? (session ?? self)?.id : undefined,
+      treeOf: input.lineage || !scope ? (session ?? self)?.id : undefined,
       project: input.project == null ? undefined : tidyPath(input.project),
       harness: input.harness ?? undefined,
       since: input.since ?? undefined,
@@ -87,7 +86,7 @@ interface Asker {
   /** The session that asks, or where it is not known yet its parent. */
   self: TranscriptSession | undefined;
   parent: TranscriptSession | undefined;
-  /** The caller, bound to the project of the session. Absent: it may search nothing. */
+  /** The caller, bound to the project of the session. Absent: it has none. */
   reach: Caller | undefined;
 }
 
@@ -118,7 +117,7 @@ async function namedSession(
   { caller, reach, self, key, agentId }: NamedQuery,
 ): Promise<TranscriptSession | undefined> {
   if (!key) return undefined;
-  const near = await findSession(transcripts, reach, { key, agentId });
+  const near = reach && (await findSession(transcripts, reach, { key, agentId }));
   if (near || !self) return near;
   const far = await findSession(transcripts, caller, { key, agentId });
   return far && (await isSameTree(transcripts, far, self)) ? far : undefined;
@@ -126,7 +125,7 @@ async function namedSession(
 
 interface NamedQuery {
   caller: Caller;
-  reach: Caller;
+  reach: Caller | undefined;
   self: TranscriptSession | undefined;
   key: string | null | undefined;
   agentId: string | undefined;

@@ -26,6 +26,10 @@ beforeEach(async () => {
     event("elsewhere", "session.start", { context: { cwd: "/projects/shop/api" } }),
     event("elsewhere", "user.message", { content: "another pelican" }),
   ]);
+  await record("nomad", [
+    event("nomad", "user.message", { content: "a nomad pelican" }),
+    event("nomad-kid", "subagent.started", { toolCallId: "c", agentName: "explore" }, { agentId: "nomad-kid" }),
+  ]);
   await record("bank", [
     event("bank", "session.start", { context: { cwd: "/projects/shopping" } }),
     event("bank", "user.message", { content: "a secret pelican" }),
@@ -47,6 +51,15 @@ test("a sub-agent finds what its parent said, and not what strangers did", async
 
 test("a main agent finds what was said in its earlier sessions", async () => {
   expect(await ask("root", { query: '"another pelican"' })).toContain("elsewhere #1");
+});
+
+test("a session without a project finds what was said in its own tree, and nothing else", async () => {
+  expect(await ask("nomad", { query: "pelican" })).toMatch(/^[^\n]+nomad #1\nUser: a nomad pelican$/);
+  expect(await ask("nomad-kid", { query: "pelican" })).toContain("a nomad pelican");
+  expect(await ask("nomad", { query: "pelican", sessionKey: "root" })).toBe(
+    "No session root is known in this project.",
+  );
+  expect(await ask("stranger", { query: "pelican" })).toMatch(/^The session that asks is not known here/);
 });
 
 test("an unknown session is said to the model", async () => {

@@ -70,10 +70,12 @@ export const catalogHandlers: Handlers = {
   },
   "sessions.bulkDelete": async ({ sessionIds }, { sessions }) => {
     const freedBytes: Record<string, number> = {};
-    for (const id of sessionIds) {
+    // Together, so that the files are cleaned up once.
+    const deleteOne = async (id: string) => {
       const size = await sizeOf(sessions, id);
       if (await sessions.delete(id)) freedBytes[id] = size;
-    }
+    };
+    await Promise.all([...new Set(sessionIds)].map(deleteOne));
     return { freedBytes };
   },
   "sessions.pruneOld": async (params, { sessions }) => await prune(sessions, params),
@@ -143,7 +145,8 @@ async function prune(sessions: Sessions, params: Params<"sessions.pruneOld">): P
   }
   let freedBytes = 0;
   for (const id of doomed) freedBytes += await sizeOf(sessions, id);
-  if (!dryRun) for (const id of doomed) await sessions.delete(id);
+  // Together, so that the files are cleaned up once.
+  if (!dryRun) await Promise.all(doomed.map((id) => sessions.delete(id)));
   return { deleted: dryRun ? [] : doomed, candidates: dryRun ? doomed : [], skipped, freedBytes, dryRun };
 }
 

@@ -5,6 +5,7 @@
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { type Database, openDatabase } from "../sqlite-door.ts";
+import { type Scrubber, scrubber } from "./scrub.ts";
 import { inTransaction } from "./transaction.ts";
 import { openTranscripts, type SqliteTranscripts } from "./transcripts/transcripts.ts";
 
@@ -58,17 +59,25 @@ const SECOND = `
 
 const STEPS: readonly string[] = [FIRST, SECOND];
 
+export interface StoreFile {
+  db: Database;
+  scrubber: Scrubber;
+  transcripts: SqliteTranscripts;
+}
+
 /** The transcripts are in the same file, with tables and a version of their own. */
-export function openStoreFile(path: string): { db: Database; transcripts: SqliteTranscripts } {
+export function openStoreFile(path: string): StoreFile {
   let db: Database | undefined;
   try {
     db = openDatabase(path);
     // Small pages in a new file: an append touches three or four of them, and each is written as a whole.
+    // What is deleted is overwritten; an append frees no page, so it costs nothing there.
     db.exec(
-      "PRAGMA busy_timeout = 5000; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;",
+      "PRAGMA busy_timeout = 5000; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;",
     );
     update(db, path);
-    return { db, transcripts: openTranscripts(db, path) };
+    const own = scrubber(db);
+    return { db, scrubber: own, transcripts: openTranscripts(db, { path, scrub: own.run }) };
   } catch (error) {
     db?.close();
     if (error instanceof AppError) throw error;

@@ -11,7 +11,7 @@ type Transcripts = Pick<SqliteTranscripts, "forget">;
 
 export function sessionTable(
   db: Database,
-  { transcripts, uses }: { transcripts: Transcripts; uses: LastUses },
+  { transcripts, uses, scrub }: { transcripts: Transcripts; uses: LastUses; scrub: () => Promise<void> },
 ): SessionRows {
   const toRecord = (found: Record<string, unknown>) => uses.applied(toSession(found));
   const get = db.prepare("SELECT * FROM sessions WHERE id = ?");
@@ -34,12 +34,14 @@ export function sessionTable(
       return children.all(parentId).map(toSession);
     },
     async delete(lease, { kinds }) {
-      return inTransaction(db, () => {
+      const isDeleted = inTransaction(db, () => {
         const isHeld = db.prepare("DELETE FROM leases WHERE number = ? AND root_id = ?");
         if (isHeld.run(lease.number, lease.rootId).changes === 0) throw leaseLost(lease);
         uses.forget(lease.rootId);
         return deleteTree(db, lease, { kinds, transcripts });
       });
+      await scrub();
+      return isDeleted;
     },
   };
 }

@@ -27,14 +27,14 @@ export interface SqliteStore extends Store {
 }
 
 export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOptions): SqliteStore {
-  const { db, transcripts } = openStoreFile(path);
+  const { db, scrubber, transcripts } = openStoreFile(path);
   const uses = lastUses(db);
   const commit = committer(db, { transcripts, uses });
   const inbox = db.prepare("SELECT id, session_id, version, json FROM inbox WHERE session_id = ? ORDER BY n");
   return {
     db,
     events: eventTable(db),
-    sessions: sessionTable(db, { transcripts, uses }),
+    sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run }),
     documents: documentTable(db),
     leases: leaseTable(db, { isAlive, uses }),
     transcripts: transcripts.transcripts,
@@ -50,6 +50,7 @@ export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOption
       }));
     },
     async close() {
+      scrubber.stop();
       db.close();
     },
   };

@@ -138,6 +138,40 @@ test("closing ends a query that runs, and refuses the next", async () => {
   await expect(run("SELECT 1")).rejects.toThrow("the session is closed");
 });
 
+/** Each would take gigabytes, in values, in sorting, in rows or on the way to the answer. */
+const WIDE = "hex(zeroblob(500000))";
+const BOMBS = {
+  "text that is joined": `${NUMBERS} SELECT group_concat(${WIDE}) FROM c`,
+  "text that is replaced": "SELECT length(replace(hex(zeroblob(2000000)), '0', hex(zeroblob(120))))",
+  "a table in memory": `CREATE TEMP TABLE b AS ${NUMBERS} SELECT ${WIDE} AS a FROM c`,
+  "sorting of rows": `${NUMBERS} SELECT ${WIDE} AS a FROM c ORDER BY a`,
+  "a set without duplicates": `WITH RECURSIVE c(x, y) AS (SELECT 1, ${WIDE} UNION SELECT x + 1, ${WIDE} FROM c) SELECT count(*) FROM c`,
+};
+
+test.each(Object.entries(BOMBS))(
+  "%s that takes too much memory is stopped with words for the model",
+  async (_, bomb) => {
+    const { run, made } = database({ maxBytes: 256 * 1024 * 1024 });
+    await run("CREATE TABLE t (a); INSERT INTO t VALUES (1)");
+    const { pid } = made;
+    await expect(run(bomb)).rejects.toThrow("it needed more than 256 MB of memory");
+    expect(isRunning(pid)).toBe(false);
+    expect(await run("SELECT a FROM t")).toEqual([{ a: 1n }]);
+  },
+);
+
+test("half a gigabyte is the limit when nothing else is said, and it cannot be lifted", async () => {
+  const { run } = database();
+  await expect(run("SELECT length(randomblob(1000000000))")).rejects.toThrow("it needed more than 512 MB of memory");
+  for (const name of ["temp_store = FILE", "max_page_count = 4294967294", "main.max_page_count(4294967294)"])
+    await expect(run(`PRAGMA ${name}`)).rejects.toThrow("PRAGMA is not allowed here");
+});
+
+test("a value that fits is not taken for a bomb", async () => {
+  const { run } = database();
+  expect(await run("SELECT length(hex(zeroblob(20000000))) AS n")).toEqual([{ n: 40_000_000n }]);
+});
+
 test("rows are cut where they are too many to carry", async () => {
   const { run } = database();
   const wide = "SELECT hex(zeroblob(5000000)) AS a";

@@ -14,12 +14,14 @@ const MAX_CHARS = 16_000_000;
 const LIMIT_MS = 30_000;
 const IDLE_MS = 30_000;
 
-/** Limits for runaway queries: a gigabyte on disk, half a gigabyte in memory. */
+const MAX_BYTES = 512 * 1024 * 1024;
+
+/** Limits for runaway queries: a gigabyte on disk. What would go into temporary files counts as memory. */
 const SETUP = `
   PRAGMA busy_timeout = 2000;
   PRAGMA foreign_keys = ON;
   PRAGMA max_page_count = 262144;
-  PRAGMA hard_heap_limit = 536870912;
+  PRAGMA temp_store = MEMORY;
   CREATE TABLE IF NOT EXISTS todos (
     id TEXT PRIMARY KEY,
     title TEXT NOT NULL,
@@ -43,19 +45,23 @@ export interface SessionDatabaseOptions {
   limitMs?: number;
   /** How long the process is kept for the next query. */
   idleMs?: number;
+  /** How much memory the process may take. */
+  maxBytes?: number;
 }
 
 export class SessionDatabase implements DatabaseService {
   readonly #limitMs: number;
   readonly #idleMs: number;
+  readonly #maxBytes: number;
   #process: SqlProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  constructor({ limitMs = LIMIT_MS, idleMs = IDLE_MS }: SessionDatabaseOptions = {}) {
+  constructor({ limitMs = LIMIT_MS, idleMs = IDLE_MS, maxBytes = MAX_BYTES }: SessionDatabaseOptions = {}) {
     this.#limitMs = limitMs;
     this.#idleMs = idleMs;
+    this.#maxBytes = maxBytes;
   }
 
   async run(
@@ -71,6 +77,8 @@ export class SessionDatabase implements DatabaseService {
       isAtomic: statements.length > 1 && !statements.some(managesTransactions),
       maxRows,
       maxChars: MAX_CHARS,
+      maxBytes: this.#maxBytes,
+      tooLarge: tooLarge(this.#maxBytes),
     };
     const turn = this.#last.then(() => this.#runNow(request, signal));
     this.#last = turn.catch(() => undefined); // Whoever asked gets the error; the next query runs all the same.
@@ -119,6 +127,9 @@ const ABORTED = "the query was stopped";
 const tooLong = (ms: number) =>
   `the query was stopped after ${ms / 1000} seconds, and what it had not committed is undone. Make it cheaper, or give a recursive part an end.`;
 
+const tooLarge = (bytes: number) =>
+  `the query was stopped because it needed more than ${bytes / 1024 / 1024} MB of memory, and what it had not committed is undone. Make its values or its result smaller.`;
+
 /** The result, or `QueryStopped` when the signal or the limit comes first. */
 async function firstOf<T>(
   result: Promise<T>,
@@ -146,6 +157,9 @@ async function firstOf<T>(
 const TRANSACTIONS = new Set(["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "VACUUM"]);
 const managesTransactions = ({ verb }: SqlStatement) => TRANSACTIONS.has(verb);
 
-/** The tool asks for no permission, so it must not reach other files. */
+/** The tool asks for no permission, so it must not reach other files, or lift its limits. */
 const reachesOut = ({ verb, text }: SqlStatement) =>
-  verb === "ATTACH" || verb === "DETACH" || (verb === "VACUUM" && /\binto\b/i.test(text));
+  verb === "ATTACH" ||
+  verb === "DETACH" ||
+  (verb === "VACUUM" && /\binto\b/i.test(text)) ||
+  (verb === "PRAGMA" && /\b(?:max_page_count|temp_store\w*)\b/i.test(text));

@@ -1,7 +1,8 @@
 /**
  * What runs in the process of sql-process.ts, as the text that `node --eval` gets: so it is the same from sources and from the bundle.
  *
- * Queries run in a thread, because the main thread must notice when the runtime has gone; SQLite itself cannot be interrupted.
+ * Queries run in a thread, because the main thread must notice when the runtime has gone, and when a query takes too much memory; SQLite
+ * itself cannot be interrupted, and the SQLite of our package is built without the counters that its own limits need.
  * Arguments: the SQLite library. Messages: a SqlRequest in, a SqlAnswer out.
  */
 const QUERIES = `
@@ -71,9 +72,25 @@ function bounded(value, room) {
 
 export const SQL_PROCESS = `
 const { Worker } = require("node:worker_threads");
+const WATCH_MS = 5;
 const queries = new Worker(${JSON.stringify(QUERIES)}, { eval: true, workerData: process.argv[1] });
-queries.on("message", (answer) => process.send(answer));
-queries.on("error", (error) => process.send({ error: error.message }, () => process.exit(1)));
-process.on("message", (request) => queries.postMessage(request));
+let watch;
+const answer = (answer) => {
+  clearInterval(watch);
+  process.send(answer);
+};
+const end = (error) => {
+  clearInterval(watch);
+  process.send({ error, isLast: true }, () => process.kill(process.pid, "SIGKILL"));
+};
+queries.on("message", answer);
+queries.on("error", (error) => end(error.message));
+process.on("message", ({ maxBytes, ...request }) => {
+  clearInterval(watch);
+  watch = setInterval(() => {
+    if (process.memoryUsage.rss() > maxBytes) end(request.tooLarge);
+  }, WATCH_MS);
+  queries.postMessage(request);
+});
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 `;

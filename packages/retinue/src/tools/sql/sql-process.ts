@@ -20,9 +20,13 @@ export interface SqlRequest {
   maxRows: number;
   /** Of all rows together; what is longer is cut. */
   maxChars: number;
+  /** Of the whole process. One that takes more ends, with `tooLarge` as the error. */
+  maxBytes: number;
+  tooLarge: string;
 }
 
-type SqlAnswer = { results: SqlResult[] } | { error: string };
+/** After the last answer the process ends. */
+type SqlAnswer = { results: SqlResult[] } | { error: string; isLast?: boolean };
 
 interface Pending {
   resolve(answer: SqlAnswer): void;
@@ -70,7 +74,10 @@ export class SqlProcess {
         this.#pending = { resolve, reject };
         this.#child.send(request, (error) => error && reject(error));
       });
-      if ("error" in answer) throw new Error(answer.error);
+      if ("error" in answer) {
+        if (answer.isLast) await this.#ended; // The next query must not come to a process that is about to end.
+        throw new Error(answer.error);
+      }
       return answer.results;
     } finally {
       this.#pending = undefined;

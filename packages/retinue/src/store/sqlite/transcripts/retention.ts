@@ -5,14 +5,18 @@ import type { Rows } from "./rows.ts";
 import { ownSessions } from "./session-rows.ts";
 import { dropFromIndex } from "./turn-index.ts";
 
-export function sqliteRetention(rows: Rows): Retention {
+export function sqliteRetention(rows: Rows, scrub: () => Promise<void>): Retention {
   return {
     async delete(sessionId) {
-      return deleteTranscript(rows, sessionId);
+      const deleted = deleteTranscript(rows, sessionId);
+      await scrub();
+      return deleted;
     },
     async prune({ unusedSince, maxBytes }) {
       const old = unusedSince === undefined ? 0 : deleteOld(rows, unusedSince);
-      return old + (maxBytes === undefined ? 0 : shrink(rows, maxBytes));
+      const deleted = old + (maxBytes === undefined ? 0 : shrink(rows, maxBytes));
+      if (deleted > 0) await scrub();
+      return deleted;
     },
   };
 }

@@ -24,7 +24,10 @@ export interface SqliteTranscripts {
 }
 
 /** Creates or migrates the tables. `path` is only for error messages. */
-export function openTranscripts(db: Database, path: string): SqliteTranscripts {
+export function openTranscripts(
+  db: Database,
+  { path, scrub }: { path: string; scrub: () => Promise<void> },
+): SqliteTranscripts {
   const rows = new Rows(db);
   migrateTranscripts(rows, path);
   return {
@@ -37,7 +40,7 @@ export function openTranscripts(db: Database, path: string): SqliteTranscripts {
       entities: sqliteEntities(rows),
       agents: sqliteAgents(rows),
       tokens: sqliteTokens(rows),
-      retention: sqliteRetention(rows),
+      retention: sqliteRetention(rows, scrub),
       index: sqliteIndex(rows),
       search: sqliteSearch(rows),
     },
