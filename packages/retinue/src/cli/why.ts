@@ -2,7 +2,7 @@
  * `retinue why <session> <agent> <tool>`: the rule that decides whether an agent may call a tool, and whether it would
  * have to ask. It runs the same two functions as the loop, over what the session's store knows.
  */
-import type { PermissionRequest } from "@retinue/protocol";
+import { type PermissionRequest, visibleText } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
 import { readLimits, type SessionLimits } from "../host/session-limits.ts";
 import { parseRule, type Verdict } from "../permissions/policy.ts";
@@ -56,7 +56,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
     terminal.out(
       `${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`,
     );
-  else terminal.out(words({ title, question, decision, request, verdict, rules }));
+  else terminal.out(visibleText(words({ title, question, decision, request, verdict, rules })));
   return decision.allowed && verdict?.type !== "deny" ? 0 : 1;
 }
 
