@@ -5,13 +5,14 @@
 import { type PermissionRequest, visibleText } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
 import { readLimits, type SessionLimits } from "../host/session-limits.ts";
-import { parseRule, type Verdict } from "../permissions/policy.ts";
+import type { Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
+import { usableRule } from "./usable-rule.ts";
 import { nodeOf } from "./why-node.ts";
 import { requestFor, toolNamed } from "./why-tool.ts";
 
@@ -70,8 +71,8 @@ async function rulesOf(
   const rules = await Rules.load(place, { documents, warn, keep: () => undefined });
   rules.change({
     ...policy,
-    approved: [...(policy?.approved ?? []), ...flags.allowTool.map(parseRule)],
-    denied: [...(policy?.denied ?? []), ...flags.denyTool.map(parseRule)],
+    approved: [...(policy?.approved ?? []), ...flags.allowTool.map(usableRule)],
+    denied: [...(policy?.denied ?? []), ...flags.denyTool.map(usableRule)],
     ...(flags.allowAllTools ? { approveAll: true } : {}),
   });
   for (const folder of flags.addDir) rules.places.add(folder);
