@@ -102,6 +102,8 @@ describe("exports", () => {
       "parseHookOutput",
       "parseParams",
       "streamTransport",
+      "visible",
+      "visibleText",
     ]);
   });
 

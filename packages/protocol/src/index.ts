@@ -105,3 +105,4 @@ export {
   type ToolResultInput,
   type ToolResultObject,
 } from "./tool-result.ts";
+export { visible, visibleText } from "./visible.ts";

@@ -224,7 +224,7 @@ describe("text", () => {
     expect(renderTree(tree(), { now: 20_000 })).toBe(
       [
         "● main  waits for sub-agent: Reader · 19.0s · 1 turn · 2 calls · 12.3k in, 67 out",
-        "├─ ◌ Reader (a)  waits for permission: read /x [31m · 15.0s · 1 call",
+        "├─ ◌ Reader (a)  waits for permission: read /x⏎‹U+001B›[31m · 15.0s · 1 call",
         "└─ ✗ b &  failed: no model · 1.0s",
       ].join("\n"),
     );

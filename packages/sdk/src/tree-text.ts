@@ -3,6 +3,7 @@
  *
  * Owns wording, symbols and colours. The facts about an agent come from agent-node.ts.
  */
+import { visible } from "@retinue/protocol";
 import {
   type AgentNode,
   type AgentStatus,
@@ -110,9 +111,9 @@ function count(amount: number, word: string): string {
   return `${amount} ${word}${amount === 1 ? "" : "s"}`;
 }
 
-/** Text from agents goes to a terminal: control characters stay out, and a line stays one line. */
+/** Text from agents goes to a terminal: nothing in it is hidden or steers the terminal, and a line stays one line. */
 function oneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, " ").trim();
+  return visible(text.trim());
 }
 
 function cut(text: string, columns: number): string {

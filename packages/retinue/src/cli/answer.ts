@@ -1,4 +1,9 @@
-/** What a run prints on standard output: the answer as it comes, only the last message, or every event as a line of JSON. */
+/**
+ * What a run prints on standard output: the answer as it comes, only the last message, or every event as a line of JSON.
+ *
+ * An answer as text has no escape sequences, also where it goes to a file: somebody may look at that on a screen.
+ */
+import { visibleText } from "@retinue/protocol";
 import type { SessionEvent } from "@retinue/sdk";
 import type { Terminal } from "./terminal.ts";
 
@@ -22,7 +27,7 @@ export function streamedAnswer(terminal: Pick<Terminal, "out">): Answer {
     last = "";
   };
   const write = (text: string) => {
-    terminal.out(text);
+    terminal.out(visibleText(text));
     if (text !== "") last = text;
   };
   const close = () => {
@@ -61,5 +66,5 @@ export function eventLines(terminal: Pick<Terminal, "out">): Answer {
 }
 
 function print(terminal: Pick<Terminal, "out">, text: string): void {
-  if (text !== "") terminal.out(text.endsWith("\n") ? text : `${text}\n`);
+  if (text !== "") terminal.out(visibleText(text.endsWith("\n") ? text : `${text}\n`));
 }

@@ -4,7 +4,7 @@
  * Where nobody can answer, a permission is refused, and a line names the flag that would have allowed it. Questions and
  * forms are then not offered to the model at all.
  */
-import type { PermissionRequest } from "@retinue/protocol";
+import { type PermissionRequest, visible, visibleText } from "@retinue/protocol";
 import type {
   ElicitationContext,
   ElicitationResult,
@@ -43,7 +43,7 @@ export function askingAt(options: AskingOptions): Handlers {
     onElicitationRequest: (form) => turns(() => askForm(options, form)),
     onExitPlanModeRequest: ({ summary, planContent }) =>
       turns(async () => {
-        terminal.note(`\nThe plan:\n${planContent?.trim() || summary}\n`);
+        terminal.note(`\nThe plan:\n${visibleText(planContent?.trim() || summary)}\n`);
         const answer = await terminal.ask("Carry it out? [y/n, or what should change] ", options);
         if (answer !== undefined && isYes(answer)) return { approved: true, selectedAction: "interactive" };
         return answer && !isNo(answer) ? { approved: false, feedback: answer } : { approved: false };
@@ -103,9 +103,9 @@ async function askQuestion(
   childSessionId: string | undefined,
 ): Promise<UserInputResponse> {
   const { terminal, signal } = options;
-  terminal.note(`\n${who(options, childSessionId)} asks: ${question}`);
+  terminal.note(`\n${who(options, childSessionId)} asks: ${visibleText(question)}`);
   choices.forEach((choice, at) => {
-    terminal.note(`  ${at + 1}  ${choice}`);
+    terminal.note(`  ${at + 1}  ${visible(choice)}`);
   });
   const answer = await terminal.ask(choices.length > 0 ? "A number, or your own answer: " : "> ", { signal });
   if (answer === undefined) return { answer: "The user gave no answer.", wasFreeform: true };
@@ -115,11 +115,12 @@ async function askQuestion(
 
 async function askForm({ terminal, signal }: AskingOptions, form: ElicitationContext): Promise<ElicitationResult> {
   const { message, requestedSchema, elicitationSource, url } = form;
-  terminal.note(`\n${elicitationSource ?? "The agent"} asks: ${message}${url ? ` (${url})` : ""}`);
+  const from = visible(elicitationSource ?? "The agent");
+  terminal.note(`\n${from} asks: ${visibleText(message)}${url ? ` (${visible(url)})` : ""}`);
   const content: NonNullable<ElicitationResult["content"]> = {};
   for (const [name, field] of Object.entries(requestedSchema?.properties ?? {})) {
     const choices = Array.isArray(field.enum) ? ` (${field.enum.join(" | ")})` : "";
-    const answer = await terminal.ask(`  ${String(field.title ?? name)}${choices}: `, { signal });
+    const answer = await terminal.ask(`  ${visible(`${String(field.title ?? name)}${choices}`)}: `, { signal });
     if (answer === undefined) return { action: "cancel" };
     if (answer !== "") content[name] = valueFor(field, answer);
   }
@@ -135,7 +136,7 @@ function valueFor({ type }: Record<string, unknown>, answer: string): string | n
 
 function who({ agentPath }: AskingOptions, childSessionId: string | undefined): string {
   const path = childSessionId === undefined ? undefined : agentPath(childSessionId);
-  return path === undefined ? "The agent" : `The sub-agent ${path}`;
+  return path === undefined ? "The agent" : `The sub-agent ${visible(path)}`;
 }
 
 const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());

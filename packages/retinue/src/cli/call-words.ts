@@ -1,4 +1,5 @@
-/** A call in a few words: the name of the tool and its most telling argument. */
+/** A call in a few words: the name of the tool and its most telling argument. Both were chosen by a model or a server. */
+import { visible } from "@retinue/protocol";
 
 const TELLING = [
   "command",
@@ -23,12 +24,12 @@ export function callWords(
 ): string {
   const given: Record<string, unknown> = typeof args === "object" && args !== null ? { ...args } : {};
   const telling = TELLING.map((key) => given[key]).find((value) => typeof value === "string" && value !== "");
-  if (telling === undefined) return name;
+  if (telling === undefined) return visible(name);
   const text = String(telling);
-  return `${name} ${oneLine(agentName(text) ?? text, MAX_CHARS)}`;
+  return `${visible(name)} ${oneLine(agentName(text) ?? text, MAX_CHARS)}`;
 }
 
 export function oneLine(text: string, maxChars: number): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
+  const line = visible(text.trim().replaceAll(/ +/g, " "));
   return line.length > maxChars ? `${line.slice(0, maxChars - 1)}…` : line;
 }

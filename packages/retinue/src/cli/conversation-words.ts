@@ -1,5 +1,5 @@
 /** A stored conversation in words for a person: prompts, answers, calls, and what sub-agents were given. */
-import type { SessionEvent } from "@retinue/protocol";
+import { type SessionEvent, visible, visibleText } from "@retinue/protocol";
 import { callWords, oneLine } from "./call-words.ts";
 
 /** Paragraphs, oldest first. The inner work of sub-agents is left to the tree. */
@@ -14,9 +14,11 @@ export function conversationWords(events: readonly SessionEvent[]): string[] {
 function mainWords(event: SessionEvent, calls: Map<string, string>): string | undefined {
   switch (event.type) {
     case "user.message":
-      return event.data.content === "" ? undefined : `> ${event.data.content.trim().replaceAll("\n", "\n> ")}`;
+      return event.data.content === ""
+        ? undefined
+        : `> ${visibleText(event.data.content.trim()).replaceAll("\n", "\n> ")}`;
     case "assistant.message":
-      return event.data.content.trim() || undefined;
+      return visibleText(event.data.content.trim()) || undefined;
     case "tool.execution_start": {
       const words = callWords(event.data.toolName, event.data.arguments);
       calls.set(event.data.toolCallId, words);
@@ -26,9 +28,9 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
       if (event.data.success) return undefined;
       return `✗ ${calls.get(event.data.toolCallId) ?? "a call"}: ${oneLine(event.data.error?.message ?? "failed", 300)}`;
     case "session.error":
-      return `! ${event.data.message}`;
+      return `! ${visible(event.data.message)}`;
     case "session.model_change":
-      return `· the model is now ${event.data.newModel}`;
+      return `· the model is now ${visible(event.data.newModel)}`;
     case "session.compaction_complete":
       return event.data.success ? "· everything before this was put into a summary" : undefined;
     case "abort":
@@ -41,11 +43,11 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
 function agentWords(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "subagent.started":
-      return `▸ ${event.data.agentDisplayName} (${event.data.agentName}) starts: ${oneLine(event.data.agentDescription, 200)}`;
+      return `▸ ${visible(event.data.agentDisplayName)} (${visible(event.data.agentName)}) starts: ${oneLine(event.data.agentDescription, 200)}`;
     case "subagent.failed":
-      return `✗ ${event.data.agentDisplayName} failed: ${oneLine(event.data.error, 300)}`;
+      return `✗ ${visible(event.data.agentDisplayName)} failed: ${oneLine(event.data.error, 300)}`;
     case "subagent.completed":
-      return `${event.data.cancelled ? "⊘" : "✓"} ${event.data.agentDisplayName} ${event.data.cancelled ? "was cancelled" : "is done"}`;
+      return `${event.data.cancelled ? "⊘" : "✓"} ${visible(event.data.agentDisplayName)} ${event.data.cancelled ? "was cancelled" : "is done"}`;
     default:
       return undefined;
   }

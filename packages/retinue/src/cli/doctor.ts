@@ -1,4 +1,5 @@
 /** `retinue doctor`: whether everything that a run needs is in place, and what to do where it is not. */
+import { visible } from "@retinue/protocol/visible";
 import { homeFolder } from "../host/home.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
@@ -40,7 +41,7 @@ export async function runDoctor(
   ];
   const color = terminal.color && terminal.isOutScreen;
   if (flags.json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
-  else terminal.out(checks.map((check) => `${lines(check, color)}\n`).join(""));
+  else terminal.out(checks.map((check) => `${lines(check, color)}\n`).join(""), { isDrawn: true });
   return checks.some(({ status }) => status === "problem") ? 1 : 0;
 }
 
@@ -53,6 +54,6 @@ async function ofHome(home: string, cwd: string): Promise<Check[]> {
 function lines({ name, status, text, advice }: Check, color: boolean): string {
   const { sign, ansi } = SIGNS[status];
   const mark = color ? `\u001b[${ansi}m${sign}\u001b[0m` : sign;
-  const head = `${mark} ${status.padEnd(7)}  ${name.padEnd(9)} ${text}`;
-  return advice === undefined ? head : `${head}\n${" ".repeat(21)}→ ${advice}`;
+  const head = `${mark} ${status.padEnd(7)}  ${name.padEnd(9)} ${visible(text)}`;
+  return advice === undefined ? head : `${head}\n${" ".repeat(21)}→ ${visible(advice)}`;
 }

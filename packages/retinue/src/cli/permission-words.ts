@@ -2,7 +2,7 @@
  * A permission request in words for a person: what is asked, the flag that would allow it, and what "always" would cover.
  */
 import { dirname, relative } from "node:path";
-import type { Approval, PermissionRequest } from "@retinue/protocol";
+import { type Approval, type PermissionRequest, visible } from "@retinue/protocol";
 import { isWithin } from "../real-path.ts";
 
 export interface PermissionWords {
@@ -18,7 +18,18 @@ export interface PermissionWords {
 
 const MAX_DETAIL_LINES = 40;
 
+/** Everything in a request was chosen by somebody else, so nothing in these words is hidden or breaks a line. */
 export function permissionWords(request: PermissionRequest, workingDirectory: string): PermissionWords {
+  const { what, details, flag, always } = wordsFor(request, workingDirectory);
+  return {
+    what: visible(what),
+    details: details.map(visible),
+    flag: visible(flag),
+    always: always && { ...always, words: visible(always.words) },
+  };
+}
+
+function wordsFor(request: PermissionRequest, workingDirectory: string): PermissionWords {
   switch (request.kind) {
     case "shell":
       return shellWords(request);
@@ -32,7 +43,7 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
       return { what, details: [], flag, always: undefined };
     }
     case "url": {
-      const host = URL.canParse(request.url) ? new URL(request.url).hostname : request.url;
+      const host = URL.canParse(request.url) ? new URL(request.url).hostname.replace(/\.+$/, "") : request.url;
       const always = { words: `every page of ${host}`, domain: host };
       return { what: `fetch ${request.url}`, details: [], flag: allow(`url(${host})`), always };
     }
@@ -74,12 +85,18 @@ function shellWords(request: Extract<PermissionRequest, { kind: "shell" }>): Per
   const rule = identifiers.length === 1 && only ? only : request.fullCommandText;
   return {
     what: `run ${request.fullCommandText}`,
-    details: request.warning ? [request.warning] : [],
+    details: [...severalLines(request.fullCommandText), ...(request.warning ? [request.warning] : [])],
     flag: allow(`shell(${rule})`),
     always: request.canOfferSessionApproval
       ? { words: identifiers.join(", "), approval: { kind: "commands", commandIdentifiers: identifiers } }
       : undefined,
   };
+}
+
+/** A command of several lines is shown once more as it is laid out. */
+function severalLines(command: string): readonly string[] {
+  const lines = command.trimEnd().split("\n");
+  return lines.length === 1 ? [] : bounded(lines);
 }
 
 function writeWords(request: Extract<PermissionRequest, { kind: "write" }>, workingDirectory: string): PermissionWords {

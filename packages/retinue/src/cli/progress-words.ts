@@ -1,4 +1,5 @@
 /** One line for each thing that happens in a run. Which lines are shown, and where, is decided in progress.ts. */
+import { visible } from "@retinue/protocol";
 import type { SessionEvent } from "@retinue/sdk";
 import { callWords, oneLine } from "./call-words.ts";
 
@@ -26,7 +27,7 @@ export class ProgressWords {
       case "tool.execution_complete":
         return this.#callEnd(event);
       case "subagent.started":
-        return `▸ ${this.#agent(event)} (${event.data.agentName}) starts${event.data.executionMode === "background" ? " in the background" : ""}`;
+        return `▸ ${this.#agent(event)} (${visible(event.data.agentName)}) starts${event.data.executionMode === "background" ? " in the background" : ""}`;
       case "subagent.completed":
         return event.data.cancelled
           ? `⊘ ${this.#agent(event)} was cancelled`
@@ -37,7 +38,7 @@ export class ProgressWords {
         return `! the model call failed: ${oneLine(event.data.errorMessage ?? "no reason given", MAX_REASON)}`;
       case "session.warning":
         if (event.data.warningType === "folder_trust") return undefined; // Said or asked before the session was opened.
-        return `! ${event.data.message}`;
+        return `! ${visible(event.data.message)}`;
       case "session.compaction_start":
         return "· the conversation is long: making a summary of it";
       default:
@@ -59,11 +60,11 @@ export class ProgressWords {
   }
 
   #agent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): string {
-    return (event.agentId && this.#agentPath(event.agentId)) || event.data.agentDisplayName;
+    return visible((event.agentId && this.#agentPath(event.agentId)) || event.data.agentDisplayName);
   }
 
   #prefix(agentId: string | undefined): string {
-    return agentId === undefined ? "" : `${this.#agentPath(agentId) ?? "sub-agent"}: `;
+    return agentId === undefined ? "" : `${visible(this.#agentPath(agentId) ?? "sub-agent")}: `;
   }
 }
 

@@ -42,7 +42,7 @@ export class Progress {
     this.#tree = foldTree(this.#tree, event);
     if (this.#isQuiet) return;
     const words = this.#words.of(event);
-    if (words !== undefined && !this.#isShownByTree(event)) this.#terminal.note(this.#toned(words));
+    if (words !== undefined && !this.#isShownByTree(event)) this.#terminal.note(words, toneOf(words));
     if (event.agentId === undefined) this.#followSpeech(event);
     if (this.#hasAgents && this.#terminal.isScreen) this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
   }
@@ -53,9 +53,10 @@ export class Progress {
     this.#timer = undefined;
     this.#terminal.status([]);
     if (this.#isQuiet) return;
-    if (this.#hasAgents && showsTree) this.#terminal.note(`\n${this.#render()}\n`);
+    if (this.#hasAgents && showsTree) this.#terminal.note(`\n${this.#render()}\n`, { isDrawn: true });
     const session = sessionId === undefined ? "" : ` · session ${sessionId.slice(0, 8)}`;
-    this.#terminal.note(this.#toned(`· ${this.#summary()}${session}`));
+    const totals = `· ${this.#summary()}${session}`;
+    this.#terminal.note(totals, toneOf(totals));
   }
 
   get #hasAgents(): boolean {
@@ -96,9 +97,7 @@ export class Progress {
     ];
     return facts.join(" · ");
   }
-
-  /** Lines that matter less are dimmed. */
-  #toned(line: string): string {
-    return this.#terminal.color && line.startsWith("· ") ? `\u001b[2m${line}\u001b[0m` : line;
-  }
 }
+
+/** Lines that matter less are dimmed. */
+const toneOf = (line: string) => ({ isDim: line.startsWith("· ") });

@@ -250,6 +250,7 @@ describe("wrong usage ends with code 2 and one line", () => {
     [["-p", "x", "--mode", "wild"], "plan, autopilot"],
     [["-p", "x", "--output-format", "xml"], "text, json"],
     [["-p", "x", "--add-dir", "nowhere"], "there is no folder"],
+    [["-p", "x", "--deny-tool", "read(*.env)"], "the rule read(*.env) cannot be used"],
     [["-p", "x", "--resume", "a", "--continue"], "cannot be used with"],
     [["sessions", "lst"], "list"],
   ])("%j", async (args, words) => {

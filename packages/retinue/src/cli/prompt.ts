@@ -9,7 +9,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
-import { parseRule } from "../permissions/policy.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
 import { askingAt } from "./asking.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -21,6 +20,7 @@ import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
 import { trustOf } from "./trust.ts";
 import { settleTrust } from "./trust-question.ts";
+import { usableRule } from "./usable-rule.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface PromptOptions {
@@ -52,6 +52,7 @@ export interface PromptOptions {
 /** Resolves with the exit code. */
 export async function runPrompt(prompt: string, options: PromptOptions, context: CliContext): Promise<number> {
   const { terminal, env, cwd } = context;
+  for (const rule of [...options.allowTool, ...options.denyTool]) usableRule(rule); // Before anything is opened.
   const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
   await using own = openOwnRuntime({
     env,
@@ -144,7 +145,7 @@ async function configure(session: Session, options: PromptOptions, folders: read
   await session.rpc.permissions.configure({
     approveAllReadPermissionRequests: true,
     ...(allowAllTools ? { approveAllToolPermissionRequests: true } : {}),
-    rules: { approved: allowTool.map(parseRule), denied: denyTool.map(parseRule) },
+    rules: { approved: allowTool.map(usableRule), denied: denyTool.map(usableRule) },
     paths: { additionalDirectories: [...folders], includeTempDirectory: true },
   });
   const isResumed = resume !== undefined || options.continue;

@@ -1,5 +1,6 @@
 /** `retinue sessions`: what is stored, shown and deleted. */
 import { homedir } from "node:os";
+import { visible } from "@retinue/protocol";
 import type { SessionMetadata } from "@retinue/sdk";
 import { renderTree, treeOf, walk } from "@retinue/sdk";
 import { oneLine } from "./call-words.ts";
@@ -42,7 +43,8 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   const tree = treeOf(readLog(await own.log(sessionId)));
   if (flags.json) return terminal.out(`${JSON.stringify(walk(tree), null, 2)}\n`);
   const color = terminal.color && terminal.isOutScreen;
-  terminal.out(`${renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) })}\n`);
+  const drawn = renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) });
+  terminal.out(`${drawn}\n`, { isDrawn: true });
 }
 
 export async function deleteSessions(
@@ -116,5 +118,5 @@ function age(ms: number): string {
 function folderOf({ context }: SessionMetadata): string {
   const folder = context?.workingDirectory ?? "";
   const home = homedir();
-  return folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
+  return visible(folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder);
 }

@@ -3,18 +3,22 @@ import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { call, say } from "@retinue/sdk/testing";
 import { describe, expect, test } from "vitest";
-import { openTerminal, type TerminalStreams, withoutControls } from "./terminal.ts";
+import { openTerminal, type TerminalStreams } from "./terminal.ts";
 import { modelWorld } from "./test-world.ts";
 
 /** One screen for both streams, as a terminal has it, with what was written in order. */
-function screen(): { streams: TerminalStreams; written: () => string; type: (text: string) => void } {
+function screen({ isTTY = true } = {}): {
+  streams: TerminalStreams;
+  written: () => string;
+  type: (text: string) => void;
+} {
   const all = new PassThrough();
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   let text = "";
   all.setEncoding("utf8").on("data", (piece: string) => {
     text += piece;
   });
-  const out = Object.assign(all, { isTTY: true, columns: 40, rows: 10 });
+  const out = Object.assign(all, { isTTY, columns: 40, rows: 10 });
   // The streams of a process have more than is used here.
   const streams = { stdin, stdout: out, stderr: out, env: { TERM: "xterm" } } as unknown as TerminalStreams;
   return { streams, written: () => text, type: (typed) => void stdin.write(typed) };
@@ -72,11 +76,36 @@ describe("a terminal", () => {
     expect(written()).toContain("… 43 more");
   });
 
-  test("is not steered by what a model says", () => {
-    expect(withoutControls("a\u001b[2Jb\u0007\tc\r\n")).toBe("a[2Jb\tc\n");
-    expect(withoutControls("\u001b[2mdim\u001b[0m\u001b]0;title\u0007", { keepColors: true })).toBe(
-      "\u001b[2mdim\u001b[0m]0;title",
-    );
+  test("is not steered by what others wrote, in answers, lines and questions; only our own drawing is", async () => {
+    const { streams, written, type } = screen();
+    const terminal = openTerminal(streams);
+    terminal.out("a\u001b[2Jb\u0007\tc\r\n");
+    terminal.note("\u001b[8mhidden\u001b]0;title\u0007");
+    terminal.note("· \u001b[8mhidden", { isDim: true });
+    terminal.note("\u001b[1mours\u001b[0m", { isDrawn: true });
+    terminal.out("\u001b[1mours\u001b[0m\n", { isDrawn: true });
+    const answer = terminal.ask("Sure\u202e? ");
+    type("yes\n");
+    await answer;
+    await terminal.flush();
+    const [esc, dim] = ["‹U+001B›", (text: string) => `\u001b[2m${text}\u001b[0m`];
+    expect(written().split("\n")).toEqual([
+      `a${esc}[2Jb‹U+0007›\tc`,
+      `${esc}[8mhidden${esc}]0;title‹U+0007›`,
+      dim(`· ${esc}[8mhidden`),
+      "\u001b[1mours\u001b[0m",
+      "\u001b[1mours\u001b[0m",
+      "Sure‹U+202E›? ",
+    ]);
+  });
+
+  test("that is a file gets answers as they are, and lines without anything hidden", async () => {
+    const { streams, written } = screen({ isTTY: false });
+    const terminal = openTerminal(streams);
+    terminal.out('{"text":"a\u202eb"}\n');
+    terminal.note("a\u001b[2Jb", { isDim: true });
+    await terminal.flush();
+    expect(written()).toBe('{"text":"a\u202eb"}\na‹U+001B›[2Jb\n');
   });
 });
 

@@ -5,6 +5,7 @@
  * line writes through it, so that text and moving lines never mix.
  */
 import { createInterface } from "node:readline";
+import { visibleText } from "@retinue/protocol/visible";
 
 export interface Terminal {
   /** Somebody can see a question and type the answer. */
@@ -16,16 +17,21 @@ export interface Terminal {
   readonly columns: number;
   /** Aborted when nobody reads standard output any more. */
   readonly gone: AbortSignal;
-  /** Answers: standard output. */
-  out(text: string): void;
-  /** Progress: a whole line on standard error. */
-  note(line: string): void;
+  /** Answers: standard output. On a screen what cannot be seen is made visible; elsewhere a program may read it. */
+  out(text: string, options?: Drawn): void;
+  /** Progress: a whole line on standard error. What cannot be seen is made visible. */
+  note(line: string, options?: Drawn & { isDim?: boolean }): void;
   /** Lines that stay at the bottom of the screen and change; empty removes them. Nothing happens where there is no screen. */
   status(lines: readonly string[]): void;
   /** Undefined when there is no answer: end of input, or the signal. */
   ask(question: string, options?: { signal?: AbortSignal }): Promise<string | undefined>;
   /** Resolves when everything written has left the process. */
   flush(): Promise<void>;
+}
+
+export interface Drawn {
+  /** The text has colours of our own; what others wrote in it is visible already. */
+  isDrawn?: boolean;
 }
 
 export interface TerminalStreams {
@@ -68,21 +74,22 @@ export function openTerminal({ stdin, stdout, stderr, env }: TerminalStreams): T
     get columns() {
       return stderr.columns ?? 80;
     },
-    out(text) {
+    out(text, { isDrawn = false } = {}) {
       if (text === "" || gone.signal.aborted) return;
       inTurn(() => {
         if (isOutScreen) erase();
-        stdout.write(isOutScreen ? withoutControls(text) : text);
+        stdout.write(isOutScreen && !isDrawn ? visibleText(text) : text);
         isMidLine = !text.endsWith("\n");
         if (isOutScreen) draw();
       });
     },
-    note(line) {
+    note(line, { isDrawn = false, isDim = false } = {}) {
       inTurn(() => {
         erase();
         if (isBlocked() && isScreen) stderr.write("\n");
         isMidLine = isMidLine && !isScreen;
-        stderr.write(`${isScreen ? withoutControls(line, { keepColors: true }) : line}\n`);
+        const shownLine = isDrawn ? line : visibleText(line);
+        stderr.write(isDim && isScreen && !env.NO_COLOR ? `\u001b[2m${shownLine}\u001b[0m\n` : `${shownLine}\n`);
         draw();
       });
     },
@@ -99,7 +106,7 @@ export function openTerminal({ stdin, stdout, stderr, env }: TerminalStreams): T
       if (isBlocked()) stderr.write("\n");
       isMidLine = false;
       held = [];
-      const answer = await askLine({ stdin, stderr }, question, signal);
+      const answer = await askLine({ stdin, stderr }, visibleText(question), signal);
       const waiting = held;
       held = undefined;
       draw();
@@ -140,18 +147,4 @@ function askLine(
     signal?.addEventListener("abort", onAbort, { once: true });
     stderr.write(question);
   });
-}
-
-const ESCAPE = "\u001b";
-const COLORS = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
-
-/** Removes control characters: output of models and tools must not control the terminal. */
-export function withoutControls(text: string, { keepColors = false } = {}): string {
-  const plain = (part: string) => part.replaceAll(/[^\P{Cc}\n\t]/gu, "");
-  if (!keepColors) return plain(text);
-  const colors = text.match(COLORS) ?? [];
-  return text
-    .split(COLORS)
-    .map((part, at) => plain(part) + (colors[at] ?? ""))
-    .join("");
 }

@@ -2,16 +2,17 @@
  * `retinue why <session> <agent> <tool>`: the rule that decides whether an agent may call a tool, and whether it would
  * have to ask. It runs the same two functions as the loop, over what the session's store knows.
  */
-import type { PermissionRequest } from "@retinue/protocol";
+import { type PermissionRequest, visibleText } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
 import { readLimits, type SessionLimits } from "../host/session-limits.ts";
-import { parseRule, type Verdict } from "../permissions/policy.ts";
+import type { Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
+import { usableRule } from "./usable-rule.ts";
 import { nodeOf } from "./why-node.ts";
 import { requestFor, toolNamed } from "./why-tool.ts";
 
@@ -56,7 +57,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
     terminal.out(
       `${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`,
     );
-  else terminal.out(words({ title, question, decision, request, verdict, rules }));
+  else terminal.out(visibleText(words({ title, question, decision, request, verdict, rules })));
   return decision.allowed && verdict?.type !== "deny" ? 0 : 1;
 }
 
@@ -70,8 +71,8 @@ async function rulesOf(
   const rules = await Rules.load(place, { documents, warn, keep: () => undefined });
   rules.change({
     ...policy,
-    approved: [...(policy?.approved ?? []), ...flags.allowTool.map(parseRule)],
-    denied: [...(policy?.denied ?? []), ...flags.denyTool.map(parseRule)],
+    approved: [...(policy?.approved ?? []), ...flags.allowTool.map(usableRule)],
+    denied: [...(policy?.denied ?? []), ...flags.denyTool.map(usableRule)],
     ...(flags.allowAllTools ? { approveAll: true } : {}),
   });
   for (const folder of flags.addDir) rules.places.add(folder);

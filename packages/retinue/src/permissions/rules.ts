@@ -5,11 +5,12 @@
  * store, is in policy.ts.
  */
 import { tmpdir } from "node:os";
-import type { PermissionRequest } from "@retinue/protocol";
+import { AppError, type PermissionRequest, type PermissionRule } from "@retinue/protocol";
 import { isWithin, realPath } from "../real-path.ts";
 import { ALLOWED_DOMAIN, type Keeping, type Kept, loadKept } from "./kept-rules.ts";
 import { deniedPaths, withTargets } from "./path-rules.ts";
-import { askForAll, decide, isReadRule, type Policy, type Verdict } from "./policy.ts";
+import { askForAll, decide, isReadRule, type Policy, ruleText, type Verdict } from "./policy.ts";
+import { ruleProblem } from "./rule-problems.ts";
 import { type RuleChange, StandingAnswers, withChange } from "./standing-answers.ts";
 
 export interface RulesOptions {
@@ -66,6 +67,14 @@ export class Rules {
 
   change(change: Partial<Configured>): void {
     this.#policy = { ...this.#policy, ...change };
+  }
+
+  /** Throws when one of them could never match. Rules that are stored already are not looked at again. */
+  checkUsable(rules: readonly PermissionRule[]): void {
+    for (const rule of rules) {
+      const problem = ruleProblem(rule);
+      if (problem) throw new AppError("invalid_params", `The rule ${ruleText(rule)} cannot be used: ${problem}.`);
+    }
   }
 
   modify(change: RuleChange): void {

@@ -37,6 +37,11 @@ export function coversUrl(argument: string, url: string, { hasSubdomains, isDeni
   );
 }
 
+/** Whether the argument of a rule can be read at all. */
+export function isUrlRule(argument: string): boolean {
+  return patternOf(argument) !== undefined;
+}
+
 function isHostCovered(host: string, pattern: Pattern): boolean {
   return host === pattern.host || (pattern.hasSubdomains && host.endsWith(`.${pattern.host}`));
 }

@@ -1,7 +1,7 @@
 /**
  * The commands of continuity as functions: arguments in an object, text to an output. Parsing the command line is up to cli/.
  */
-import { AppError } from "@retinue/protocol";
+import { AppError, visibleText } from "@retinue/protocol";
 import { connect, connectionStatus, disconnect } from "../connectors/connect.ts";
 import type { Hit } from "../recall/search.ts";
 import { OWNER } from "../records/scope.ts";
@@ -118,7 +118,7 @@ export async function searchSessions(context: CommandContext, { json, ...input }
   const found = (await call(context, "session_search", input)) as { hits: Hit[]; hasMore: boolean; note?: string };
   if (json) return void print(context, JSON.stringify(found));
   if (found.hits.length === 0) return void print(context, found.note ?? "Nothing was found.");
-  print(context, found.hits.map(hitText).join("\n\n"));
+  print(context, visibleText(found.hits.map(hitText).join("\n\n")));
   if (found.hasMore) print(context, `\nMore: --offset ${(input.offset ?? 0) + found.hits.length}`);
 }
 
@@ -136,7 +136,7 @@ export async function showTranscript(
 ): Promise<void> {
   const { format = "text" } = input;
   const result = await call(context, "session_transcript", { ...input, format });
-  print(context, typeof result === "string" ? result : JSON.stringify(result));
+  print(context, typeof result === "string" ? visibleText(result) : JSON.stringify(result));
 }
 
 /** Any operation by its name, on the store itself: no daemon is needed. */

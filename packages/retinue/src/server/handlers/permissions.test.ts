@@ -127,3 +127,20 @@ test("trust in a folder outlives the session", async () => {
     });
   });
 });
+
+test.each([
+  [{ kind: "read", argument: "*.env" }, "is no pattern"],
+  [{ kind: "edit", argument: "src/**" }, "is no pattern"],
+  [{ kind: "url", argument: "https://user@example.com" }, "names no host"],
+])("a rule that could never match is refused in words: %j", async (rule, words) => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create();
+    const refused = client.call("session.permissions.configure", {
+      sessionId,
+      rules: { approved: [], denied: [rule] },
+    });
+    await expect(refused).rejects.toThrow(words);
+    const added = client.call("session.permissions.modifyRules", { sessionId, scope: "session", add: [rule] });
+    await expect(added).rejects.toThrow(words);
+  });
+});

@@ -43,6 +43,7 @@ export const permissionHandlers: Handlers = {
 
   "session.permissions.modifyRules": (params, scope) => {
     const { tree } = hosted(params, scope);
+    tree.rules.checkUsable(params.add ?? []);
     if (params.scope === "location") tree.rules.answers.modifyRules(params);
     else tree.rules.modify(params);
     return done;
@@ -118,6 +119,7 @@ function configure(target: HostedSession, params: Params<"session.permissions.co
     urls,
   } = params;
   const { approved, denied } = params.rules ?? {};
+  rules.checkUsable([...(approved ?? []), ...(denied ?? [])]);
   if (paths?.workspacePath) rules.places.primary = existingFolder(target.session, paths.workspacePath);
   const isPathUnrestricted = paths?.unrestricted;
   const isUrlUnrestricted = urls?.unrestricted;

@@ -1,0 +1,28 @@
+/**
+ * Text that somebody else chose, for a screen: what cannot be seen, or would control the terminal, is shown by its code point.
+ *
+ * Owns which characters these are. A model, a repository, a server or a page may write text that reads differently from what it does:
+ * escape sequences, text that runs from right to left, letters without width, spaces that are none.
+ */
+
+/** Controls, formats (bidi, zero width, tags), separators, lone surrogates, and whatever else leaves no mark. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** What prose in many languages and emoji need: joiners, directions of single letters, spaces, line breaks. None of it moves other text. */
+const PROSE = /[\n\t\u00a0\u00ad\u200c-\u200f\u061c\u202f\u2009\u200a\u3000]|\p{Variation_Selector}/u;
+
+/** One line: a command, a path, a name, a title. */
+export function visible(text: string): string {
+  return text.replaceAll(UNSEEN, (char) => ONE_LINE[char] ?? codePoint(char));
+}
+
+/** Text of several lines, such as an answer or a diff. */
+export function visibleText(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll(UNSEEN, (char) => (PROSE.test(char) ? char : codePoint(char)));
+}
+
+const ONE_LINE: Readonly<Record<string, string>> = { "\n": "⏎", "\t": "⇥" };
+
+function codePoint(char: string): string {
+  return `‹U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}›`;
+}
