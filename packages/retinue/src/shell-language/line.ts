@@ -20,7 +20,7 @@ export interface ShellLine {
 }
 
 const MAX_DEPTH = 30;
-const MAX_KEPT = 32;
+const MAX_KEPT = 256;
 const kept = new Map<string, ShellLine>();
 
 /** Needs the grammar (`loadGrammar`); without it every line is unclear. */
