@@ -18,14 +18,14 @@ export interface Ran {
 
 const NOTES = "ls cat npm touch grep head uniq date wc evil rm curl tr cut".split(" ");
 const REAL = "env xargs find sort sed sh timeout nohup nice".split(" ");
-/** They run `evil` when one of their arguments is like this. */
+/** They run `evil` when one of their arguments is like this, or, for some, the first one is `-c`. */
 const PRETEND = {
-  git: "--exec-path*|--ext-diff|--output*|--outp=*|-x|--upload-pack*",
+  git: "--exec-path*|--ext-diff|--output|--output=*|--outp=*|-x|--upload-pack*",
   tar: "--to-command*|--checkpoint-action*|--use-compress-program*|-I*",
-  rg: "--pre*|-z",
+  rg: "--pre|--pre=*|-z",
   make: "*=*|-f|-C",
-  python3: "-c",
   awk: "*",
+  python3: "--evil",
 };
 const NOTE = `n=\${0##*/}; f=\${1-}; case $f in *[!-=+.,%A-Za-z0-9_/]*) f=odd;; esac; printf '%s\\t%s\\n' "$n" "$f" >> "\${FUZZ_LOG:-\${0%/*}/lost}"\n`;
 /** What variables hold that a line may use. */
@@ -71,7 +71,10 @@ function makePrograms(root: string): void {
   program("bin/bash", `${NOTE}exec /bin/bash --norc "$@"\n`);
   program("bin/sudo", `${NOTE}exec "$@"\n`);
   for (const [name, risky] of Object.entries(PRETEND))
-    program(`bin/${name}`, `${NOTE}[ "\${1-}" = -c ] && evil; for a; do case $a in ${risky}) evil;; esac; done\n`);
+    program(
+      `bin/${name}`,
+      `${NOTE}case $n$1 in git-c|python3-c) evil;; esac; for a; do case $a in ${risky}) evil;; esac; done\n`,
+    );
   program("seed/evil.sh", "evil\n");
   for (const name of ["ls", "cat", "git", "find"]) program(`seed/evilbin/${name}`, `PATH="${root}/bin" evil\n`);
   writeFileSync(path.join(root, "seed/in.txt"), "evil\nb\n");
