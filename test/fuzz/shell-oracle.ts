@@ -21,7 +21,7 @@ const REAL = "env xargs find sort sed sh timeout nohup nice".split(" ");
 /** They run `evil` when one of their arguments is like this, or, for some, the first one is `-c`. */
 const PRETEND = {
   git: "--exec-path*|--ext-diff|--output|--output=*|--outp=*|-x|--upload-pack*",
-  tar: "--to-command*|--checkpoint-action*|--use-compress-program*|-I*",
+  tar: "--to-command|--to-command=*|--checkpoint-action=*|--use-compress-program=*|-I*",
   rg: "--pre|--pre=*|-z",
   make: "*=*|-f|-C",
   awk: "*",
