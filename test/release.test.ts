@@ -80,6 +80,32 @@ test("tools that need a package outside the bundle find it: searching, and the s
   expect(results).toEqual([expect.stringContaining("hay.txt"), expect.stringContaining("| 42 |")]);
 });
 
+test("command lines are read by the installed parser, in the executable and in the library", async () => {
+  const offered = await program<boolean[]>(
+    "app",
+    `import { approveAll, RetinueClient } from "@retinue/sdk";
+     import { call, say, startScriptedModel } from "@retinue/sdk/testing";
+     import * as kit from "retinue/testing";
+     const offered = [];
+     const onPermissionRequest = (request) => {
+       offered.push(request.canOfferSessionApproval);
+       return { kind: "approve-once" };
+     };
+     const model = await startScriptedModel([call("bash", { command: "true && echo hi" }), say("done")]);
+     const client = new RetinueClient({ baseDirectory: "home" });
+     const session = await client.createSession({ provider: model.provider, model: "m", onPermissionRequest });
+     await session.sendAndWait("run");
+     await client.stop();
+     await model[Symbol.asyncDispose]();
+     const provider = kit.scripted([[kit.call("bash", { command: "true && echo hi" })], [kit.say("done")]]);
+     const app = await kit.startInMemory({ provider });
+     await (await app.client.createSession({ onPermissionRequest })).sendAndWait("run");
+     await app[Symbol.asyncDispose]();
+     console.log(JSON.stringify(offered));`,
+  );
+  expect(offered).toEqual([true, true]); // A line that cannot be read offers nothing.
+});
+
 test("every package that the bundle leaves outside is installed with it", async () => {
   const bundle = path.join(folder, "app/node_modules/retinue/dist/main.cjs");
   const required = [...readFileSync(bundle, "utf8").matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name);

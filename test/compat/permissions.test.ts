@@ -245,6 +245,47 @@ test("a tool with skipPermission and the session's own tools are never asked for
   expect(ended(talk).map(({ success }) => success)).toEqual([true, true]);
 });
 
+test("a deny rule binds a tool with skipPermission", async () => {
+  await using talk = await guarded(approve, { tools: [{ ...tool, skipPermission: true }] });
+  await talk.session.rpc.permissions.configure({
+    rules: { approved: [], denied: [{ kind: "custom-tool", argument: "probe" }] },
+  });
+  talk.model.script(call("probe"), say("done"));
+  await talk.ask("go");
+  expect(ended(talk)[0]).toMatchObject({ success: false, error: { message: expect.stringContaining("deny rule") } });
+  expect(talk.asked).toEqual([]);
+});
+
+test("a command line that is not plain can be approved only once, and only for itself", async () => {
+  const always = (request: PermissionRequest): PermissionRequestResult => ({
+    kind: "approve-for-session",
+    approval: { kind: "commands", commandIdentifiers: request.kind === "shell" ? ["echo"] : [] },
+  });
+  await using talk = await guarded(always);
+  const bash = (command: string) => call("bash", { command, description: "x" });
+  talk.model.script(bash("echo $(echo one)"), bash("echo two"), bash("echo $(echo three)"), say("done"));
+  await talk.ask("go");
+  expect(talk.asked).toMatchObject([
+    { fullCommandText: "echo $(echo one)", canOfferSessionApproval: false },
+    { fullCommandText: "echo $(echo three)", canOfferSessionApproval: false },
+  ]);
+});
+
+test("with a deny rule for a command, a line in which it may hide is asked about though everything is approved", async () => {
+  await using talk = await guarded(() => ({ kind: "reject", feedback: "no" }));
+  await talk.session.rpc.permissions.configure({
+    rules: { approved: [], denied: [{ kind: "shell", argument: "touch" }] },
+  });
+  await talk.session.rpc.permissions.setApproveAll({ enabled: true });
+  const bash = (command: string) => call("bash", { command, description: "x" });
+  const lines = ["echo plain", "env touch hidden.txt", "sh -c 'touch hidden.txt'", "X=touch; $X hidden.txt"];
+  talk.model.script(...lines.map(bash), say("done"));
+  await talk.ask("go");
+  expect(ended(talk).map(({ success }) => success)).toEqual([true, false, false, false]);
+  expect(talk.asked.map((request) => request.kind === "shell" && request.fullCommandText)).toEqual([lines[3]]);
+  expect(existsSync(path.join(world.folder, "hidden.txt"))).toBe(false);
+});
+
 test("a call that fails its own checks is not asked for", async () => {
   await using talk = await guarded(approve);
   talk.model.script(

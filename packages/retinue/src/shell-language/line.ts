@@ -20,7 +20,7 @@ export interface ShellLine {
 }
 
 const MAX_DEPTH = 30;
-const MAX_KEPT = 32;
+const MAX_KEPT = 256;
 const kept = new Map<string, ShellLine>();
 
 /** Needs the grammar (`loadGrammar`); without it every line is unclear. */
@@ -125,11 +125,18 @@ class PlainReader {
       this.#between(before, child, this.#text.slice(end, child.startIndex));
       if (child.isNamed) {
         if (child.type !== "comment") this.#statement(child);
-      } else if (child.isMissing || !tokens.has(child.type)) throw unclear(child);
+      } else if (child.isMissing || !tokens.has(child.type) || !this.#isWhole(child)) throw unclear(child);
       before = child;
       end = child.endIndex;
     }
     if (!SPACE.test(this.#text.slice(end, node.endIndex))) throw new Unclear("part of it was not understood");
+  }
+
+  /** A word of the language counts only when it stands alone: `{}` and `!ls` are names of commands. */
+  #isWhole({ type, startIndex, endIndex }: Node): boolean {
+    if (!RESERVED.has(type)) return true;
+    const isApart = (char: string) => char === "" || /[\s;&|()]/.test(char);
+    return isApart(this.#text.charAt(startIndex - 1)) && isApart(this.#text.charAt(endIndex));
   }
 
   /** Two statements need a separator between them, and a comment begins after a blank and ends with its line. */
