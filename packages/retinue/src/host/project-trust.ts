@@ -17,8 +17,9 @@ export async function trustProject(trust: FolderTrust, folder: string, home: str
 /** Loads what has become trusted, and drops what is trusted no longer. */
 export async function followTrust({ session, tree }: HostedSession): Promise<void> {
   const { configuration, gate } = tree;
-  if (!configuration.current.enableConfigDiscovery || !(await gate.refresh())) return;
-  configuration.reloadProject();
+  if (!configuration.current.enableConfigDiscovery) return;
+  await gate.refresh();
+  if (!configuration.followGate()) return;
   session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));
   session.announce("session.skills_loaded", { skills: configuration.skills.list() });
   const { selectedAgent } = session.state;
