@@ -105,6 +105,22 @@ test("a client that joins and is the first to ask for files of a trusted project
   });
 });
 
+test("trust in the root of a repository covers the servers that the session has found below it", async () => {
+  await inSmallWorld([], async (world) => {
+    const below = { folder: join(world.folder, "below") };
+    bring(below);
+    mkdirSync(join(world.folder, ".git"));
+    const head = "description: d\nmcp-servers: { docs: { command: run-docs } }";
+    writeFileSync(join(below.folder, ".github/agents/helper.agent.md"), `---\n${head}\n---\nHi.\n`);
+    const opening = { workingDirectory: below.folder, ...discovering };
+    const { sessionId } = await world.client.call("session.create", opening);
+    const { message } = await world.client.received("session.warning");
+    expect(message).toContain(`retinue trust add ${below.folder} `);
+    await world.client.call("session.permissions.folderTrust.addTrusted", { sessionId, path: world.folder });
+    expect((await elsewhere(world).decisionOn(below.folder)).servers.size).toBe(1);
+  });
+});
+
 test("a folder in which files are where folders should be opens as any other", async () => {
   await inSmallWorld([], async (world) => {
     for (const name of [".github", ".vscode", ".retinue", ".claude"]) writeFileSync(join(world.folder, name), "");
