@@ -6,7 +6,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { messageOf } from "@retinue/protocol";
-import { readWholeTextFile } from "../project/text-file.ts";
+import { checkFolder, readWholeTextFile } from "../project/text-file.ts";
 import { visible } from "../project/visible.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, type AgentSource, agentFromFile, normaliseName } from "./definition.ts";
@@ -29,7 +29,7 @@ const MAX_FILE_BYTES = 256 * 1024;
 const MAX_FILES = 100;
 
 export function readAgents(folder: AgentFolder, { errors }: AgentProblems): AgentDefinition[] {
-  return agentFiles(folder.path, errors).flatMap((file) => {
+  return agentFiles(folder, errors).flatMap((file) => {
     try {
       const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within: folder.within });
       return text === undefined ? [] : [agentFromFile(text, { source: folder.source, path: file })];
@@ -72,8 +72,9 @@ function looksLike(name: string): string {
   return normaliseName(name.normalize("NFKC"));
 }
 
-function agentFiles(folder: string, errors: string[]): string[] {
+function agentFiles({ path: folder, within }: AgentFolder, errors: string[]): string[] {
   try {
+    checkFolder(folder, within);
     const names = readdirSync(folder).filter((name) => name.endsWith(".agent.md"));
     if (names.length > MAX_FILES)
       errors.push(`${visible(folder)}: only the first ${MAX_FILES} of ${names.length} agents are read`);

@@ -37,9 +37,9 @@ export async function checkTrust(home: string, folder: string): Promise<Check> {
   }
 }
 
-function adviceFor({ root }: ProjectGate): string {
+function adviceFor({ folder, root }: ProjectGate): string {
   if (isTooWide(root)) return "Work in the folder of the project.";
-  return `Look at what it brings and allow it: retinue trust add ${shellWord(root)}`;
+  return `Look at what it brings and allow it: retinue trust add ${shellWord(folder)}`;
 }
 
 function opened(path: string) {

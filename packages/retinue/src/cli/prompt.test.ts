@@ -167,12 +167,16 @@ describe("sessions", () => {
     expect(code).toBe(1);
   });
 
-  test("--agent lets an agent of the project answer", async () => {
+  test("--agent lets an agent of the project answer, once the folder is trusted", async () => {
     await using world = await modelWorld([say("aye")]);
     world.put(
       ".retinue/agents/pirate.agent.md",
       "---\nname: pirate\ndescription: talks like one\ntools: [view]\n---\nYou are a pirate.\n",
     );
+    const refused = await world.run(["-p", "hello", "--agent", "pirate"]);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("Custom agent 'pirate' not found") });
+    expect(refused.stderr).toContain("is not trusted, so this was left out of it: 1 agent (pirate)");
+    await world.run(["trust", "add"]);
     expect((await world.run(["-p", "hello", "--agent", "pirate"])).stdout).toBe("aye\n");
     expect(world.model.requests[0]?.system).toContain("You are a pirate.");
     expect(world.model.requests[0]?.tools).not.toContain("bash");

@@ -12,6 +12,7 @@ async function world(...flags: string[]): Promise<{ world: ModelWorld; id: strin
       : say("done");
   });
   made.put(".retinue/agents/lead.agent.md", LEAD);
+  await made.run(["trust", "add"]);
   await made.run(["-p", "delegate", "--quiet", ...flags]);
   const [session] = JSON.parse((await made.run(["sessions", "list", "--json"])).stdout);
   const nodes = JSON.parse((await made.run(["sessions", "tree", session.sessionId, "--json"])).stdout);

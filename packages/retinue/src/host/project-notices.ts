@@ -28,13 +28,19 @@ export class ProjectNotices {
   send(client: Client): void {
     if (this.#told.has(client)) return;
     this.#told.add(client);
+    const { gate, configuration } = this.#tree;
+    // A client that joins may be the first to ask for files of the project.
+    const isUnknown = configuration.current.enableConfigDiscovery === true && gate.version === 0;
+    // `session.start` must come first; it is appended in the same tick in which the client joins.
+    if (isUnknown) void gate.refresh().then(() => this.#send());
+    else queueMicrotask(() => this.#send());
+  }
+
+  #send(): void {
     const { root } = this.#tree;
     const instructions = this.#options.warnings.map((message) => ({ warningType: "instructions", message }));
-    const notices = [...instructions, ...projectNotices(this.#tree, this.#options.home)];
-    // `session.start` must come first; it is appended in the same tick in which the client joins.
-    queueMicrotask(() => {
-      for (const notice of notices) root.announce("session.warning", notice);
-    });
+    for (const notice of [...instructions, ...projectNotices(this.#tree, this.#options.home)])
+      root.announce("session.warning", notice);
   }
 }
 

@@ -8,17 +8,21 @@ import { visible } from "../project/visible.ts";
 import { consentTo, surveyProject } from "../workspace/survey.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
-/** Trusts the project of a folder, with the servers that it names now. */
-export async function trustProject(trust: FolderTrust, folder: string, home: string): Promise<string> {
-  const { servers } = surveyProject(new ProjectGate(folder, trust), home);
-  return await trust.trust(folder, consentTo(servers));
+/** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
+export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
+  const { gate } = target.tree;
+  const trust = folderTrustOf(target);
+  const named = new ProjectGate(folder, trust);
+  const places = named.root === gate.root ? [named, gate] : [named];
+  await trust.trust(folder, consentTo(places.flatMap((place) => surveyProject(place, home).servers)));
 }
 
 /** Loads what has become trusted, and drops what is trusted no longer. */
 export async function followTrust({ session, tree }: HostedSession): Promise<void> {
   const { configuration, gate } = tree;
-  if (!configuration.current.enableConfigDiscovery || !(await gate.refresh())) return;
-  configuration.reloadProject();
+  if (!configuration.current.enableConfigDiscovery) return;
+  await gate.refresh();
+  if (!configuration.followGate()) return;
   session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));
   session.announce("session.skills_loaded", { skills: configuration.skills.list() });
   const { selectedAgent } = session.state;

@@ -12,6 +12,7 @@ export class ProjectGate {
   readonly folder: string;
   readonly #trust: FolderTrust;
   #root: string | undefined;
+  #version = 0;
   #decision: Decision = { decision: undefined, servers: new Set() };
 
   constructor(folder: string, trust: FolderTrust) {
@@ -34,11 +35,17 @@ export class ProjectGate {
     return this.isTrusted && this.#decision.servers.has(identity);
   }
 
-  /** Whether the answer has changed. */
-  async refresh(): Promise<boolean> {
+  /** Differs after each change of the answer, so that whoever has used it can see whether to ask again. 0: not asked yet. */
+  get version(): number {
+    return this.#version;
+  }
+
+  async refresh(): Promise<void> {
     const before = this.#decision;
-    this.#decision = await this.#trust.decisionOn(this.folder);
-    return before.decision !== this.#decision.decision || !isSame(before.servers, this.#decision.servers);
+    const now = await this.#trust.decisionOn(this.folder);
+    this.#decision = now;
+    if (this.#version === 0 || before.decision !== now.decision || !isSame(before.servers, now.servers))
+      this.#version++;
   }
 }
 

@@ -13,7 +13,7 @@ import { visible } from "./visible.ts";
 export function projectRootOf(folder: string): string {
   const from = realPath(folder);
   for (let at = from; !isTooWide(at); at = dirname(at)) {
-    if (lstatSync(join(at, ".git"), { throwIfNoEntry: false })) return at;
+    if (isThere(join(at, ".git"))) return at;
     if (dirname(at) === at) return from;
   }
   return from; // What is in the home folder is not one project, even where the home folder is a repository.
@@ -36,6 +36,15 @@ export function isTooWide(folder: string): boolean {
 
 export function isInside(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}
+
+/** Without following a link. What cannot be looked at, such as a path below a file, is not there. */
+export function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** A folder that is gone keeps the name by which it was known. */

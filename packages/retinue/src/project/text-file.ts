@@ -51,6 +51,13 @@ export function readWholeTextFile(path: string, options: ReadOptions): string | 
   return file?.text;
 }
 
+/** Throws when a folder of a project is a link that leads out of it, so that it is not even listed. */
+export function checkFolder(folder: string, within: string | undefined): void {
+  if (within === undefined || !lstat(folder)) return;
+  const real = realPathOf(folder);
+  if (real !== within && !isInside(real, within)) throw refused(folder, "it is a link that leads out of the project");
+}
+
 function checkIsWithin(path: string, real: string, within: string): void {
   if (!isInside(real, within)) throw refused(path, "it is a link that leads out of the project");
   const isOfGit = real.slice(within.length).split(sep).includes(".git");

@@ -1,6 +1,9 @@
-/** Text of a project as a person may safely be shown it: characters that control the screen or turn the direction of writing are escaped. */
+/** Characters that control the screen, turn the direction of writing, or look like nothing. The last ones are letters to Unicode. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\u115f\u1160\u2800\u3164\uffa0]/gu;
+
+/** Text of a project as a person may safely be shown it. */
 export function visible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu, (character) => {
+  return text.replaceAll(HIDDEN, (character) => {
     const code = character.codePointAt(0) ?? 0;
     return `\\u{${code.toString(16)}}`;
   });

@@ -7,6 +7,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { AppError, messageOf, type SkillInfo } from "@retinue/protocol";
+import { checkFolder } from "../project/text-file.ts";
 import { visible } from "../project/visible.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
 
@@ -68,7 +69,7 @@ export class SkillCatalog {
     const errors: string[] = [];
     this.#skills = new Map();
     for (const folder of this.#folders) {
-      for (const file of skillFiles(folder.path, errors)) this.#add(file, folder, { warnings, errors });
+      for (const file of skillFiles(folder, errors)) this.#add(file, folder, { warnings, errors });
     }
     this.#problems = { warnings, errors };
     this.#offered = undefined;
@@ -153,9 +154,10 @@ function notFound(name: string): AppError {
 const looksLike = (name: string): string => name.normalize("NFKC").toLowerCase();
 
 /** `folder` is a folder of skills, or a skill itself. */
-function skillFiles(folder: string, errors: string[]): string[] {
+function skillFiles({ path: folder, within }: SkillFolder, errors: string[]): string[] {
   if (!existsSync(folder)) return [];
   try {
+    checkFolder(folder, within);
     const own = path.join(folder, "SKILL.md");
     const below = readdirSync(folder, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
@@ -165,7 +167,7 @@ function skillFiles(folder: string, errors: string[]): string[] {
       errors.push(`${folder}: only the first ${MAX_SKILLS} of ${below.length} skills are read`);
     return [own, ...below.slice(0, MAX_SKILLS)].filter((file) => existsSync(file));
   } catch (error) {
-    errors.push(`${folder}: ${messageOf(error)}`); // It is not a folder, or must not be read.
+    errors.push(visible(messageOf(error))); // It is not a folder, or must not be read.
     return [];
   }
 }

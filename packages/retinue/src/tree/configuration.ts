@@ -50,6 +50,8 @@ export class Configuration {
   #models: SessionModels;
   #settings: AgentSettings;
   #limits: SubagentLimits;
+  /** Of the gate, when the project was read last. */
+  #gateVersion: number;
   #invokeRules: Pick<SubagentSettings, "agents" | "disabledSubagents"> = {};
 
   constructor(options: ConfigurationOptions) {
@@ -57,6 +59,7 @@ export class Configuration {
     this.#current = options.config;
     this.context = options.context;
     this.customInstructions = options.customInstructions ?? (() => undefined);
+    this.#gateVersion = options.gate.version;
     this.#agents = this.#readAgents();
     this.#skills = this.#readSkills();
     this.#models = this.#readModels();
@@ -111,10 +114,14 @@ export class Configuration {
     this.#limits = { ...this.#limits, allowedModels };
   }
 
-  /** Reads the project again, after a decision about trust in it. */
-  reloadProject(): void {
+  /** Reads the project again if trust in it was decided anew since. Returns whether it was. */
+  followGate(): boolean {
+    const { version } = this.#options.gate;
+    if (version === this.#gateVersion) return false;
+    this.#gateVersion = version;
     this.#agents = this.#readAgents(this.#agents.prompts);
     this.#skills = this.#readSkills();
+    return true;
   }
 
   /** The project whose files count, if they do. */

@@ -113,7 +113,7 @@ export class TreeServers {
     const refused = all.filter((each) => !isAllowed(each)).map(([name]) => visible(name));
     if (refused.length > 0) {
       const what = refused.length === 1 ? "The MCP server" : "The MCP servers";
-      const message = `${what} ${refused.join(", ")} of the agent ${visible(agent)} did not start: nobody has allowed this command line or address. To look at it and allow it: retinue trust add ${shellWord(gate.root)} (in a program: session.permissions.folderTrust.addTrusted).`;
+      const message = `${what} ${refused.join(", ")} of the agent ${visible(agent)} did not start: nobody has allowed this command line or address. To look at it and allow it: retinue trust add ${shellWord(gate.folder)} (in a program: session.permissions.folderTrust.addTrusted).`;
       root.announce("session.warning", { warningType: "server_consent", message });
     }
     // Relative paths were shown as those of the project, wherever the session works by now.

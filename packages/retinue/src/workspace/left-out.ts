@@ -10,9 +10,9 @@ const MAX_SERVER = 200;
 
 /** Undefined when nothing is left out. */
 export function leftOutLine(content: ProjectContent, gate: ProjectGate): string | undefined {
-  if (!gate.isTrusted) return isEmpty(content) ? undefined : untrustedLine(content, gate.root);
+  if (!gate.isTrusted) return isEmpty(content) ? undefined : untrustedLine(content, gate);
   const servers = unallowedServers(content, gate);
-  return servers.length === 0 ? undefined : serversLine(servers, gate.root);
+  return servers.length === 0 ? undefined : serversLine(servers, gate);
 }
 
 /** Servers of a trusted project that nobody has consented to: new ones, and those that have changed. */
@@ -20,7 +20,7 @@ export function unallowedServers({ servers }: ProjectContent, gate: ProjectGate)
   return servers.filter(({ identity }) => !gate.mayStart(identity));
 }
 
-function untrustedLine({ agents, skills, servers }: ProjectContent, root: string): string {
+function untrustedLine({ agents, skills, servers }: ProjectContent, gate: ProjectGate): string {
   const parts = [
     ...named("agent", agents),
     ...named("skill", skills),
@@ -29,20 +29,21 @@ function untrustedLine({ agents, skills, servers }: ProjectContent, root: string
       servers.map(({ name, line }) => brief(`${name}: ${line}`, MAX_SERVER)),
     ),
   ];
-  return `The folder ${visible(root)} is not trusted, so this was left out of it: ${parts.join("; ")}. ${howTo(root)}`;
+  return `The folder ${visible(gate.root)} is not trusted, so this was left out of it: ${parts.join("; ")}. ${howTo(gate)}`;
 }
 
-export function serversLine(servers: readonly ProjectServer[], root: string): string {
+function serversLine(servers: readonly ProjectServer[], gate: ProjectGate): string {
   const names = listed(
     servers.map(({ name, agent, line }) => `${brief(name)} of the agent ${agent} (${brief(line, MAX_SERVER)})`),
   );
-  return `Nobody has allowed these MCP servers of ${visible(root)}, which are new or have changed, so they are not started: ${names}. ${howTo(root)}`;
+  return `Nobody has allowed these MCP servers of ${visible(gate.root)}, which are new or have changed, so they are not started: ${names}. ${howTo(gate)}`;
 }
 
-function howTo(root: string): string {
+/** Names the working folder, not the root: what it brings is what is shown and allowed. */
+function howTo({ folder, root }: ProjectGate): string {
   if (isTooWide(root))
     return "It holds more than one project and cannot be trusted: work in the folder of the project.";
-  return `To look at it and allow it: retinue trust add ${shellWord(root)} (in a program: session.permissions.folderTrust.addTrusted).`;
+  return `To look at it and allow it: retinue trust add ${shellWord(folder)} (in a program: session.permissions.folderTrust.addTrusted).`;
 }
 
 function named(what: string, names: readonly string[]): string[] {

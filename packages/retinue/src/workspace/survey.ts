@@ -4,12 +4,13 @@
  *
  * It is found by the same code that would load it. Nothing of it is used by being looked at.
  */
-import { lstatSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { McpServerConfig } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import { isLocal, serverIdentity } from "../mcp/server-config.ts";
 import type { ProjectGate } from "../project/gate.ts";
+import { isThere } from "../project/root.ts";
 import { brief, visible } from "../project/visible.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 
@@ -91,9 +92,7 @@ export function serverLine(config: McpServerConfig): string {
 const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text));
 
 function filesOfOthers(folder: string): string[] {
-  const configs = [".mcp.json", ".vscode/mcp.json"].filter((name) =>
-    lstatSync(join(folder, name), { throwIfNoEntry: false }),
-  );
+  const configs = [".mcp.json", ".vscode/mcp.json"].filter((name) => isThere(join(folder, name)));
   return [...configs, ...hookFiles(folder)].map(visible);
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { say } from "../../models/scripted.ts";
+import { call, say } from "../../models/scripted.ts";
 import { FolderTrust } from "../../project/trust.ts";
 import { inSmallWorld, type SmallWorld } from "./small-world.ts";
 
@@ -63,6 +63,68 @@ test("trust that is taken away elsewhere is gone with the next prompt, and so is
     expect(await found(world, sessionId)).toEqual([]);
     expect(world.client.of("session.warning").at(-1)?.message).toContain("The agent helper is not there any more");
     expect(await world.client.call("session.agent.getCurrent", { sessionId })).toEqual({ agent: null });
+  });
+});
+
+test("trust that is taken away while an agent with a server is started is gone with the next prompt all the same", async () => {
+  let takeAway = async () => {};
+  const turns = [
+    async () => {
+      await takeAway();
+      return [call("task", { name: "h", agent_type: "helper", description: "d", prompt: "go", mode: "sync" })];
+    },
+    [say("child")],
+    [say("one")],
+    [say("two")],
+  ];
+  await inSmallWorld(turns, async (world) => {
+    bring(world);
+    const head = "description: d\nmcp-servers: { docs: { command: docs-that-do-not-exist } }";
+    writeFileSync(join(world.folder, ".github/agents/helper.agent.md"), `---\n${head}\n---\nYou are HELPFUL.\n`);
+    const sessionId = await world.create(discovering);
+    await world.client.call("session.permissions.folderTrust.addTrusted", { sessionId, path: "." });
+    takeAway = async () => void (await elsewhere(world).forget(world.folder));
+    await world.send(sessionId, "hello");
+    expect(world.client.of("session.warning").at(-1)?.message).toContain("docs of the agent helper did not start");
+    expect(world.client.of("session.mcp_server_status_changed")).toEqual([]);
+    await world.send(sessionId, "again");
+    expect(await found(world, sessionId)).toEqual([]);
+  });
+});
+
+test("a client that joins and is the first to ask for files of a trusted project is not told that it is untrusted", async () => {
+  await inSmallWorld([[say("hi")]], async (world) => {
+    bring(world);
+    await elsewhere(world).trust(world.folder, new Map());
+    const sessionId = await world.create();
+    const second = world.anotherClient();
+    await second.call("session.resume", { sessionId, ...discovering });
+    await world.send(sessionId, "hello");
+    expect(await found(world, sessionId)).toEqual(["helper", "deploy"]);
+    expect(second.of("session.warning")).toEqual([]);
+  });
+});
+
+test("trust in the root of a repository covers the servers that the session has found below it", async () => {
+  await inSmallWorld([], async (world) => {
+    const below = { folder: join(world.folder, "below") };
+    bring(below);
+    mkdirSync(join(world.folder, ".git"));
+    const head = "description: d\nmcp-servers: { docs: { command: run-docs } }";
+    writeFileSync(join(below.folder, ".github/agents/helper.agent.md"), `---\n${head}\n---\nHi.\n`);
+    const opening = { workingDirectory: below.folder, ...discovering };
+    const { sessionId } = await world.client.call("session.create", opening);
+    const { message } = await world.client.received("session.warning");
+    expect(message).toContain(`retinue trust add ${below.folder} `);
+    await world.client.call("session.permissions.folderTrust.addTrusted", { sessionId, path: world.folder });
+    expect((await elsewhere(world).decisionOn(below.folder)).servers.size).toBe(1);
+  });
+});
+
+test("a folder in which files are where folders should be opens as any other", async () => {
+  await inSmallWorld([], async (world) => {
+    for (const name of [".github", ".vscode", ".retinue", ".claude"]) writeFileSync(join(world.folder, name), "");
+    expect(await found(world, await world.create(discovering))).toEqual([]);
   });
 });
 

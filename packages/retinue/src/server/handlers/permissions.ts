@@ -99,7 +99,7 @@ export const permissionHandlers: Handlers = {
   "session.permissions.folderTrust.addTrusted": async (params, scope) => {
     const target = hosted(params, scope);
     const folder = existingFolder(target.session, params.path);
-    await trustProject(folderTrustOf(target), folder, scope.sessions.shared.runtime.home);
+    await trustProject(target, folder, scope.sessions.shared.runtime.home);
     await Promise.all(scope.sessions.open.filter(({ isClosing }) => !isClosing).map(followTrust));
     return done;
   },
