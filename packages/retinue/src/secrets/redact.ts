@@ -224,13 +224,14 @@ function randomWithin(text: string, from: number, to: number): Span | undefined 
   if (to - from > MAX_RANDOM || HASH_BEFORE.test(text.slice(Math.max(0, from - 10), from))) return undefined;
   const word = text.slice(from, to);
   if (isPublic(word)) return undefined;
-  if (looksRandom(word)) return { from, to: dottedEnd(text, to), kind: "key" };
-  if (!/[/=]/.test(word)) return undefined;
+  const parts = word.split(/[/=]/);
+  if (looksRandom(word) && !parts.some((part) => part.length >= 4 && isMadeOfWords(part)))
+    return { from, to: dottedEnd(text, to), kind: "key" };
   let at = from;
-  for (const part of word.split(/[/=]/)) {
-    if (looksRandom(part))
-      return { from: at, to: at + part.length === to ? dottedEnd(text, to) : at + part.length, kind: "key" };
-    at += part.length + 1;
+  for (const part of parts) {
+    const end = at + part.length;
+    if (looksRandom(part)) return { from: at, to: end === to ? dottedEnd(text, to) : end, kind: "key" };
+    at = end + 1;
   }
   return undefined;
 }
