@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tools: ["protocol", "prepared", "secrets", "store", "models"],
   agents: ["protocol", "prepared", "tools"],
   skills: ["protocol", "tools", "agents"],
-  mcp: ["protocol", "secrets", "tools"],
+  mcp: ["protocol", "tools"],
   loop: ["protocol", "world", "models", "session", "hooks", "asks", "permissions", "recovery", "tools"],
   tree: [
     "protocol",
