@@ -104,6 +104,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "protocol",
     "sdk",
     "real-path",
+    "secrets",
     "store",
     "models",
     "permissions",

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { calls, say, status } from "../support/model-answers.ts";
-import { ours, startClient, type World } from "../support/runtime.ts";
+import { freshFolders, ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk, type Talk } from "../support/talk.ts";
 
 /** Built here, so that no scanner takes it for a key. */
@@ -97,6 +97,19 @@ describe.skipIf(!ours)("secrets", () => {
     expect(shown(talk)).not.toContain(value);
     expect(await written(world.home)).not.toContain(value);
     expect(talk.model.lastRequest.texts("tool").join()).not.toContain(value);
+  });
+
+  test("a key of config.json is in no event when somebody shows the file", async () => {
+    await using folders = await freshFolders();
+    const providers = [{ name: "shop", baseUrl: "http://127.0.0.1:9/v1", apiKey: fake("file") }];
+    await writeFile(path.join(folders.home, "config.json"), JSON.stringify({ providers }));
+    await using world = await startClient({ folders });
+    await using talk = await openTalk(world);
+    const file = path.join(folders.home, "config.json");
+    talk.model.script(calls([{ name: "view", args: { path: file } }]), say("done"));
+    await talk.ask("show the configuration");
+    expect(talk.record.one("tool.execution_complete").data.result?.content).toContain("127.0.0.1:9");
+    expect(shown(talk)).not.toContain(fake("file"));
   });
 
   test("a value that is too short to hide is refused with a reason", async () => {

@@ -7,7 +7,10 @@ import { messageOf } from "@retinue/protocol";
 import { readModelsConfig } from "../models/config.ts";
 import { type Source, sources } from "../models/sources.ts";
 import { headersFor, urlFor } from "../models/wire/endpoint.ts";
+import { guard } from "../models/wire/guard.ts";
 import { readText, send } from "../models/wire/http.ts";
+import { childEnvironment } from "../secrets/environment.ts";
+import { redact } from "../secrets/redact.ts";
 import { runningServers } from "../server/running-servers.ts";
 import { homeTrouble, makePrivateFolder } from "../store/private-files.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
@@ -94,7 +97,7 @@ export function checkConfig(home: string): Check {
 export async function checkRipgrep(): Promise<Check> {
   try {
     const { rgPath } = await import("@vscode/ripgrep");
-    const { stdout } = await promisify(execFile)(rgPath, ["--version"], { timeout: 5000 });
+    const { stdout } = await promisify(execFile)(rgPath, ["--version"], { timeout: 5000, env: childEnvironment() });
     return ok("ripgrep", stdout.split("\n")[0] ?? "runs");
   } catch (error) {
     return problem(
@@ -130,8 +133,9 @@ export async function checkProvider({
 }
 
 async function ask(source: Source): Promise<Check> {
-  const { endpoint, defaultModel, models } = source;
-  const where = `${endpoint.id} at ${endpoint.baseUrl}`;
+  const { defaultModel, models } = source;
+  const { endpoint, clean } = guard(source.endpoint);
+  const where = `${endpoint.id} at ${redact(endpoint.baseUrl)}`;
   const model = defaultModel ?? models[0]?.id;
   const which = model ? `, default model ${model}` : "";
   if (endpoint.type === "azure")
@@ -159,7 +163,7 @@ async function ask(source: Source): Promise<Check> {
     const why =
       error instanceof DOMException && error.name === "TimeoutError"
         ? `no answer within ${PATIENCE_MS / 1000} s`
-        : messageOf(error);
+        : messageOf(clean(error));
     return problem("provider", `${where}: ${why}`, "Check the address and the key, and that the service runs.");
   }
 }

@@ -53,6 +53,14 @@ describe("retinue doctor", () => {
     expect(code).toBe(1);
   });
 
+  test("shows no key that the provider repeats in its error", async () => {
+    const key = ["fake", "5f0e1c7a", "9b2d4e6f"].join("-");
+    await using model = await loopback(json({ error: { message: `bad key ${key}` } }, { status: 401 }));
+    await using world = cliWorld({ RETINUE_PROVIDER_URL: model.url, RETINUE_API_KEY: key, RETINUE_MODEL: "x" });
+    const { by } = await examine(world);
+    expect(by("provider")?.text).toContain("bad key [redacted secret]");
+  });
+
   test("a home that is a file, a broken store and a broken config are problems with a way out", async () => {
     await using world = cliWorld();
     const file = join(world.root, "file");

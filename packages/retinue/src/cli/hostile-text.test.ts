@@ -26,8 +26,8 @@ function expectSafe(text: string): void {
 
 const path = `/projects/${IN_TWO_LINES}`;
 const requests: PermissionRequest[] = [
-  shellPermission(IN_TWO_LINES, { intention: "", toolCallId: "c" }),
-  { ...shellPermission("ls", { intention: "", toolCallId: "c" }), warning: IN_TWO_LINES },
+  await shellPermission(IN_TWO_LINES, { intention: "", toolCallId: "c" }),
+  { ...(await shellPermission("ls", { intention: "", toolCallId: "c" })), warning: IN_TWO_LINES },
   { kind: "write", fileName: path, diff: `+${IN_TWO_LINES}`, intention: "", canOfferSessionApproval: true },
   {
     kind: "write",
@@ -59,8 +59,9 @@ test.each(requests)("the words for a permission hide nothing and stay on their l
   for (const line of lines) expect(line).not.toContain("\n");
 });
 
-test("a command of several lines is shown in one line, and as it is laid out", () => {
-  const { what, details } = permissionWords(shellPermission("ls\nrm x", { intention: "", toolCallId: "c" }), "/");
+test("a command of several lines is shown in one line, and as it is laid out", async () => {
+  const request = await shellPermission("ls\nrm x", { intention: "", toolCallId: "c" });
+  const { what, details } = permissionWords(request, "/");
   expect(what).toBe("run ls⏎rm x");
   expect(details.slice(0, 2)).toEqual(["ls", "rm x"]);
 });
@@ -93,7 +94,8 @@ describe("at the terminal", () => {
   const shown = () => screen.splice(0).join("\n");
 
   test("the name of a sub-agent that asks is safe", async () => {
-    await asking.onPermissionRequest?.(shellPermission("ls", { intention: "", toolCallId: "c" }), invocation);
+    const request = await shellPermission("ls", { intention: "", toolCallId: "c" });
+    await asking.onPermissionRequest?.(request, invocation);
     expectSafe(shown());
   });
 

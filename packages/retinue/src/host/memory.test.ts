@@ -62,7 +62,7 @@ test("a forked child reads everything", async () => {
 
 test("a child finds by search what its running parent said in the turn before", async () => {
   const turns = [
-    [say("The password of the printer is swordfish."), task("find the printer's word", "none")],
+    [say("The name of the printer is swordfish."), task("find the printer's word", "none")],
     when("find the printer's word", [call("session_search", { query: "swordfish" })]),
     when("find the printer's word", [say("found")]),
     [say("done")],
@@ -70,7 +70,7 @@ test("a child finds by search what its running parent said in the turn before", 
   await inSmallWorld(turns, async ({ client, create, send }) => {
     await send(await create(), "remember this");
     const results = client.of("tool.execution_complete").map(({ result }) => result?.content ?? "");
-    expect(results[0]).toContain("The password of the printer is swordfish.");
+    expect(results[0]).toContain("The name of the printer is swordfish.");
   });
 });
 

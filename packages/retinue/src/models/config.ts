@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import { addOwnKey } from "../secrets/known-values.ts";
 
 const count = lazy(() => z.number().int().positive().optional());
 
@@ -75,10 +76,17 @@ export function readModelsConfig(home: string): ModelsConfig {
   const text = readIfThere(file);
   if (text === undefined) return { providers: [] };
   const parsed = ModelsConfig().safeParse(parseJson(text, file));
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return known(parsed.data);
   throw new AppError("not_configured", `${file} is not valid: ${z.prettifyError(parsed.error)}`, {
     cause: parsed.error,
   });
+}
+
+/** From now on the keys of the file are hidden wherever they turn up, for example when somebody reads the file aloud. */
+function known(config: ModelsConfig): ModelsConfig {
+  for (const { apiKey, bearerToken, headers = {} } of config.providers)
+    for (const value of [apiKey, bearerToken, ...Object.values(headers)]) addOwnKey(value);
+  return config;
 }
 
 function readIfThere(file: string): string | undefined {

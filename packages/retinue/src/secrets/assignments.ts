@@ -28,7 +28,7 @@ export function nameBefore(text: string, at: number): Named | undefined {
   for (let n = 0; n < 8 && text.charCodeAt(end - 1) === 92; n++) end--;
   let from = end;
   while (end - from < MAX_NAME && (classAt(text, from - 1) & (ALNUM | JOINT | DOT)) !== 0) from--;
-  return end - from < 3 ? undefined : { name: text.slice(from, end), from };
+  return end - from < 2 ? undefined : { name: text.slice(from, end), from };
 }
 
 const isQuote = (code: number) => code === 34 || code === 39 || code === 96;

@@ -21,7 +21,7 @@ const KEYS = words(
   "api access private account auth secret encryption encrypt signing sign master shared subscription license licence service storage functions function app application client server admin root deploy ssh jwt hmac aes rsa write read project project integration routing ingestion instrumentation cookie publishable anon role dd datadog honeycomb sendgrid mailgun stripe openai anthropic azure google gcp aws groq xai gemini mistral cohere algolia amplitude segment tenant host function-host primary secondary consumer live test data user pub sub wandb hf bugsnag rollbar",
 );
 const WEAK = words(
-  "key auth pass passkey pin salt code cookie nonce seed credentials id value data license signature webhookurl",
+  "key auth pass passkey pin salt code cookie nonce seed credentials value license signature webhookurl",
 );
 /** A last word that says what the value is instead. */
 const OTHER = words(

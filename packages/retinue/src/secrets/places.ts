@@ -57,6 +57,19 @@ const SAID_WORD = after(
   "password",
   (value) => !PREDICATE.test(value),
 );
+/** "password Secret99!": nothing says that it is one but what it is made of. */
+const BESIDE = after(
+  /(?:password|passphrase|passcode|passwd|pwd)\s{1,3}["'`]?([^\s"'`,;:=)(<>]{6,64})/i,
+  "password",
+  (value) =>
+    isNoPlaceholder(value) &&
+    hasDigit(value) &&
+    (/[!@#$%^&*]/.test(value) || (isMixed(value) && /[A-Z]/.test(value) && !isMadeOfWords(value))),
+);
+const PHRASE = after(
+  /(?:mnemonic|seed phrase|recovery phrase)["'`]?(?:\sis)?\s{0,3}[:=]?\s{0,3}["'`]?((?:[a-z]{3,8}\s){11,23}[a-z]{3,8})/i,
+  "secret",
+);
 const PIN = after(/(?:pin|passcode)(?:\s(?:is|was))?:?\s{1,3}(\d{4,8})(?!\S)/i, "password");
 
 /** `--token value`; with `=` it is an assignment. */
@@ -68,7 +81,7 @@ function flagged(text: string, at: number): Span | undefined {
   if (claim === undefined || claim === "weak") return undefined;
   FLAG_VALUE.lastIndex = end;
   const [whole, quote = "", value = ""] = FLAG_VALUE.exec(text) ?? [];
-  if (whole === undefined) return undefined;
+  if (whole === undefined || /^\w+=/.test(value)) return undefined;
   const isSecret = isSecretValue(claim, {
     text: value,
     isQuoted: quote !== "",
@@ -82,7 +95,7 @@ function flagged(text: string, at: number): Span | undefined {
 const USER = after(
   /(?:-u|--user|--proxy-user|-U)[\s=]{0,3}["']?[^\s:"'/]{0,128}:([^\s"']{3,256})/,
   "password",
-  (value) => isNoPlaceholder(value) && !/^\d+$/.test(value),
+  (value) => isNoPlaceholder(value) && !/^(?:\d+|pass|password|passwd|pw|secret|token)$/i.test(value),
 );
 const LOGIN_PASSWORD = after(
   /(?:-p|--password|-a|--pass|-w|-P)(?:[\s=]{0,2})["']?([^\s"'-][^\s"']{3,256})/,
@@ -124,9 +137,10 @@ export const SIGNS: readonly (readonly [signs: string, find: Finder])[] = [
   ["Bearer |bearer |BEARER |Basic |basic |BASIC ", SCHEME],
   [
     "password|Password|PASSWORD|passphrase|Passphrase|passcode|Passcode|passwd|pwd|pin |PIN |secret |Secret |token |Token |credential|key |Key |login ",
-    (text, at) => SAID(text, at) ?? SAID_WORD(text, at) ?? netrc(text, at),
+    (text, at) => SAID(text, at) ?? SAID_WORD(text, at) ?? BESIDE(text, at) ?? NETRC(text, at),
   ],
   ["PIN|pin |passcode|Passcode", PIN],
+  ["mnemonic|Mnemonic|MNEMONIC|seed phrase|Seed phrase|recovery phrase|Recovery phrase", PHRASE],
   ["hooks.slack.com/", WEBHOOK(new RegExp(`hooks\\.slack\\.com/(?:services|workflows|triggers)/(${PATH}{10,400})`))],
   [
     "discord.com/|discordapp.com/|canary.discord.com/|ptb.discord.com/",
@@ -154,10 +168,6 @@ const NETRC = after(
   "password",
   isNoPlaceholder,
 );
-function netrc(text: string, at: number): Span | undefined {
-  return NETRC(text, at);
-}
-
 const MAX_AUTHORITY = 512;
 
 /** The password of `scheme://user:password@host`; `at` is where `://` stands. */

@@ -25,7 +25,7 @@ export function looksRandom(word: string): boolean {
   if (size < MIN - 2) return false;
   const rate = changes / size;
   if (upper >= 2 && lower >= 2 && digits >= 2) return rate >= 0.4;
-  if (digits >= 5 && size >= 24) return rate >= 0.32;
+  if (digits >= 5 && size >= 24) return rate >= (size >= 40 ? 0.26 : 0.32);
   return size >= 28 && upper >= 6 && lower >= 6 && rate >= 0.42;
 }
 
@@ -108,6 +108,7 @@ function isWord(text: string, from: number, to: number): boolean {
   }
   const size = to - from;
   if (size > MAX_WORD) return false;
+  if (size - lower >= 2 && lower > 0 && lower < 3 && !text.endsWith("s", to)) return false; // `HTTPServer`, not `HROGJk`.
   return vowels > 0 || size <= 4 || (lower === 0 && size <= 6);
 }
 const VOWELS: ReadonlySet<number> = new Set([..."aeiouy"].map((each) => each.charCodeAt(0)));

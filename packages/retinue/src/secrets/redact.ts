@@ -23,36 +23,35 @@ function without(text: string, spans: readonly Span[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const { from, to, kind } of spans) {
-    parts.push(text.slice(at, from), `[redacted ${kind}]`);
-    at = to;
+    if (to <= at) continue;
+    if (from >= at) parts.push(text.slice(at, from), `[redacted ${kind}]`);
+    at = to; // A span that overlaps the one before it continues it.
   }
   parts.push(text.slice(at));
   return parts.join("");
 }
 
-interface Sign {
-  prefix: string;
-  find?: Finder;
-  format?: Format;
-  command?: Finder;
+/** What may begin at a character, by that character and the next. */
+interface Signs {
+  places: { prefix: string; find: Finder }[];
+  commands: { prefix: string; find: Finder }[];
+  /** Longest beginning first. */
+  formats: Format[];
 }
 
-/** What may begin at a character, by that character and the next. */
-let signsAt: readonly (readonly Sign[] | undefined)[] | undefined;
+let signsAt: readonly (Signs | undefined)[] | undefined;
 
-function index(): (Sign[] | undefined)[] {
-  const all: Sign[] = [
-    ...SIGNS.flatMap(([signs, find]) => signs.split("|").map((prefix) => ({ prefix, find }))),
-    ...Object.entries(COMMANDS).map(([prefix, command]) => ({ prefix, command })),
-    ...[...FORMATS]
-      .sort((a, b) => b.prefix.length - a.prefix.length)
-      .map((format) => ({ prefix: format.prefix, format })),
-  ];
-  const found = new Array<Sign[] | undefined>(128 * 128).fill(undefined);
-  for (const sign of all) {
-    const key = keyOf(sign.prefix, 0);
-    found[key] = [...(found[key] ?? []), sign];
-  }
+function index(): (Signs | undefined)[] {
+  const found = new Array<Signs | undefined>(128 * 128).fill(undefined);
+  const at = (prefix: string): Signs => {
+    const signs = found[keyOf(prefix, 0)] ?? { places: [], commands: [], formats: [] };
+    found[keyOf(prefix, 0)] = signs;
+    return signs;
+  };
+  for (const [signs, find] of SIGNS) for (const prefix of signs.split("|")) at(prefix).places.push({ prefix, find });
+  for (const [prefix, find] of Object.entries(COMMANDS)) at(prefix).commands.push({ prefix, find });
+  for (const format of [...FORMATS].sort((a, b) => b.prefix.length - a.prefix.length))
+    at(format.prefix).formats.push(format);
   return found;
 }
 
@@ -64,13 +63,17 @@ function keyOf(text: string, at: number): number {
 const WORD = ALNUM | JOINT | BASE64 | TILDE;
 /** How far an option may stand from its command. */
 const COMMAND_LINE = 1_000;
+/** The members of an entry in a list of variables. */
+const NAMING: ReadonlySet<string> = new Set(["name", "Name", "key", "Key"]);
+const VALUED: ReadonlySet<string> = new Set(["value", "Value"]);
 /** How far a value may stand from its name in a list of variables. */
 const ENTRY = 200;
 
 class Scan {
   readonly #text: string;
   readonly #spans: Span[] = [];
-  #at = 0;
+  /** The end of a block that is public. */
+  #skipTo = 0;
   #wordFrom = -1;
   #command: { find: Finder; at: number } | undefined;
   /** `name: DB_PASSWORD`, whose value follows in an entry of its own. */
@@ -84,37 +87,44 @@ class Scan {
 
   run(): readonly Span[] {
     const text = this.#text;
-    while (this.#at < text.length) {
-      const at = this.#at;
+    const { length } = text;
+    let at = 0;
+    while (at < length) {
       const bits = classAt(text, at);
-      const isAlnum = (bits & ALNUM) !== 0;
-      if ((bits & WORD) === 0) this.#endWord(at);
-      else if (this.#wordFrom < 0) this.#wordFrom = at;
-      const span = isAlnum ? this.#signAt(at) : this.#markAt(at);
-      if (span) this.#hide(span);
-      else if (this.#at === at) this.#at = isAlnum ? runEnd(text, at, ALNUM) : at + 1;
+      let span: Span | undefined;
+      let next = at + 1;
+      if ((bits & ALNUM) !== 0) {
+        if (this.#wordFrom < 0) this.#wordFrom = at;
+        span = this.#signAt(at);
+        if (!span) next = runEnd(text, at, ALNUM);
+      } else {
+        if ((bits & WORD) === 0) next = Math.max(next, this.#endWord(at));
+        else if (this.#wordFrom < 0) this.#wordFrom = at;
+        if (next === at + 1) span = this.#markAt(at);
+      }
+      at = span ? this.#hide(span) : Math.max(next, this.#skipTo);
     }
-    this.#endWord(text.length);
+    this.#endWord(length);
     return this.#spans;
   }
 
-  #hide(span: Span): void {
+  #hide(span: Span): number {
     // What began before the secret is judged without it.
     if (this.#wordFrom >= 0 && this.#wordFrom < span.from) this.#endWord(span.from);
     this.#wordFrom = -1;
     this.#spans.push(span);
-    this.#at = span.to;
+    return span.to;
   }
 
-  /** A word has ended; a long one may be a key. */
-  #endWord(to: number): void {
+  /** A word has ended; a long one may be a key. Returns where to read on. */
+  #endWord(to: number): number {
     const from = this.#wordFrom;
     this.#wordFrom = -1;
-    if (from < 0 || to - from < 20) return;
+    if (from < 0 || to - from < 20) return to;
     const span = randomWithin(this.#text, from, to);
-    if (!span) return;
+    if (!span) return to;
     this.#spans.push(span);
-    this.#at = Math.max(this.#at, span.to);
+    return Math.max(to, span.to);
   }
 
   /** At the first character of a word. */
@@ -123,11 +133,15 @@ class Scan {
     signsAt ??= index();
     const signs = signsAt[keyOf(text, at)];
     if (signs === undefined) return undefined;
-    for (const { prefix, find, format, command } of signs) {
-      if (!text.startsWith(prefix, at)) continue;
-      const span = format ? this.#formatted(at, format) : find?.(text, at);
+    for (const { prefix, find } of signs.places) {
+      const span = text.startsWith(prefix, at) ? find(text, at) : undefined;
       if (span) return span;
-      if (command) this.#command = { find: command, at };
+    }
+    for (const { prefix, find } of signs.commands) if (text.startsWith(prefix, at)) this.#command = { find, at };
+    if (at < this.#plainUntil) return undefined;
+    for (const format of signs.formats) {
+      const span = text.startsWith(format.prefix, at) ? this.#formatted(at, format) : undefined;
+      if (span) return span;
     }
     return undefined;
   }
@@ -135,7 +149,7 @@ class Scan {
   #formatted(at: number, { prefix, body, min, kind }: Format): Span | undefined {
     const text = this.#text;
     const start = at + prefix.length;
-    if (at < this.#plainUntil || runWithin(text, start, { of: body, most: min }) - start < min) return undefined;
+    if (runWithin(text, start, { of: body, most: min }) - start < min) return undefined;
     const end = runWithin(text, start, { of: body, most: MAX_PLAIN });
     if (isPlain(text.slice(start, end))) {
       this.#plainUntil = end;
@@ -166,9 +180,9 @@ class Scan {
   #assigned(at: number): Span | undefined {
     const named = nameBefore(this.#text, at);
     if (named === undefined) return undefined;
-    const word = named.name.toLowerCase();
-    if (word === "name" || word === "key") this.#entry = entryAt(this.#text, at);
-    const isValue = word === "value" && this.#entry !== undefined && at - this.#entry.from < ENTRY;
+    const { name } = named;
+    if (NAMING.has(name)) this.#entry = entryAt(this.#text, at);
+    const isValue = this.#entry !== undefined && at - this.#entry.from < ENTRY && VALUED.has(name);
     return assigned(this.#text, at, isValue && this.#entry ? this.#entry : named);
   }
 
@@ -181,7 +195,7 @@ class Scan {
   #block(at: number): Span | undefined {
     const block = blockAt(this.#text, at);
     if (!block?.isPublic) return block;
-    this.#at = block.to;
+    this.#skipTo = block.to;
     this.#wordFrom = -1;
     return undefined;
   }
@@ -210,13 +224,14 @@ function randomWithin(text: string, from: number, to: number): Span | undefined 
   if (to - from > MAX_RANDOM || HASH_BEFORE.test(text.slice(Math.max(0, from - 10), from))) return undefined;
   const word = text.slice(from, to);
   if (isPublic(word)) return undefined;
-  if (looksRandom(word)) return { from, to: dottedEnd(text, to), kind: "key" };
-  if (!/[/=]/.test(word)) return undefined;
+  const parts = word.split(/[/=]/);
+  if (looksRandom(word) && !parts.some((part) => part.length >= 4 && isMadeOfWords(part)))
+    return { from, to: dottedEnd(text, to), kind: "key" };
   let at = from;
-  for (const part of word.split(/[/=]/)) {
-    if (looksRandom(part))
-      return { from: at, to: at + part.length === to ? dottedEnd(text, to) : at + part.length, kind: "key" };
-    at += part.length + 1;
+  for (const part of parts) {
+    const end = at + part.length;
+    if (looksRandom(part)) return { from: at, to: end === to ? dottedEnd(text, to) : end, kind: "key" };
+    at = end + 1;
   }
   return undefined;
 }

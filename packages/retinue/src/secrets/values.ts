@@ -18,7 +18,7 @@ const DULL: ReadonlySet<string> = new Set(
 );
 const MAX_DULL = 14;
 const PLACEHOLDER =
-  /^(?:<.*>?|\{\{.*|\{[\w.$-]*\}?|%[\w{(].*[})%s]|\$\{.*|\$\(.*|\$[A-Za-z_]\w*|\$env:.*|@\w*|#\{.*|\.\.\.+|…+|\*+|x+|X+|-+|_+|\?+|\[.*|\/.*\/[gimsuy]*|`.*|!\w+|&\w+|=+>?.*|\|.*|\(.*|:.*)$/;
+  /^(?:<.*>?|\{\{.*|\{[\w.$-]*\}?|%[\w{(].*[})%s]|\$\{.*|\$\(.*|\$[A-Za-z_]\w*|\$env:.*|@\w*|#\{.*|\.\.\.+|…+|\*+|x+|X+|-+|_+|[•●∗·]+|\?+|\[.*|\/.*\/[gimsuy]*|`.*|!\w+|&\w+|=+>?.*|\|.*|\(.*|:.*)$/;
 const FILL_IN =
   /^(?:your|my|some|the|insert|enter|change|replace|example|placeholder|dummy|sample|put|add|set|use)[-_ .]?/i;
 const ENVIRONMENT =
@@ -75,6 +75,8 @@ function isWordAsPassword({ text, isQuoted, isPlain, name }: Value): boolean {
 function isToken({ text, isPlain, name }: Value, classes: number): boolean {
   if (text.length < 6 || (classes & SPACE) !== 0) return false;
   if (classes === DIGIT) return text.length >= 12;
+  const isOneWord = (classes & ~ALNUM) === 0;
+  if (isOneWord && text.length >= 8 && (classes & ALNUM) === ALNUM && /\d\d/.test(text)) return !sameWords(text, name);
   if (isMadeOfWords(text)) {
     const isVariable = isPlain && /^[A-Z][A-Z0-9_]*$/.test(name) && text.length >= 8;
     return (isVariable || (isPlain && /^[a-z]{6,}$/.test(text))) && !isPlace(text, classes) && !sameWords(text, name);
@@ -96,11 +98,11 @@ function sameWords(text: string, name: string): boolean {
 }
 
 /** Code: a path of names, a call, an index, an operator after a name. */
-function isExpression({ text, isPlain }: Value, classes: number): boolean {
+function isExpression({ text, isPlain, name }: Value, classes: number): boolean {
   if ((classes & (DOT | SYMBOL)) !== 0 && ENVIRONMENT.test(text)) return true;
   if ((classes & (DOT | SYMBOL | BASE64)) === 0) return !isPlain && isName(text);
   const path = /^[!&*]?[A-Za-z_$#][\w$]*(?:(?:\?\.|\.|::|->)[#A-Za-z_$][\w$]*)*/.exec(text)?.[0];
-  if (path === undefined) return false;
+  if (path === undefined || (isPlain && /^[A-Z][A-Z0-9_]*$/.test(name) && !text.includes("("))) return false;
   const rest = text.slice(path.length);
   if (rest === "") return /\.|::|->/.test(path) ? isMadeOfWords(path) : !isPlain && isName(path);
   if (isPlain && !/^[([]/.test(rest)) return false;

@@ -11,7 +11,7 @@ import { openCatalog } from "../models/catalog.ts";
 import { credentialVariables } from "../models/config.ts";
 import { planTools } from "../modes/plan-tool.ts";
 import { CREDENTIAL_VARIABLES, withhold } from "../secrets/environment.ts";
-import { addOwnKey } from "../secrets/known-values.ts";
+import { addOwnKey, hideKnownValues } from "../secrets/known-values.ts";
 import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
@@ -96,7 +96,7 @@ export class Runtime {
         error instanceof AppError && (error.code === "store_unavailable" || error.code === "lease_lost");
       // The client gets the first error. A store that has just refused is not asked again.
       if (!isRefused) await this.#commit(parsed).catch(() => undefined);
-      throw error;
+      throw withoutSecrets(error);
     }
     await this.#commit(parsed);
     return answer;
@@ -131,15 +131,32 @@ export class Runtime {
   }
 }
 
+/** The error that a client may read. */
+function withoutSecrets(error: unknown): unknown {
+  const text = messageOf(error);
+  const clean = hideKnownValues(text);
+  if (clean === text) return error;
+  return new AppError(error instanceof AppError ? error.code : "internal", clean);
+}
+
 /** Keeps what the configuration uses as a credential out of child processes, and its values out of events and logs. */
 function keepCredentials({ config, clientToken, credentialVariables: named = [] }: RuntimeOptions): () => void {
   const { env, home } = config;
   for (const name of [...CREDENTIAL_VARIABLES, ...named]) addOwnKey(env[name]);
   addOwnKey(clientToken);
-  return withhold(() => {
+  const read = () => {
     const { names, allowed } = credentialVariables(home);
+    for (const name of names) addOwnKey(env[name]);
     return { names: [...names, ...named], allowed };
+  };
+  setImmediate(() => {
+    try {
+      read(); // So that the keys of the file are known before anybody can show it.
+    } catch {
+      return; // Whoever needs the configuration gets the error.
+    }
   });
+  return withhold(read);
 }
 
 function prepare({ home }: RuntimeConfig): HomeTrouble | undefined {

@@ -1,5 +1,5 @@
 /** Every surface of continuity, with every credential of the corpus said in a session. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CREDENTIALS, exampleOf, readable } from "../../secrets/corpus/test-corpus.ts";
 import { indexAll } from "../records/turn-index.ts";
 import { appendTurns, openSession, type TestHome, testHome } from "../test-home.ts";
@@ -8,10 +8,16 @@ import { operationNamed } from "./operations.ts";
 const examples = CREDENTIALS.map((pattern) => exampleOf(pattern));
 
 let home: TestHome;
-beforeEach(async () => {
+beforeAll(async () => {
   home = testHome();
-});
-afterEach(() => home.close());
+  for (const [n, example] of examples.entries()) {
+    await say(`s${n}`, `zebra${n} ${example.text}`);
+    await call("checkpoint_add", { key: `s${n}`, summary: example.text, entities: ["Ledger"] });
+    await say(`s${n}`, `again ${example.text}`);
+  }
+  await indexAll(home.transcripts);
+}, 60_000);
+afterAll(() => home.close());
 
 async function say(sessionKey: string, text: string): Promise<void> {
   const session = await openSession(home, { sessionKey });
@@ -27,29 +33,35 @@ const SURFACES: Readonly<Record<string, (key: string) => Promise<string>>> = {
   "the checkpoints": (key) => call("checkpoint_list", { key }),
 };
 
+/** The patterns whose secret can be read in what is shown. */
+async function readableIn(show: (n: number) => Promise<string>): Promise<string[]> {
+  const found: string[] = [];
+  for (const [n, example] of examples.entries()) {
+    const text = (await show(n)).replaceAll("\\n", "\n");
+    if (readable(example, text).length > 0) found.push(example.pattern);
+  }
+  return found;
+}
+
 describe("the surfaces of continuity", () => {
-  test.each(Object.entries(SURFACES))("hide at least 95 of 100 credentials in %s", async (_, read) => {
-    const shown: string[] = [];
-    for (const [n, example] of examples.entries()) {
-      await say(`s${n}`, `zebra ${example.text}`);
-      await call("checkpoint_add", { key: `s${n}`, summary: example.text, entities: ["Ledger"] });
-      await say(`s${n}`, `zebra ${example.text}`);
-      const text = (await read(`s${n}`)).replaceAll("\\n", "\n");
-      expect(text).toContain("[redacted");
-      if (readable(example, text).length > 0) shown.push(example.pattern);
-    }
+  test.each(Object.entries(SURFACES))(
+    "hide at least 95 of 100 credentials in %s",
+    { timeout: 60_000 },
+    async (_, read) => {
+      expect(await read("s0")).toContain("[redacted");
+      const shown = await readableIn((n) => read(`s${n}`));
+      expect(shown.length / examples.length, shown.join("\n")).toBeLessThanOrEqual(0.05);
+    },
+  );
+
+  test("hide them in what a search finds", { timeout: 60_000 }, async () => {
+    const find = (n: number) => call("session_search", { query: `zebra${n}` });
+    expect(await find(0)).toContain("[redacted");
+    const shown = await readableIn(find);
     expect(shown.length / examples.length, shown.join("\n")).toBeLessThanOrEqual(0.05);
   });
 
-  test("hide them in what a search finds, and the index does not hold them", async () => {
-    for (const [n, example] of examples.entries()) await say(`s${n}`, `zebra${n} ${example.text}`);
-    await indexAll(home.transcripts);
-    const shown: string[] = [];
-    for (const [n, example] of examples.entries()) {
-      if (readable(example, await call("session_search", { query: `zebra${n}` })).length > 0)
-        shown.push(example.pattern);
-    }
-    expect(shown.length / examples.length, shown.join("\n")).toBeLessThanOrEqual(0.05);
+  test("do not let a secret be guessed by searching for it", { timeout: 60_000 }, async () => {
     const found = [];
     for (const { secrets, pattern } of examples) {
       const [word = ""] = secrets.filter((secret) => /^[A-Za-z0-9]{12,}$/.test(secret));
