@@ -1,4 +1,8 @@
-/** What changed in a repository, file by file, according to git. */
+/**
+ * What changed in a repository, file by file, according to git.
+ *
+ * The configuration of a repository can name programs that git runs on the way. Nobody has trusted them, so none of them runs.
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { childEnvironment } from "../secrets/environment.ts";
@@ -92,6 +96,8 @@ function flags({ ignoreWhitespace }: DiffOptions): string[] {
   return [
     "--no-color",
     "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=all", // A submodule has a configuration of its own.
     "--src-prefix=a/",
     "--dst-prefix=b/",
     ...(ignoreWhitespace ? ["--ignore-all-space"] : []),
@@ -99,6 +105,24 @@ function flags({ ignoreWhitespace }: DiffOptions): string[] {
 }
 
 async function git(root: string, args: string[], signal: AbortSignal): Promise<string> {
+  return await runGit(root, [...NO_PROGRAMS, ...(await withoutFilters(root, signal)), ...args], signal);
+}
+
+const NO_PROGRAMS = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"];
+
+/** Switches off the filters that the configuration defines, through which git would read changed files. */
+async function withoutFilters(root: string, signal: AbortSignal): Promise<string[]> {
+  const listed = await runGit(root, ["config", "--null", "--name-only", "--get-regexp", "^filter\\."], signal).catch(
+    () => "", // None is defined.
+  );
+  const drivers = new Set(listed.split("\0").flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
+  return [...drivers].flatMap((driver) => [
+    ...["-c", `filter.${driver}.clean=`, "-c", `filter.${driver}.smudge=`, "-c", `filter.${driver}.process=`],
+    ...["-c", `filter.${driver}.required=false`],
+  ]);
+}
+
+async function runGit(root: string, args: string[], signal: AbortSignal): Promise<string> {
   const options = {
     cwd: root,
     maxBuffer: MAX_OUTPUT_BYTES,

@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { branchChanges, unstagedChanges } from "./git-diff.ts";
+
+let root = "";
+const git = (...args: string[]) =>
+  execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: root, stdio: "pipe" });
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-git-")));
+  git("init", "--quiet", "--initial-branch=main");
+  writeFileSync(join(root, "a.txt"), "one\n");
+  git("add", "a.txt");
+  git("commit", "--quiet", "-m", "first");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+test.each([
+  ["core.fsmonitor", "touch pwned; false"],
+  ["diff.external", "touch pwned"],
+  ["filter.evil.clean", "touch pwned; cat"],
+  ["filter.evil.smudge", "touch pwned; cat"],
+  ["filter.e.v.i.l.process", "touch pwned"],
+  ["diff.evil.textconv", "touch pwned; cat"],
+  ["diff.evil.command", "touch pwned"],
+  ["core.pager", "touch pwned"],
+])("a repository whose %s names a program does not run it", async (key, command) => {
+  writeFileSync(join(root, ".gitattributes"), "* filter=evil diff=evil\nb.txt filter=e.v.i.l\n");
+  git("add", ".gitattributes");
+  git("commit", "--quiet", "-m", "attributes");
+  git("config", key, command);
+  writeFileSync(join(root, "a.txt"), "two\n");
+  writeFileSync(join(root, "b.txt"), "new\n");
+  const { signal } = new AbortController();
+  const changes = await unstagedChanges(root, { signal });
+  expect(changes.map(({ path }) => path)).toEqual(["a.txt", "b.txt"]);
+  expect((await branchChanges(root, { signal }))?.changes.map(({ path }) => path)).toEqual(["a.txt", "b.txt"]);
+  expect(existsSync(join(root, "pwned"))).toBe(false);
+});
