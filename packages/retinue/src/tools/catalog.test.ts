@@ -83,8 +83,11 @@ describe("a host tool", () => {
     expect((await world.call(tool, { anything: true })).text).toBe('{"anything":true}');
   });
 
-  test("with skipPermission asks for none", async () => {
-    expect(await world.permission(hostTool({ name: "x", skipPermission: true }, echo), {})).toBeUndefined();
+  test("with skipPermission needs no ask, and still names itself for rules that deny it", async () => {
+    const prepare = (skipPermission: boolean) =>
+      hostTool({ name: "x", skipPermission }, echo).prepare({}, world.context);
+    expect(await prepare(true)).toMatchObject({ needsNoAsk: true, permission: { toolName: "x" } });
+    expect(await prepare(false)).toMatchObject({ needsNoAsk: false });
   });
 
   test.each(["", "a b", "a.b", "ü", "a/b", "a\n"])("cannot be called %j", (name) => {

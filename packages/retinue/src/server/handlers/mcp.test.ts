@@ -70,7 +70,8 @@ test("a server that is started with a configuration becomes the session's own, a
   const turns = [[call("probe-echo", { text: "hi" })], [say("done")]];
   await inSmallWorld(turns, async ({ client, create, send }) => {
     const sessionId = await create();
-    await client.call("session.mcp.startServer", { sessionId, serverName: "probe", config: probe });
+    const config = { ...probe, trustReadOnlyHint: true };
+    await client.call("session.mcp.startServer", { sessionId, serverName: "probe", config });
     await send(sessionId, "first");
     expect(client.of("tool.execution_complete")).toMatchObject([{ success: true, result: { content: "echo: hi" } }]);
   });
