@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "shell-language": ["protocol"],
   permissions: ["protocol", "real-path", "store", "shell-language"],
   recovery: ["protocol", "store", "session", "asks"],
-  project: ["protocol", "store"],
+  project: ["protocol", "real-path", "store"],
   tools: ["protocol", "prepared", "real-path", "secrets", "store", "models", "shell-language"],
   agents: ["protocol", "prepared", "project", "tools"],
   skills: ["protocol", "project", "tools", "agents"],

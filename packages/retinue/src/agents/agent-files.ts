@@ -5,9 +5,8 @@
  */
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { messageOf } from "@retinue/protocol";
+import { messageOf, visible } from "@retinue/protocol";
 import { checkFolder, readWholeTextFile } from "../project/text-file.ts";
-import { visible } from "../project/visible.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, type AgentSource, agentFromFile, normaliseName } from "./definition.ts";
 

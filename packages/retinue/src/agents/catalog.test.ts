@@ -104,7 +104,7 @@ describe("agents of one name", () => {
     const catalog = new AgentCatalog({ folders: folders() });
     expect(catalog.custom()).toEqual([]);
     expect(catalog.problems.errors).toEqual([
-      expect.stringContaining("explore\\u{200b} has characters that cannot be seen"),
+      expect.stringContaining("explore‹U+200B› has characters that cannot be seen"),
     ]);
   });
 

@@ -1,11 +1,11 @@
 /** The check of the doctor for the folder that it runs in: whether something of it is left out. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "@retinue/protocol";
+import { messageOf, visible } from "@retinue/protocol";
 import { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
+import { shellWord } from "../project/shown.ts";
 import { FolderTrust } from "../project/trust.ts";
-import { shellWord, visible } from "../project/visible.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
 import { surveyProject } from "../workspace/survey.ts";

@@ -3,10 +3,10 @@
  *
  * Where nobody can answer, it stays untrusted, and one line says what is left out.
  */
+import { visible } from "@retinue/protocol";
 import { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
 import type { FolderTrust } from "../project/trust.ts";
-import { visible } from "../project/visible.ts";
 import { leftOutLine, unallowedServers } from "../workspace/left-out.ts";
 import { consentTo, type ProjectContent, surveyProject } from "../workspace/survey.ts";
 import type { Terminal } from "./terminal.ts";

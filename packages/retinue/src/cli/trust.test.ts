@@ -129,7 +129,7 @@ describe("retinue trust", () => {
     const server = `mcp-servers:\n  "h\\u202Ex\\e[2J":\n    command: "sh\\r\\e[1A"\n`;
     world.put(".github/agents/a.agent.md", `---\ndescription: d\n${server}---\nWork.\n`);
     const { stdout } = await world.run(["trust", "add"]);
-    expect(stdout).toContain("MCP server h\\u{202e}x\\u{1b}[2J of the agent a:");
+    expect(stdout).toContain("MCP server h‹U+202E›x‹U+001B›[2J of the agent a:");
     expect([...stdout].filter((character) => /[\p{Cf}\p{Cc}]/u.test(character) && character !== "\n")).toEqual([]);
   });
 });

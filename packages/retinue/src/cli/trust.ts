@@ -1,9 +1,9 @@
 /** `retinue trust`: shows, gives and takes away trust in folders. */
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { visible } from "@retinue/protocol";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
-import { visible } from "../project/visible.ts";
 import { consentTo, surveyProject } from "../workspace/survey.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";

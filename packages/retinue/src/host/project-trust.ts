@@ -1,10 +1,10 @@
 /**
  * Decisions about trust in the project of an open session: taken here, or elsewhere and followed before the next prompt.
  */
+import { visible } from "@retinue/protocol";
 import { agentsUpdate } from "../agents/agent-info.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
-import { visible } from "../project/visible.ts";
 import { consentTo, surveyProject } from "../workspace/survey.ts";
 import type { HostedSession } from "./hosted-session.ts";
 

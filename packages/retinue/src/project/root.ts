@@ -3,15 +3,15 @@
  *
  * Links are followed first, so a link to a folder has the trust of that folder and not of the place where the link lies.
  */
-import { lstatSync, realpathSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
-import { AppError } from "@retinue/protocol";
-import { visible } from "./visible.ts";
+import { AppError, visible } from "@retinue/protocol";
+import { realPath } from "../real-path.ts";
 
 /** A git worktree or submodule has a `.git` of its own, and so a root of its own. */
 export function projectRootOf(folder: string): string {
-  const from = realPath(folder);
+  const from = realPath(resolve(folder));
   for (let at = from; !isTooWide(at); at = dirname(at)) {
     if (isThere(join(at, ".git"))) return at;
     if (dirname(at) === at) return from;
@@ -44,15 +44,5 @@ export function isThere(path: string): boolean {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;
-  }
-}
-
-/** A folder that is gone keeps the name by which it was known. */
-function realPath(folder: string): string {
-  const path = resolve(folder);
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }

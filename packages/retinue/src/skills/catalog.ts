@@ -6,9 +6,8 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { AppError, messageOf, type SkillInfo } from "@retinue/protocol";
+import { AppError, messageOf, type SkillInfo, visible } from "@retinue/protocol";
 import { checkFolder } from "../project/text-file.ts";
-import { visible } from "../project/visible.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
 
 export interface SkillFolder {

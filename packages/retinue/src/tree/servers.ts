@@ -4,14 +4,14 @@
  * Owns when they start and what their messages mean for the session: status, progress, hooks, questions. The connections are in mcp/,
  * which is loaded only when there is a server.
  */
-import type { McpServerConfig } from "@retinue/protocol";
+import { type McpServerConfig, visible } from "@retinue/protocol";
 import type { AgentDefinition } from "../agents/definition.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHost, McpUse } from "../mcp/host.ts";
 import type { ProjectGate } from "../project/gate.ts";
-import { shellWord, visible } from "../project/visible.ts";
+import { shellWord } from "../project/shown.ts";
 import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";

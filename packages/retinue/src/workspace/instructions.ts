@@ -5,10 +5,9 @@
  * files of the machine into the prompt, or to keep the session from starting.
  */
 import { join } from "node:path";
-import { messageOf, type SessionConfig } from "@retinue/protocol";
+import { messageOf, type SessionConfig, visible } from "@retinue/protocol";
 import { projectRootOf } from "../project/root.ts";
 import { readTextFile } from "../project/text-file.ts";
-import { visible } from "../project/visible.ts";
 import { isBelowAny, realPath } from "../real-path.ts";
 
 export interface Instructions {

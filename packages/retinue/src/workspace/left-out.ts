@@ -1,7 +1,8 @@
 /** The lines that say what of a project was left out, why, and how to allow it. */
+import { visible } from "@retinue/protocol";
 import type { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
-import { brief, shellWord, visible } from "../project/visible.ts";
+import { brief, shellWord } from "../project/shown.ts";
 import { isEmpty, type ProjectContent, type ProjectServer } from "./survey.ts";
 
 const MAX_NAMES = 10;

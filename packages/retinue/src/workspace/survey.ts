@@ -6,12 +6,12 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { McpServerConfig } from "@retinue/protocol";
+import { type McpServerConfig, visible } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import { isLocal, serverIdentity } from "../mcp/server-config.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { isThere } from "../project/root.ts";
-import { brief, visible } from "../project/visible.ts";
+import { brief } from "../project/shown.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 
 export interface ProjectServer {

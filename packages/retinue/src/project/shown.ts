@@ -1,0 +1,13 @@
+/** Names and paths of a project in messages for a person. */
+import { visible } from "@retinue/protocol";
+
+/** As it can be pasted into a shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${visible(text).replaceAll("'", "'\\''")}'`;
+}
+
+/** For a list of names, where nothing is decided by what is cut. */
+export function brief(text: string, most = 80): string {
+  const shown = visible(text);
+  return shown.length <= most ? shown : `${shown.slice(0, most - 1)}…`;
+}
