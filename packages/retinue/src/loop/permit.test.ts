@@ -172,7 +172,20 @@ describe("a deny rule", () => {
       const running = callOf(scene, shell(unclear), { id: "b" });
       await scene.answer({ kind: "reject", feedback: "no" });
       expect((await running).hasRun).toBe(false);
-      expect(asked(scene)).toHaveLength(1);
+      const warning =
+        "There are deny rules for commands, and a denied command may hide in the line: it sets a variable.";
+      expect(asked(scene)).toMatchObject([{ permissionRequest: { warning }, promptRequest: { warning } }]);
+    });
+  });
+
+  test("tells the model about such a line when the client finds nobody", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await client.call("session.permissions.configure", { sessionId, rules });
+      const running = callOf(scene, shell(unclear));
+      await scene.answer({ kind: "user-not-available" });
+      const { end } = await running;
+      expect(end?.error?.message).toContain("a denied command may hide in the line: it sets a variable.");
     });
   });
 

@@ -53,14 +53,21 @@ export async function permit(
   if (needsNoAsk && request.kind !== "hook") return undefined;
   const answering = agent.permissions.answering(request);
   if (answering.type === "deny") return denyUnattended(agent, call, unattendedReason(verdict, answering.reason));
+  const shown = withWarning(request, verdict);
   const answer = await ask(agent, "permission", {
-    payload: { permissionRequest: request, promptRequest: promptRequest(request) },
+    payload: { permissionRequest: shown, promptRequest: promptRequest(shown) },
     callId: call.id,
     earlier: earlierAsk(agent, call, own),
     onAnswer: (given) => applyStanding(agent, given),
     signal,
   });
-  return refusal(answer, call);
+  return refusal(answer, call, verdict);
+}
+
+/** Whoever approves everything would not expect a question, so it says what brought it about. */
+function withWarning(request: PermissionRequest, verdict: Verdict): PermissionRequest {
+  const isUnclear = verdict.type === "ask" && verdict.mustAsk && request.kind === "shell";
+  return isUnclear ? { ...request, warning: `There are deny rules for commands, and ${verdict.rule}.` } : request;
 }
 
 /** The ask from before a restart that is still open. One that was about other files is withdrawn. */
@@ -95,7 +102,7 @@ function applyStanding({ permissions: { rules } }: Agent, answer: PermissionAnsw
 }
 
 /** The outcome that the model reads when the answer is no approval. */
-function refusal(answer: PermissionAnswer, call: OpenCall): Outcome | undefined {
+function refusal(answer: PermissionAnswer, call: OpenCall, verdict: Verdict): Outcome | undefined {
   const result = permissionResult(answer);
   if (result.kind.startsWith("approved")) return undefined;
   if (result.kind === "denied-interactively-by-user") {
@@ -107,10 +114,8 @@ function refusal(answer: PermissionAnswer, call: OpenCall): Outcome | undefined 
       };
     return { resultType: "rejected", text: "The user did not allow this call." };
   }
-  return {
-    resultType: "denied",
-    text: `Nobody could allow this call of '${call.name}'. Go on without it, or say what you need.`,
-  };
+  const reason = `Nobody could allow this call of '${call.name}'. Go on without it, or say what you need.`;
+  return { resultType: "denied", text: unattendedReason(verdict, reason) };
 }
 
 function denyByRule(

@@ -1,5 +1,5 @@
 /** Shells of the main agent and of sub-agents as tasks, as a client sees them. */
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, say } from "../models/scripted.ts";
@@ -14,6 +14,30 @@ async function allowed({ client, create }: SmallWorld): Promise<string> {
   await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
   return sessionId;
 }
+
+test("in plan mode a sub-agent of a sub-agent runs no command that is not known to change nothing", async () => {
+  const turns = [
+    main(delegate("outer")),
+    by("outer", delegate("inner")),
+    by("inner", bash("touch pwned")),
+    by("inner", bash("ls")),
+    by("inner", say("tried")),
+    by("outer", say("tried")),
+    main(say("done")),
+  ];
+  await inSmallWorld(turns, async (world) => {
+    const { client, folder, provider } = world;
+    const sessionId = await allowed(world);
+    await client.call("session.mode.set", { sessionId, mode: "plan" });
+    await world.send(sessionId, "go");
+    const results = provider.requests.flatMap(resultsIn);
+    expect(results.some((text) => text.includes("Plan mode: only commands that are known to change nothing"))).toBe(
+      true,
+    );
+    expect(existsSync(join(folder, "pwned"))).toBe(false);
+    provider.assertSpent();
+  });
+});
 
 describe("a shell", () => {
   test("that cannot be started is not a task, and the model reads why", async () => {
