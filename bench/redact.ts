@@ -1,5 +1,19 @@
-/** How long redaction takes for lines of one megabyte: `npx tsx bench/redact.ts`. Best of five, in milliseconds. */
+/**
+ * How well redaction does, on the whole corpora with twenty values for each format, and how long it takes for lines of one
+ * megabyte (best of five): `npm run bench:secrets`.
+ */
+import { CREDENTIALS, exampleOf, ORDINARY, readable } from "../packages/retinue/src/secrets/corpus/test-corpus.ts";
 import { redact } from "../packages/retinue/src/secrets/redact.ts";
+
+const SEEDS = Array.from({ length: 20 }, (_, at) => at + 1);
+const examples = SEEDS.flatMap((seed) => CREDENTIALS.map((pattern) => exampleOf(pattern, seed)));
+const shown = examples.filter((example) => readable(example, redact(example.text)).length > 0);
+const changed = ORDINARY.filter((line) => redact(line) !== line);
+const percent = (part: number, all: number) => `${((100 * part) / all).toFixed(2)} %`;
+console.log(
+  `hidden: ${percent(examples.length - shown.length, examples.length)} of ${examples.length} credentials (${CREDENTIALS.length} formats)`,
+);
+console.log(`changed: ${percent(changed.length, ORDINARY.length)} of ${ORDINARY.length} ordinary lines\n`);
 
 const LINES: Readonly<Record<string, string>> = {
   "one long word": "a",
