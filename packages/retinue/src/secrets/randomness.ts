@@ -65,13 +65,16 @@ export function isMadeOfWords(text: string): boolean {
   let at = 0;
   while (at < text.length) {
     const end = runEnd(text, at, ALNUM);
-    if (end > at && !isWordOrNumber(text, at, end)) return false;
+    const isShort = end - at <= MAX_ABBREVIATION && runEnd(text, at, LOWER) === end;
+    if (end > at && !isShort && !isWordOrNumber(text, at, end)) return false;
     at = end + 1;
   }
   return true;
 }
 
 const MAX_NUMBER = 8;
+/** Letters without a vowel are a word up to here. */
+const MAX_ABBREVIATION = 4;
 const MAX_WORD = 15;
 
 /** A number, or words in camelCase with at most three digits before or after them. */
@@ -109,7 +112,7 @@ function isWord(text: string, from: number, to: number): boolean {
   const size = to - from;
   if (size > MAX_WORD) return false;
   if (size - lower >= 2 && lower > 0 && lower < 3 && !text.endsWith("s", to)) return false; // `HTTPServer`, not `HROGJk`.
-  return vowels > 0 || size <= 4 || (lower === 0 && size <= 6);
+  return vowels > 0 || size <= MAX_ABBREVIATION || (lower === 0 && size <= 6);
 }
 const VOWELS: ReadonlySet<number> = new Set([..."aeiouy"].map((each) => each.charCodeAt(0)));
 

@@ -47,6 +47,14 @@ describe("redaction", () => {
     }
   });
 
+  test("hides a text that is full of telling names in pieces, and shows no value in it", () => {
+    const clean = redact(`ordinary words first. ${"token='xK9fQ2mP7' ".repeat(20_000)}the end`);
+    const has = (text: string) => clean.includes(text);
+    expect(has("ordinary words first.")).toBe(true);
+    expect(has("[redacted text full of secrets]")).toBe(true);
+    expect(has("xK9fQ2mP7")).toBe(false);
+  });
+
   test("leaves a certificate and a public key as they are, and hides what follows them", () => {
     const certificate = `-----BEGIN CERTIFICATE-----\n${"MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n".repeat(8)}-----END CERTIFICATE-----`;
     expect(redact(`${certificate}\nDB_PASS=hunter2horse`)).toBe(`${certificate}\nDB_PASS=[redacted password]`);

@@ -9,6 +9,7 @@ import { assigned, entryAt, type Named, nameBefore } from "./assignments.ts";
 import { ALNUM, BASE64, classAt, classesOf, DOT, JOINT, runEnd, runWithin, type Span, TILDE } from "./characters.ts";
 import { FORMATS, type Format } from "./formats.ts";
 import { hideKnownValues } from "./known-values.ts";
+import { claimOf } from "./names.ts";
 import { blockAt, COMMANDS, type Finder, optionAt, passwordOfAddress, SIGNS } from "./places.ts";
 import { isMadeOfWords, isPublic, looksRandom } from "./randomness.ts";
 
@@ -68,6 +69,9 @@ const NAMING: ReadonlySet<string> = new Set(["name", "Name", "key", "Key"]);
 const VALUED: ReadonlySet<string> = new Set(["value", "Value"]);
 /** How far a value may stand from its name in a list of variables. */
 const ENTRY = 200;
+/** No real text has a telling name as often as this, on average. */
+const CHARS_PER_NAME = 24;
+const UNREAD = 4_096;
 
 class Scan {
   readonly #text: string;
@@ -80,9 +84,12 @@ class Scan {
   #entry: Named | undefined;
   /** Words up to here were judged, and no format begins in them. */
   #plainUntil = 0;
+  /** How many telling names may still be read: a text that is full of them was made to take long, and is hidden in pieces. */
+  #names: number;
 
   constructor(text: string) {
     this.#text = text;
+    this.#names = 1_000 + text.length / CHARS_PER_NAME;
   }
 
   run(): readonly Span[] {
@@ -183,7 +190,11 @@ class Scan {
     const { name } = named;
     if (NAMING.has(name)) this.#entry = entryAt(this.#text, at);
     const isValue = this.#entry !== undefined && at - this.#entry.from < ENTRY && VALUED.has(name);
-    return assigned(this.#text, at, isValue && this.#entry ? this.#entry : named);
+    const telling = isValue && this.#entry ? this.#entry : named;
+    if (claimOf(telling.name) === undefined) return undefined;
+    if (--this.#names < 0)
+      return { from: at + 1, to: Math.min(this.#text.length, at + 1 + UNREAD), kind: "text full of secrets" };
+    return assigned(this.#text, at, telling);
   }
 
   #option(at: number): Span | undefined {
