@@ -1,9 +1,8 @@
 /** One home for all commands, asked through the executable. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { runDaemon } from "../continuity/serve/daemon.ts";
 import { askForSessions, type CliWorld, cliWorld } from "./test-world.ts";
 
 const PLACES = ["given", "ours", "theirs", "user/.retinue"] as const;
@@ -72,14 +71,9 @@ describe.each(CASES)("$says", ({ expected, env, isGiven }) => {
   test("for daemon status", async () => {
     await using world = cliWorld();
     const { more, env: all } = options(world);
-    const daemon = createServer((_request, response) => response.end(JSON.stringify({ pid: 4242 })));
-    await new Promise<void>((resolve) => daemon.listen(0, "127.0.0.1", resolve));
-    const { port } = daemon.address() as AddressInfo;
-    const home = join(world.root, expected);
-    mkdirSync(home, { recursive: true });
-    writeFileSync(join(home, "daemon.json"), JSON.stringify({ pid: 4242, port }));
+    const daemon = await runDaemon({ home: join(world.root, expected), env: {} });
     const { stdout } = await world.run(["daemon", "status", ...more], { env: all });
-    daemon.close();
-    expect(stdout).toBe(`Running: process 4242, http://127.0.0.1:${port}\n`);
+    await daemon.close();
+    expect(stdout).toBe(`Running: process ${process.pid}, http://127.0.0.1:${daemon.port}\n`);
   });
 });
