@@ -8,8 +8,15 @@ import type { PermissionRequest, PermissionRule } from "@retinue/protocol";
 import type { ShellCommand } from "../shell-language/command.ts";
 import { readLine, type ShellLine } from "../shell-language/line.ts";
 import { type LookedThrough, lookThrough } from "../shell-language/look-through.ts";
-import { afterProgram, identifierOf, isInterpreter, mayRunOthers, programOf } from "../shell-language/programs.ts";
-import { isReadOnlyLine } from "../shell-language/read-only.ts";
+import {
+  afterProgram,
+  identifierOf,
+  isInterpreter,
+  mayRunOthers,
+  programOf,
+  SUBCOMMANDS,
+} from "../shell-language/programs.ts";
+import { isKnownReader, isReadOnlyLine } from "../shell-language/read-only.ts";
 import type { Word } from "../shell-language/word.ts";
 
 export type ShellRequest = Extract<PermissionRequest, { kind: "shell" }>;
@@ -75,7 +82,7 @@ export function mayHideDenied(denied: readonly string[], request: ShellRequest):
   const isPossible = denied.some((argument) =>
     commands.some((command) => denies(deniedWords(argument), command) !== "no"),
   );
-  return isPossible ? "its arguments are computed" : undefined;
+  return isPossible ? "its arguments may name a denied command" : undefined;
 }
 
 const seen = (request: ShellRequest): LookedThrough => lookThrough(lineOf(request));
@@ -88,8 +95,11 @@ function deniedWords(argument: string): readonly string[] {
 /** The same program in whatever folder, with the words of the rule in order and its options anywhere. */
 function denies([name = "", ...rest]: readonly string[], command: ShellCommand): "yes" | "maybe" | "no" {
   const program = programOf(command).toLowerCase();
-  if (program !== name.replace(/^.*\//s, "").toLowerCase()) return "no";
+  const denied = fileName(name);
   const args = afterProgram(command);
+  // A program that nobody knows may run what its arguments name, as `sudo` does.
+  const isKnown = isKnownReader(program) || SUBCOMMANDS.has(program);
+  if (program !== denied) return !isKnown && args.some(({ value }) => fileName(value) === denied) ? "maybe" : "no";
   const operands = rest.filter((word) => !word.startsWith("-"));
   const options = rest.filter((word) => word.startsWith("-"));
   const hasOperands = args[0]?.value.startsWith("-")
@@ -98,6 +108,8 @@ function denies([name = "", ...rest]: readonly string[], command: ShellCommand):
   if (hasOperands && options.every((option) => hasOption(option, args))) return "yes";
   return rest.length > 0 && args.some((arg) => !arg.isLiteral) ? "maybe" : "no";
 }
+
+const fileName = (path: string): string => path.replace(/^.*\//s, "").toLowerCase();
 
 /** Whether the words occur in this order; others may stand between them. */
 function isIn(words: readonly string[], args: readonly Word[]): boolean {

@@ -17,6 +17,7 @@ export const WRAPPERS = names(
   "sudo doas su env nohup nice ionice chrt taskset timeout stdbuf setsid command builtin exec time xargs parallel watch chroot unshare",
   "nsenter flock strace ltrace valgrind busybox toybox runuser pkexec systemd-run setpriv prlimit unbuffer xvfb-run catchsegv torsocks",
   "proxychains firejail bwrap script entr run-parts start-stop-daemon dbus-run-session ssh-agent faketime rlwrap numactl caffeinate",
+  "setarch linux32 linux64 i386 x86_64 uname26 sg cgexec chpst softlimit setuidgid gosu su-exec tini dumb-init daemonize capsh perf dtach",
 );
 export const SHELLS = names("bash sh zsh dash ksh mksh ash fish rbash csh tcsh pwsh");
 /** They run a program that is written in their arguments, in a file or on their input. */
@@ -31,7 +32,7 @@ const RUN_ANYTHING = names(
   "eval source . trap alias unalias enable hash set shopt export declare typeset local readonly read mapfile readarray let unset getopts",
   "compgen complete compopt bind fc history jobs pushd popd suspend logout exec coproc wait",
 );
-const SUBCOMMANDS = names(
+export const SUBCOMMANDS = names(
   "git npm yarn pnpm npx bunx uvx uv docker podman kubectl helm cargo go gh pip pip3 apt apt-get brew systemctl dotnet terraform aws gcloud az",
 );
 /** Their first argument may be a program of a package. */

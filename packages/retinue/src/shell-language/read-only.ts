@@ -29,6 +29,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   date: { not: /^(?:-[a-zA-Z]*f|--f|[^-+])/ },
 };
 
+/** It is on the list, so its arguments are files and words, and never commands. */
+export const isKnownReader = (program: string): boolean => Object.hasOwn(RULES, program);
+
 const GIT = new Set("status log diff show rev-parse ls-files ls-tree blame describe shortlog".split(" "));
 
 /** Whether a line is plain and each of its commands only reads. */
@@ -57,6 +60,6 @@ function isReadOnly(command: ShellCommand): boolean {
 }
 
 function isWithin(args: readonly Word[], maxOperands: number): boolean {
-  const isCertain = args.every((arg) => arg.isLiteral);
+  const isCertain = args.every((arg) => arg.isLiteral && arg.value !== "--"); // After `--` a dash means nothing.
   return isCertain && args.filter(({ value }) => !value.startsWith("-") || value === "-").length <= maxOperands;
 }

@@ -93,7 +93,7 @@ describe("discovery", () => {
     expect(skills.list().map(({ name, description }) => [name, description])).toEqual([["deploy", "from the user"]]);
     expect(skills.problems.warnings).toHaveLength(2);
     expect(skills.problems.errors).toEqual([
-      expect.stringContaining("dep\\u{200b}loy has characters that cannot be seen"),
+      expect.stringContaining("dep‹U+200B›loy has characters that cannot be seen"),
     ]);
   });
 
