@@ -45,6 +45,9 @@ function finish(outputFiles) {
   const bundle = outputFiles.find((file) => file.path.endsWith(".cjs"));
   const map = outputFiles.find((file) => file.path.endsWith(".map"));
   if (!bundle || !map) return; // The errors are printed already.
+  // One other character would make V8 keep the whole text with two bytes for each character: a megabyte more in every process.
+  if (/[^\0-\x7f]/.test(bundle.text))
+    throw new Error("the bundle is not ASCII: write \\u escapes in regular expressions");
   const id = createHash("sha256").update(bundle.contents).digest("hex").slice(0, 32);
 
   mkdirSync(out, { recursive: true });

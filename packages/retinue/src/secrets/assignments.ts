@@ -131,7 +131,7 @@ function headerAt(text: string, start: number, { claim, quote }: { claim: Claim;
       ? { from: start, to: headerEnd(text, start, quote), kind: "token" }
       : undefined;
   const credentials = text.slice(blank, blank + JUDGED);
-  const isCut = /^(?:<|\$|\{|%[s({]|\[|\*|\.\.|…|"|'|\+)/.test(credentials);
+  const isCut = /^(?:<|\$|\{|%[s({]|\[|\*|\.\.|\u2026|"|'|\+)/.test(credentials);
   if (isCut || !isCredential(credentials, SCHEMES.test(scheme) ? KNOWN_SCHEME : 12)) return undefined;
   return { from: blank, to: headerEnd(text, blank, quote), kind: "token" };
 }

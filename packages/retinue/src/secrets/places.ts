@@ -25,7 +25,7 @@ function after(pattern: RegExp, kind: string, isFine: (value: string) => boolean
   };
 }
 
-const isNoPlaceholder = (value: string) => !/^[<{$*[%.…:]|^x+$/i.test(value);
+const isNoPlaceholder = (value: string) => !/^[<{$*[%.\u2026:]|^x+$/i.test(value);
 const isCredential = (value: string) =>
   isNoPlaceholder(value) && (isMixed(value) || /[=+/]/.test(value) || !isMadeOfWords(value));
 
@@ -190,7 +190,7 @@ export function passwordOfAddress(text: string, at: number): Span | undefined {
   return { from: colon + 1, to: ampersat, kind: "password" };
 }
 
-const PLACEHOLDERS = /^(?:<[^>]*>?|\$\{?\w*\}?|\{\{?\w*\}?\}?|\*+|x{3,}|\.\.\.|…|%[sd]|\[\w+\])$/i;
+const PLACEHOLDERS = /^(?:<[^>]*>?|\$\{?\w*\}?|\{\{?\w*\}?\}?|\*+|x{3,}|\.\.\.|\u2026|%[sd]|\[\w+\])$/i;
 
 /** A slash before the `@` belongs to a password, unless a port number precedes it. */
 const isBehindPort = (text: string, colon: number, slash: number) =>

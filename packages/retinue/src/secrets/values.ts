@@ -18,7 +18,7 @@ const DULL: ReadonlySet<string> = new Set(
 );
 const MAX_DULL = 14;
 const PLACEHOLDER =
-  /^(?:<.*>?|\{\{.*|\{[\w.$-]*\}?|%[\w{(].*[})%s]|\$\{.*|\$\(.*|\$[A-Za-z_]\w*|\$env:.*|@\w*|#\{.*|\.\.\.+|…+|\*+|x+|X+|-+|_+|[•●∗·]+|\?+|\[.*|\/.*\/[gimsuy]*|`.*|!\w+|&\w+|=+>?.*|\|.*|\(.*|:.*)$/;
+  /^(?:<.*>?|\{\{.*|\{[\w.$-]*\}?|%[\w{(].*[})%s]|\$\{.*|\$\(.*|\$[A-Za-z_]\w*|\$env:.*|@\w*|#\{.*|\.\.\.+|\u2026+|\*+|x+|X+|-+|_+|[\u2022\u25cf\u2217\u00b7]+|\?+|\[.*|\/.*\/[gimsuy]*|`.*|!\w+|&\w+|=+>?.*|\|.*|\(.*|:.*)$/;
 const FILL_IN =
   /^(?:your|my|some|the|insert|enter|change|replace|example|placeholder|dummy|sample|put|add|set|use)[-_ .]?/i;
 const ENVIRONMENT =

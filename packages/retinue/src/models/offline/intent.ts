@@ -24,7 +24,7 @@ const FILE =
 const GLOB = /(?:^|[\s"'`(])([\w./-]*\*[\w.*{},/-]*)/;
 const FOLDER =
   /(?:\b(?:in|of|under|inside|folder|directory|list|explore)\s+)(?:the\s+)?(?:folder\s+|directory\s+)?[`"']?((?:\.{0,2}\/)?[\w@.-]+(?:\/[\w@.-]+)*)\/?[`"']?(?=$|[\s`"',.:;?!])/gi;
-const QUOTED = /["'`“]([^"'`”]+)["'`”]/;
+const QUOTED = /["'`\u201c]([^"'`\u201d]+)["'`\u201d]/;
 const COUNTS: Readonly<Record<string, number>> = { a: 1, an: 1, one: 1, two: 2, three: 3, four: 4, five: 5, six: 6 };
 
 export function intentOf(prompt: string): Intent {
