@@ -1,5 +1,6 @@
 /** Where the runtime keeps things and what its limits are: environment first, then defaults. */
 import { tmpdir } from "node:os";
+import { AppError } from "@retinue/protocol/errors";
 import { type LogLevel, logLevel } from "./diagnostics.ts";
 import { homeFolder } from "./home.ts";
 
@@ -34,14 +35,24 @@ export function runtimeConfig(
     version: VERSION,
     env,
     hookLimitMs: number(env.RETINUE_HOOK_TIMEOUT_MS, 60_000, 1, 3_600_000),
-    hooksOnError: env.RETINUE_HOOKS_ON_ERROR === "deny" ? "deny" : "ignore",
+    hooksOnError: choice(env, "RETINUE_HOOKS_ON_ERROR", ["ignore", "deny"]),
     sqlLimitMs: 30_000,
     maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
     maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
-    unattended: env.RETINUE_UNATTENDED === "deny" ? "deny" : "wait",
+    unattended: choice(env, "RETINUE_UNATTENDED", ["wait", "deny"]),
     idleTimeoutSeconds: 0,
     logLevel: logLevel(env.RETINUE_LOG_LEVEL),
   };
+}
+
+/** The first word is the default. A misspelt one is refused: a guard that somebody believes to be on must not be off. */
+function choice<Word extends string>(env: RuntimeConfig["env"], name: string, words: readonly [Word, ...Word[]]): Word {
+  const given = env[name]?.trim() ?? "";
+  if (given === "") return words[0];
+  const found = words.find((word) => word === given);
+  if (found === undefined)
+    throw new AppError("not_configured", `${name} is ${JSON.stringify(given)}; it must be ${words.join(" or ")}.`);
+  return found;
 }
 
 function number(text: string | undefined, otherwise: number, least: number, most: number): number {
