@@ -27,16 +27,30 @@ export interface AgentProblems {
 const MAX_FILE_BYTES = 256 * 1024;
 const MAX_FILES = 100;
 
-export function readAgents(folder: AgentFolder, { errors }: AgentProblems): AgentDefinition[] {
+export function readAgents(folder: AgentFolder, problems: AgentProblems): AgentDefinition[] {
+  const { errors } = problems;
   return agentFiles(folder, errors).flatMap((file) => {
     try {
       const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within: folder.within });
-      return text === undefined ? [] : [agentFromFile(text, { source: folder.source, path: file })];
+      if (text === undefined) return [];
+      const agent = agentFromFile(text, { source: folder.source, path: file });
+      return [folder.source === "user" ? agent : doubted(agent, problems)];
     } catch (error) {
       errors.push(visible(messageOf(error)));
       return [];
     }
   });
+}
+
+/** A file that came with a project or a plugin cannot decide that a server is to be believed. */
+function doubted(agent: AgentDefinition, { warnings }: AgentProblems): AgentDefinition {
+  const servers = Object.entries(agent.mcpServers);
+  if (!servers.some(([, server]) => server.trustReadOnlyHint)) return agent;
+  warnings.push(
+    `${visible(agent.path ?? "")}: trustReadOnlyHint does not count here, so the tools of its servers are asked for`,
+  );
+  const mcpServers = servers.map(([name, { trustReadOnlyHint: _, ...server }]) => [name, server]);
+  return { ...agent, mcpServers: Object.fromEntries(mcpServers) };
 }
 
 /** An agent of the project whose name is taken by a built-in agent or one of the user's is called `project:<name>`. */

@@ -92,6 +92,16 @@ describe("agents of one name", () => {
     ]);
   });
 
+  test("a project agent cannot have a server believed, which is reported; one of the user can", () => {
+    const head = 'd\nmcp-servers:\n  docs: { url: "http://localhost/mcp", trustReadOnlyHint: true }';
+    write("home/agents", "mine", head);
+    write("project/.github/agents", "theirs", head);
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.get("mine").mcpServers.docs).toMatchObject({ trustReadOnlyHint: true });
+    expect(catalog.get("theirs").mcpServers.docs).toEqual({ type: "http", url: "http://localhost/mcp" });
+    expect(catalog.problems.warnings).toEqual([expect.stringContaining("trustReadOnlyHint does not count here")]);
+  });
+
   test("whoever names such an agent for a session is told what it is called", () => {
     write("project/.github/agents", "explore", "d");
     const catalog = new AgentCatalog({ folders: folders() });

@@ -65,14 +65,6 @@ Be brief.
     });
   });
 
-  test("of a project cannot have a server believed, and one of the user can", () => {
-    const text =
-      '---\ndescription: d\nmcp-servers:\n  docs: { url: "http://localhost/mcp", trustReadOnlyHint: true }\n---\nPrompt';
-    expect(read(text).mcpServers.docs).toEqual({ type: "http", url: "http://localhost/mcp" });
-    const own = agentFromFile(text, { source: "user", path: "a.agent.md" });
-    expect(own.mcpServers.docs).toMatchObject({ trustReadOnlyHint: true });
-  });
-
   test("keeps an empty list of tools apart from no list", () => {
     expect(read("---\ndescription: d\ntools: []\n---\nPrompt").tools).toEqual([]);
   });

@@ -100,13 +100,6 @@ const fileHead = lazy(() =>
   }),
 );
 
-/** A file that came with a project cannot decide that a server is to be believed. */
-function doubted(servers: AgentDefinition["mcpServers"]): AgentDefinition["mcpServers"] {
-  return Object.fromEntries(
-    Object.entries(servers).map(([name, { trustReadOnlyHint: _, ...server }]) => [name, server]),
-  );
-}
-
 /** `file.path` is where the text comes from: it appears in messages, and gives the name when the front matter has none. */
 export function agentFromFile(text: string, file: { source: AgentSource; path: string }): AgentDefinition {
   const { head, body } = parseFrontMatter(text, fileHead(), file.path);
@@ -123,7 +116,7 @@ export function agentFromFile(text: string, file: { source: AgentSource; path: s
     modelPolicy: head["model-policy"],
     modelClass: head["model-class"],
     ...(head["reasoning-effort"] === undefined ? {} : { reasoningEffort: head["reasoning-effort"] }),
-    mcpServers: file.source === "user" ? head["mcp-servers"] : doubted(head["mcp-servers"]),
+    mcpServers: head["mcp-servers"],
     skills: head.skills,
     infer: head.infer ?? !head["disable-model-invocation"],
     userInvocable: head["user-invocable"],
