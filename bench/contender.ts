@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { approveAll, CopilotClient, type CopilotSession, defineTool, RuntimeConnection } from "@github/copilot-sdk";
 import { cleanEnv } from "../test/support/runtime.ts";
-import { childrenOf, residentBytes } from "./memory.ts";
+import { childrenOf, cpuMs, residentBytes } from "./processes.ts";
 
 export interface Contender {
   name: string;
@@ -19,6 +19,8 @@ export interface Running extends AsyncDisposable {
   toolRuns(): number;
   /** Resident memory of the runtime and everything it started. */
   rssMb(): number;
+  /** CPU time of the same since they were started. */
+  cpuMs(): number;
 }
 
 interface OpenOptions {
@@ -53,6 +55,7 @@ export async function start(contender: Contender, { home, port }: { home: Home; 
     logLevel: "error",
   });
   await client.start();
+  const roots = childrenOf(process.pid).filter((pid) => !before.has(pid));
   let runs = 0;
   const tool = benchTool(() => String(++runs));
   const config = (workload: string) => ({
@@ -71,10 +74,8 @@ export async function start(contender: Contender, { home, port }: { home: Home; 
     open: (workload, options = {}) => client.createSession({ ...config(workload), ...options }),
     resume: (workload, sessionId) => client.resumeSession(sessionId, config(workload)),
     toolRuns: () => runs,
-    rssMb: () => {
-      const roots = childrenOf(process.pid).filter((pid) => !before.has(pid));
-      return roots.reduce((sum, pid) => sum + residentBytes(pid), 0) / 1024 / 1024;
-    },
+    rssMb: () => roots.reduce((sum, pid) => sum + residentBytes(pid), 0) / 1024 / 1024,
+    cpuMs: () => roots.reduce((sum, pid) => sum + cpuMs(pid), 0),
     async [Symbol.asyncDispose]() {
       const errors = await client.stop();
       if (errors.length > 0) await client.forceStop();

@@ -1,14 +1,15 @@
 /**
- * The benchmark: `npm run bench -- --peer name=path [--only turn,tool] [--rounds n] [--quick] [--json]`.
+ * The benchmark: `npm run bench -- --peer name=path [--control] [--only turn,tool] [--rounds n] [--quick] [--json]`.
  *
- * Our runtime and each peer are driven by the same official client over the same loopback model. The runtimes take
- * turns within each measure, so that a slow minute of the machine affects them all.
+ * Our runtime and each peer are driven by the same official client over the same loopback model, each from a client process
+ * of its own. They alternate step by step within each measure, so that a slow second of the machine affects them all.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Contender } from "./contender.ts";
+import { playRound } from "./contest.ts";
 import { MEASURES, type Setting } from "./measures.ts";
 import { ROWS } from "./rows.ts";
 import { linesOf, markdown, type Result } from "./table.ts";
@@ -18,8 +19,10 @@ const { values: options } = parseArgs({
     peer: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
     ours: { type: "string", default: fileURLToPath(new URL("../bin/retinue.js", import.meta.url)) },
-    /** On a machine with other work: every measure is taken this often, and the median counts. */
+    /** Every measure is taken this often, with new processes each time. */
     rounds: { type: "string", default: "1" },
+    /** Our runtime once more, as the last contender: how far its ratios are from 1 is the noise of the run. */
+    control: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -32,6 +35,7 @@ const contenders: Contender[] = [
     if (rest.length === 0) throw new Error(`--peer takes name=path, not ${given}`);
     return { name, path: rest.join("=") };
   }),
+  ...(options.control ? [{ name: "control", path: options.ours }] : []),
 ];
 
 const rounds = Math.max(1, Math.floor(Number(options.rounds) || 1));
@@ -44,8 +48,7 @@ const model = fork(new URL("./model-process.ts", import.meta.url));
 try {
   const [{ port }] = await once(model, "message");
   const results = await measureAll({ port, quick: options.quick });
-  const [ours = { name: "retinue", numbers: {}, failures: {} }, ...peers] = results;
-  const lines = linesOf(ROWS, { ours, peers });
+  const lines = linesOf(ROWS, results);
   if (options.quick)
     process.stderr.write("A quick run: shorter histories, fewer agents and fewer samples than the titles say.\n");
   console.log(options.json ? JSON.stringify({ results, lines }, null, 2) : markdown(lines, results));
@@ -54,40 +57,17 @@ try {
 }
 
 async function measureAll(setting: Setting): Promise<Result[]> {
-  const results: Result[] = contenders.map(({ name }) => ({ name, numbers: {}, failures: {} }));
-  for (const id of wanted) {
-    const taken = contenders.map(() => new Map<string, number[]>());
-    for (let round = 1; round <= rounds; round++) {
-      for (const [at, contender] of inTurn(round)) {
-        process.stderr.write(`${id}: ${contender.name} (${round} of ${rounds}) …\n`);
-        try {
-          const numbers = await MEASURES[id]?.(contender, setting);
-          for (const [name, number] of Object.entries(numbers ?? {})) keep(taken[at], name, number);
-        } catch (error) {
-          const result = results[at];
-          if (result) result.failures[id] = error instanceof Error ? error.message : String(error);
-        }
+  const results: Result[] = contenders.map(({ name }) => ({ name, rounds: [], failures: {} }));
+  for (const measure of wanted)
+    for (let round = 0; round < rounds; round++) {
+      process.stderr.write(`${measure} (${round + 1} of ${rounds}) …\n`);
+      const taken = await playRound(contenders, { measure, setting, round });
+      for (const [at, { numbers, failure }] of taken.entries()) {
+        const result = results[at];
+        if (result === undefined) continue;
+        result.rounds[round] = { ...result.rounds[round], ...numbers };
+        if (failure !== undefined) result.failures[measure] = failure;
       }
     }
-    for (const [at, numbers] of taken.entries())
-      for (const [name, all] of numbers) Object.assign(results[at]?.numbers ?? {}, { [name]: median(all) });
-  }
   return results;
-}
-
-/** Whoever comes second may find a warmer machine, so the order changes from round to round. */
-function inTurn(round: number): [number, Contender][] {
-  const order = [...contenders.entries()];
-  return round % 2 === 0 ? order.reverse() : order;
-}
-
-function keep(numbers: Map<string, number[]> | undefined, name: string, number: number): void {
-  const all = numbers?.get(name) ?? [];
-  all.push(number);
-  numbers?.set(name, all);
-}
-
-function median(all: readonly number[]): number {
-  const sorted = [...all].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -6,14 +6,7 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - begun;
 }
 
-/** The median time of one run in milliseconds. */
-export async function times(count: number, work: () => Promise<unknown>): Promise<number> {
-  const samples: number[] = [];
-  for (let run = 0; run < count; run++) samples.push(await timed(work));
-  return median(samples);
-}
-
-export function median(samples: number[]): number {
+export function median(samples: readonly number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
