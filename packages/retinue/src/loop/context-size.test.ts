@@ -8,6 +8,18 @@ test("a fraction of a token counts as one", () => {
   expect(["", "a", "abcd", "abcde"].map(tokensOf)).toEqual([0, 1, 1, 2]);
 });
 
+test("a conversation is counted anew when a message came in before its end, and when it was cut", () => {
+  const say = (content: string): Message => ({ role: "user", content });
+  const messages = [say("abcd"), say("abcdefgh")];
+  expect(conversationSize(messages)).toBe(3);
+  messages.push(say("abcd"));
+  expect(conversationSize(messages)).toBe(4);
+  messages.splice(2, 0, say("abcdefghijkl"));
+  expect(conversationSize(messages)).toBe(7);
+  messages.length = 1;
+  expect(conversationSize(messages)).toBe(1);
+});
+
 test("every part of a message that a request carries is counted: calls, reasoning, images", () => {
   const messages: Message[] = [
     { role: "user", content: "abcd" },

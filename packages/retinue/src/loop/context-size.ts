@@ -1,9 +1,10 @@
 /** How full the model's context is: an estimate from lengths, cheap enough for every turn. */
-import type { Message } from "../models/provider.ts";
+import type { Message, ToolSpec } from "../models/provider.ts";
+import { remembered } from "../remembered.ts";
 import type { Agent, Toolset } from "./agent.ts";
+import { specsOf } from "./model-request.ts";
 
 const CHARACTERS_PER_TOKEN = 4;
-const sizes = new WeakMap<object, number>();
 
 export interface ContextSize {
   tokenLimit: number;
@@ -18,16 +19,7 @@ export function contextSize(agent: Agent, { system, toolset }: { system: string;
   const messages = agent.session.state.messages;
   const systemTokens = tokensOf(system);
   const conversationTokens = conversationSize(messages);
-  const toolDefinitionsTokens =
-    toolset.tools.length === 0
-      ? 0
-      : remembered(toolset.tools, () =>
-          tokensOf(
-            JSON.stringify(
-              toolset.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
-            ),
-          ),
-        );
+  const toolDefinitionsTokens = toolTokens(specsOf(toolset));
   return {
     tokenLimit: agent.model().info.maxPromptTokens,
     currentTokens: systemTokens + conversationTokens + toolDefinitionsTokens,
@@ -38,10 +30,30 @@ export function contextSize(agent: Agent, { system, toolset }: { system: string;
   };
 }
 
+const toolLength = remembered((tool: ToolSpec) => JSON.stringify(tool).length);
+
+/** As a JSON list. */
+const toolTokens = remembered((tools: readonly ToolSpec[]) =>
+  tools.length === 0 ? 0 : inTokens(tools.reduce((sum, tool) => sum + toolLength(tool) + 1, 1)),
+);
+
+interface Counted {
+  messages: number;
+  last: Message | undefined;
+  tokens: number;
+}
+
+/** A conversation mostly grows at its end, so only what was added is counted. */
+const counted = remembered((_: readonly Message[]): Counted => ({ messages: 0, last: undefined, tokens: 0 }));
+
 export function conversationSize(messages: readonly Message[]): number {
-  let total = 0;
-  for (const message of messages) total += remembered(message, () => messageTokens(message));
-  return total;
+  const known = counted(messages);
+  const isGrown = known.messages <= messages.length && messages[known.messages - 1] === known.last;
+  if (!isGrown) Object.assign(known, { messages: 0, tokens: 0 });
+  for (const message of messages.slice(known.messages)) known.tokens += sizeOf(message);
+  known.messages = messages.length;
+  known.last = messages.at(-1);
+  return known.tokens;
 }
 
 export function messageTokens(message: Message): number {
@@ -61,14 +73,8 @@ export function messageTokens(message: Message): number {
   }
 }
 
-export function tokensOf(text: string): number {
-  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-}
+const sizeOf = remembered(messageTokens);
 
-function remembered(key: object, measure: () => number): number {
-  const known = sizes.get(key);
-  if (known !== undefined) return known;
-  const size = measure();
-  sizes.set(key, size);
-  return size;
-}
+export const tokensOf = (text: string): number => inTokens(text.length);
+
+const inTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_PER_TOKEN);

@@ -4,6 +4,8 @@
  * Equal tools give the same list and equal messages the same object, so that an adapter can keep their serialised form.
  */
 import type { Message, ModelRequest, ToolSpec, UserPart } from "../models/provider.ts";
+import { remembered } from "../remembered.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { Agent, Toolset } from "./agent.ts";
 
 export interface RequestInput {
@@ -41,33 +43,31 @@ function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<s
     : { "x-initiator": "agent" };
 }
 
-const blind = new WeakMap<Message, Message>();
+const blind = remembered(
+  ({ content }: WithImages): Message => ({
+    role: "user",
+    content: content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"),
+  }),
+);
 
 /** Removes images for a model without vision. The same message always gives the same object, so that its serialised form can be kept. */
 export function withoutImages(messages: readonly Message[]): readonly Message[] {
   if (!messages.some(hasImages)) return messages;
-  return messages.map((message) => {
-    if (!hasImages(message)) return message;
-    const known = blind.get(message) ?? {
-      role: "user" as const,
-      content: message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n"),
-    };
-    blind.set(message, known);
-    return known;
-  });
+  return messages.map((message) => (hasImages(message) ? blind(message) : message));
 }
 
-function hasImages(message: Message): message is { role: "user"; content: readonly UserPart[] } {
+interface WithImages {
+  role: "user";
+  content: readonly UserPart[];
+}
+
+function hasImages(message: Message): message is WithImages {
   return message.role === "user" && typeof message.content !== "string";
 }
 
-const SPECS = new WeakMap<readonly unknown[], readonly ToolSpec[]>();
+const specOf = remembered(({ name, description, parameters }: Tool): ToolSpec => ({ name, description, parameters }));
 
-/** The same array for the same tools, so that an adapter can keep its serialised form. */
-export function specsOf({ tools }: Toolset): readonly ToolSpec[] {
-  const known = SPECS.get(tools);
-  if (known) return known;
-  const specs = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-  SPECS.set(tools, specs);
-  return specs;
-}
+const specs = remembered((tools: readonly Tool[]): readonly ToolSpec[] => tools.map(specOf));
+
+/** The same objects for the same tools, so that an adapter can keep their serialised form. */
+export const specsOf = ({ tools }: Toolset): readonly ToolSpec[] => specs(tools);

@@ -16,8 +16,23 @@ import { isMadeOfWords, isPublic, looksRandom } from "./randomness.ts";
 export function redact(text: string): string {
   const clean = hideKnownValues(text);
   if (clean.length < 6) return clean;
-  const spans = new Scan(clean).run();
-  return spans.length === 0 ? clean : without(clean, spans);
+  return clean.length > LONGEST_KEPT ? scanned(clean) : (lately.get(clean) ?? keep(clean, scanned(clean)));
+}
+
+/** What was scanned lately: the turns of a session are read again for every child that inherits them. */
+const lately = new Map<string, string>();
+const MOST_KEPT = 256;
+const LONGEST_KEPT = 4_096;
+
+function keep(text: string, clean: string): string {
+  if (lately.size >= MOST_KEPT) lately.clear();
+  lately.set(text, clean);
+  return clean;
+}
+
+function scanned(text: string): string {
+  const spans = new Scan(text).run();
+  return spans.length === 0 ? text : without(text, spans);
 }
 
 function without(text: string, spans: readonly Span[]): string {

@@ -66,6 +66,10 @@ export function transcriptContract(name: string, open: () => Store | Promise<Sto
         [3, "a3"],
       ]);
       expect((await transcripts.turns.read(id, { backward: true, limit: 1 }))[0]?.text).toBe("a3");
+      expect((await transcripts.turns.read(id, { backward: true, before: 3 })).map(({ text }) => text)).toEqual([
+        "a2",
+        "a1",
+      ]);
       expect((await transcripts.turns.read(id, { after: 1, limit: 1 }))[0]?.text).toBe("a2");
     });
 

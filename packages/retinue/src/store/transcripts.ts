@@ -83,6 +83,8 @@ export interface TranscriptTurns {
 export interface TurnQuery {
   /** Only turns with a greater number. */
   after?: number;
+  /** Only turns with a smaller number. */
+  before?: number;
   limit?: number;
   /** Newest first. */
   backward?: boolean;

@@ -19,6 +19,9 @@ export interface TaskRecordsOptions {
 export class TaskRecords {
   readonly #options: TaskRecordsOptions;
   readonly #byId = new Map<string, TaskRecord>();
+  readonly #byOwner = new Map<string, Map<string, TaskRecord>>();
+  /** A session may have thousands of old tasks; what asks about running ones must not look at those. */
+  readonly #running = new Set<TaskRecord>();
 
   constructor(options: TaskRecordsOptions) {
     this.#options = options;
@@ -42,12 +45,12 @@ export class TaskRecords {
   }
 
   byCall(ownerId: string, callId: string): TaskRecord | undefined {
-    for (const record of this.#byId.values()) if (record.ownerId === ownerId && record.callId === callId) return record;
+    for (const record of this.#ownedBy(ownerId)) if (record.callId === callId) return record;
     return undefined;
   }
 
   ownedBy(ownerId: string): readonly TaskRecord[] {
-    return [...this.#byId.values()].filter((record) => record.ownerId === ownerId);
+    return [...this.#ownedBy(ownerId)];
   }
 
   /** From the main agent's child down to this task. */
@@ -58,18 +61,23 @@ export class TaskRecords {
 
   /** Whether there is running work that no call waits for. */
   hasBackground(ownerId: string): boolean {
-    for (const record of this.#byId.values()) if (record.ownerId === ownerId && holdsIdle(record)) return true;
+    for (const record of this.#running) if (record.ownerId === ownerId && holdsIdle(record)) return true;
     return false;
   }
 
   /** Adds a record: a new one, or one of an earlier process. */
   add(record: TaskRecord): void {
+    this.drop(record.id);
     this.#byId.set(record.id, record);
+    const owned = this.#byOwner.get(record.ownerId) ?? new Map<string, TaskRecord>();
+    this.#byOwner.set(record.ownerId, owned.set(record.id, record));
+    this.#noteRunning(record);
   }
 
   move(record: TaskRecord, to: TaskStatus): void {
     checkMove(record.id, record.status, to);
     record.status = to;
+    this.#noteRunning(record);
     record.idleSince = to === "idle" ? this.#options.world.now() : undefined;
     this.save(record);
   }
@@ -81,6 +89,21 @@ export class TaskRecords {
   }
 
   drop(id: string): boolean {
+    const record = this.#byId.get(id);
+    if (!record) return false;
+    const owned = this.#byOwner.get(record.ownerId);
+    owned?.delete(id);
+    if (owned?.size === 0) this.#byOwner.delete(record.ownerId);
+    this.#running.delete(record);
     return this.#byId.delete(id);
+  }
+
+  #ownedBy(ownerId: string): Iterable<TaskRecord> {
+    return this.#byOwner.get(ownerId)?.values() ?? [];
+  }
+
+  #noteRunning(record: TaskRecord): void {
+    if (record.status === "running") this.#running.add(record);
+    else this.#running.delete(record);
   }
 }

@@ -4,7 +4,6 @@
  * One budget holds for all of it. When space is short, constraints come first, then the checkpoint, then the tail; the order in the
  * block is fixed.
  */
-
 import { redact } from "../../secrets/redact.ts";
 import type { Checkpoint, TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Entity, TranscriptStore } from "../../store/transcripts.ts";
@@ -32,10 +31,12 @@ export async function inheritBlock(
   { tailChars, maxChars, hasEntities = true }: InheritOptions,
 ): Promise<string | undefined> {
   const [checkpoint] = await store.checkpoints.list(parent.id, 1);
-  const turns = await turnsSince(store, parent.id, { checkpoint, chars: Math.min(tailChars, maxChars) });
+  const known = hasEntities ? await store.entities.list(parent.agentId) : [];
+  const room = Math.min(tailChars, maxChars);
+  const turns = await recentTurns(store, parent.id, { checkpoint, room, isSearched: known.length > 0 });
   if (!checkpoint?.summary.trim() && turns.length === 0) return undefined;
 
-  const focal = focalEntities(hasEntities ? await store.entities.list(parent.agentId) : [], { checkpoint, turns });
+  const focal = focalEntities(known, { checkpoint, turns });
   const head = `${INHERIT_HEADING}\n\n[${oneLine(redact(parent.title ?? "active session"), 120)}]`;
   const foot = footer(focal, maxChars / 2);
   const left = maxChars - head.length - foot.length;
@@ -44,19 +45,40 @@ export async function inheritBlock(
   return `${head}${summary}${recent}${foot}`;
 }
 
-/** Enough turns from the end to fill the tail, in order. The call that starts the child is left out: it is the child's own prompt. */
-async function turnsSince(
+interface Recent {
+  checkpoint?: Checkpoint;
+  /** How many characters the tail may have. */
+  room: number;
+  /** Whether entities are looked for in the turns, beyond those that fill the tail. */
+  isSearched: boolean;
+}
+
+/** Turns of the shortest kind fill the tail with this many characters each. */
+const SHORT_TURN = 20;
+const PAGE = 32;
+
+/** Turns from the end that fill the tail, in order. The call that starts the child is left out: it is the child's own prompt. */
+async function recentTurns(
   store: TranscriptStore,
   sessionId: number,
-  { checkpoint, chars }: { checkpoint?: Checkpoint; chars: number },
+  { checkpoint, room, isSearched }: Recent,
 ): Promise<Turn[]> {
-  const newest = await store.turns.read(sessionId, {
-    after: checkpoint?.uptoSeq ?? 0,
-    limit: Math.max(8, Math.ceil(chars / 20)),
-    backward: true,
-  });
-  const spawned = newest.findIndex((turn) => !isSpawnCall(turn));
-  return spawned < 0 ? [] : newest.slice(spawned).reverse();
+  const most = Math.max(8, Math.ceil(room / SHORT_TURN));
+  const newest: Turn[] = [];
+  let chars = 0;
+  let before: number | undefined;
+  for (let left = most; left > 0 && chars <= room; left -= PAGE) {
+    const limit = Math.min(PAGE, left);
+    const page = await store.turns.read(sessionId, { after: checkpoint?.uptoSeq, before, limit, backward: true });
+    for (const turn of page) {
+      if (newest.length === 0 && isSpawnCall(turn)) continue;
+      newest.push(turn);
+      if (!isSearched) chars += turnLine(turn).length;
+    }
+    before = page.at(-1)?.seq;
+    if (page.length < limit) break;
+  }
+  return newest.reverse();
 }
 
 const isSpawnCall = ({ role, tool }: Turn) => role === "assistant" && tool !== undefined && isSpawnTool(tool);

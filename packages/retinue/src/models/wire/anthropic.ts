@@ -1,11 +1,12 @@
 /** The Messages format: a request as JSON text. How an answer is read is in anthropic-answer.ts. */
 
+import { remembered } from "../../remembered.ts";
 import type { Message, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
 import { readMessage } from "./anthropic-answer.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { toolTexts } from "./tool-texts.ts";
-import { isJsonObject, jsonObject, readAnswer, remembered } from "./wire.ts";
+import { isJsonObject, jsonObject, readAnswer } from "./wire.ts";
 
 const DEFAULT_MAX_TOKENS = 8192;
 const THINKING_TOKENS: Readonly<Record<string, number>> = {

@@ -3,12 +3,13 @@
  * How an answer is read is in openai-responses-answer.ts.
  */
 
+import { remembered } from "../../remembered.ts";
 import type { Message, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readResponse } from "./openai-responses-answer.ts";
 import { toolTexts } from "./tool-texts.ts";
-import { isReasoningModel, jsonObject, readAnswer, remembered } from "./wire.ts";
+import { isReasoningModel, jsonObject, readAnswer } from "./wire.ts";
 
 export function openaiResponses(endpoint: Endpoint): Provider {
   const author = `${endpoint.id}/responses`;

@@ -68,18 +68,6 @@ export function isJsonObject(text: string): boolean {
   }
 }
 
-/** Serialises each object once; the text lives as long as the object does. */
-export function remembered<Value extends object, Text>(serialise: (value: Value) => Text): (value: Value) => Text {
-  const texts = new WeakMap<Value, Text>();
-  return (value) => {
-    const known = texts.get(value);
-    if (known !== undefined) return known;
-    const text = serialise(value);
-    texts.set(value, text);
-    return text;
-  };
-}
-
 /** A JSON object out of members that are JSON text already; `undefined` members are left out. */
 export function jsonObject(members: Readonly<Record<string, string | undefined>>): string {
   const present = Object.entries(members).filter(([, value]) => value !== undefined);

@@ -1,16 +1,24 @@
 /** Transactions of the SQLite store, and its errors as `AppError`. */
 import { AppError, messageOf } from "@retinue/protocol";
+import { remembered } from "../../remembered.ts";
 import type { Database } from "../sqlite-door.ts";
 
+/** Thrown to roll back a transaction whose rows are not as the writer expects. */
+export class Refused extends Error {}
+
 /** IMMEDIATE, so that two processes queue for the lock instead of failing half-way. */
+const bounds = remembered((db: Database) => ({ begin: db.prepare("BEGIN IMMEDIATE"), commit: db.prepare("COMMIT") }));
+
 export function inTransaction<T>(db: Database, work: () => T): T {
   return guarded(() => {
-    db.exec("BEGIN IMMEDIATE");
+    const { begin, commit } = bounds(db);
+    begin.run();
     try {
       const result = work();
-      db.exec("COMMIT");
+      commit.run();
       return result;
     } catch (error) {
+      // SQLite has already rolled back when the disk is full.
       if (db.isTransaction) db.exec("ROLLBACK");
       throw error;
     }
@@ -21,7 +29,7 @@ function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof AppError) throw error;
+    if (error instanceof AppError || error instanceof Refused) throw error;
     throw new AppError("store_unavailable", `The store could not be written: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -8,9 +8,10 @@ import {
   type TranscriptSession,
 } from "../../transcript-records.ts";
 import { INDEX_BATCH, type Recorded } from "../../transcripts.ts";
+import { Refused } from "../transaction.ts";
 import { linkParent, recordNoParent } from "./lineage.ts";
 import { type NamedSession, NamedSessions } from "./named-sessions.ts";
-import { Refused, type Row, type Rows } from "./rows.ts";
+import type { Row, Rows } from "./rows.ts";
 import { backlog } from "./turn-index.ts";
 
 /** Writes nothing when a session is not as the writer expects. */

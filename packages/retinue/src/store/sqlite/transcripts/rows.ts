@@ -1,6 +1,6 @@
 /** The statements of one database, each prepared once, and transactions. */
-import { AppError, messageOf } from "@retinue/protocol";
 import type { Database, Statement } from "../../sqlite-door.ts";
+import { inTransaction } from "../transaction.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Value = string | number | null;
@@ -33,18 +33,7 @@ export class Rows {
 
   /** Runs the work in a transaction. Joins one that is open already. */
   transaction<T>(work: () => T): T {
-    if (this.#db.isTransaction) return work();
-    try {
-      this.#db.exec("BEGIN IMMEDIATE");
-      const result = work();
-      this.#db.exec("COMMIT");
-      return result;
-    } catch (error) {
-      // SQLite has already rolled back when the disk is full.
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      if (error instanceof AppError || error instanceof Refused) throw error;
-      throw new AppError("store_unavailable", `The store could not be written: ${messageOf(error)}`, { cause: error });
-    }
+    return this.#db.isTransaction ? work() : inTransaction(this.#db, work);
   }
 
   #statement(sql: string): Statement {
@@ -55,9 +44,6 @@ export class Rows {
     return statement;
   }
 }
-
-/** Thrown to roll back a transaction whose rows are not as the writer expects. */
-export class Refused extends Error {}
 
 export const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 export const number = (value: unknown) => (typeof value === "number" ? value : undefined);

@@ -79,10 +79,11 @@ const TURN = "id, seq, role, at, tool, call_id, source_id, text";
 
 export function sqliteTurns(rows: Rows): TranscriptTurns {
   return {
-    async read(sessionId, { after = 0, limit = -1, backward = false }: TurnQuery = {}) {
-      const order = backward ? "DESC" : "ASC";
-      const sql = `SELECT ${TURN} FROM transcript_turns WHERE session_id = ? AND seq > ? ORDER BY seq ${order} LIMIT ?`;
-      return rows.all(sql, sessionId, after, limit).map(toTurn);
+    async read(sessionId, query: TurnQuery = {}) {
+      const { after = 0, before = Number.MAX_SAFE_INTEGER, limit = -1, backward = false } = query;
+      const sql = `SELECT ${TURN} FROM transcript_turns WHERE session_id = ? AND seq > ? AND seq < ?
+        ORDER BY seq ${backward ? "DESC" : "ASC"} LIMIT ?`;
+      return rows.all(sql, sessionId, after, before, limit).map(toTurn);
     },
     async sources(sessionId) {
       const sql = "SELECT source_id FROM transcript_turns WHERE session_id = ? AND source_id IS NOT NULL";

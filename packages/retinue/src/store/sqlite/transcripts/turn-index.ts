@@ -4,7 +4,8 @@
  * Indexing turn by turn makes FTS5 write about forty times the size of the turn, a batch five times. So turns wait for a batch.
  */
 import type { IndexMark, TurnIndex } from "../../transcripts.ts";
-import { Refused, type Rows, text } from "./rows.ts";
+import { Refused } from "../transaction.ts";
+import { type Rows, text } from "./rows.ts";
 
 export function sqliteIndex(rows: Rows): TurnIndex {
   return {
