@@ -55,7 +55,7 @@ async function bareNode(): Promise<void> {
 }
 
 async function* startToPing(contender: Contender, { port, quick }: Setting): Steps {
-  for (let run = 0; run < (quick ? 5 : 15); run++) {
+  for (let run = 0; run < (quick ? 5 : 20); run++) {
     const bare = await timed(bareNode);
     await using home = await freshHome();
     const begun = performance.now();
@@ -66,12 +66,12 @@ async function* startToPing(contender: Contender, { port, quick }: Setting): Ste
 }
 
 async function* startToAnswer(contender: Contender, { port, quick }: Setting): Steps {
-  for (let run = 0; run < (quick ? 2 : 7); run++) {
+  for (let run = 0; run < (quick ? 2 : 15); run++) {
     await using home = await freshHome();
     const begun = performance.now();
     await using running = await start(contender, { home, port });
     await turn(await running.open("plain"));
-    yield { "start.answer": performance.now() - begun };
+    yield { "start.answer": performance.now() - begun, "start.answer.cpu": running.cpuMs() };
   }
 }
 
@@ -144,13 +144,17 @@ async function* longHistory(contender: Contender, { port, quick }: Setting): Ste
     }
     for (let at = 0; at < (quick ? 1 : 6); at++) yield { "history.late": await some(perStep) };
   }
-  for (let at = 0; at < (quick ? 1 : 7); at++) {
+  for (let at = 0; at < (quick ? 1 : 10); at++) {
     await using again = await start(contender, { home, port });
     const begun = performance.now();
     const resumed = await again.resume("long", sessionId);
     const resume = performance.now() - begun;
     await turn(resumed, LONG_PROMPT);
-    yield { "history.resume": resume, "history.resumed": performance.now() - begun };
+    yield {
+      "history.resume": resume,
+      "history.resumed": performance.now() - begun,
+      "history.resumed.cpu": again.cpuMs(),
+    };
   }
 }
 

@@ -5,20 +5,26 @@
  * escape sequences, text that runs from right to left, letters without width, spaces that are none.
  */
 
-/** Controls, formats (bidi, zero width, tags), separators, lone surrogates, and whatever else leaves no mark. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
-
-/** What prose in many languages and emoji need: joiners, directions of single letters, spaces, line breaks. None of it moves other text. */
-const PROSE = /[\n\t\u00a0\u00ad\u200c-\u200f\u061c\u202f\u2009\u200a\u3000]|\p{Variation_Selector}/u;
-
 /** One line: a command, a path, a name, a title. */
 export function visible(text: string): string {
-  return text.replaceAll(UNSEEN, (char) => ONE_LINE[char] ?? codePoint(char));
+  return withUnseen(text, (char) => ONE_LINE[char] ?? codePoint(char));
 }
 
 /** Text of several lines, such as an answer or a diff. */
 export function visibleText(text: string): string {
-  return text.replaceAll("\r\n", "\n").replaceAll(UNSEEN, (char) => (PROSE.test(char) ? char : codePoint(char)));
+  return withUnseen(text.replaceAll("\r\n", "\n"), (char) => (isProse(char) ? char : codePoint(char)));
+}
+
+// The expressions stand in functions, because such classes take a millisecond to parse and most processes show nothing.
+
+/** Controls, formats (bidi, zero width, tags), separators, lone surrogates, and whatever else leaves no mark. */
+function withUnseen(text: string, show: (char: string) => string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu, show);
+}
+
+/** What prose in many languages and emoji need: joiners, directions of single letters, spaces, line breaks. None of it moves other text. */
+function isProse(char: string): boolean {
+  return /[\n\t\u00a0\u00ad\u200c-\u200f\u061c\u202f\u2009\u200a\u3000]|\p{Variation_Selector}/u.test(char);
 }
 
 const ONE_LINE: Readonly<Record<string, string>> = { "\n": "⏎", "\t": "⇥" };

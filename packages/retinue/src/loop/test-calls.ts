@@ -116,7 +116,7 @@ export function probe(
   const tool = defineTool({
     name,
     description: name,
-    input: z.looseObject({}),
+    input: () => z.looseObject({}),
     readOnly,
     prepare: (args, context) => ({
       permission,

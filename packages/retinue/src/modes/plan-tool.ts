@@ -10,8 +10,6 @@ import { NO_APPROVAL } from "../tree/client-requests.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import exitWords from "./exit-plan-mode.md";
 
-const Action = z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]);
-
 /** The tools that only the main agent has, and only in plan mode. */
 export function planTools(agent: Agent, { participants }: TreeParts): readonly Tool[] {
   const { session } = agent;
@@ -22,11 +20,12 @@ function exitPlanModeTool(agent: Agent, participants: TreeParts["participants"])
   return defineTool({
     name: "exit_plan_mode",
     description: exitWords.trim(),
-    input: z.object({
-      summary: z.string().describe("The plan in a few sentences"),
-      recommendedAction: Action.optional(),
-      showFleet: z.boolean().optional(),
-    }),
+    input: () =>
+      z.object({
+        summary: z.string().describe("The plan in a few sentences"),
+        recommendedAction: z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]).optional(),
+        showFleet: z.boolean().optional(),
+      }),
     readOnly: true,
     prepare: ({ summary, recommendedAction = "interactive", showFleet = false }, context) => ({
       run: async () => {

@@ -14,7 +14,7 @@ export function skillTool(skills: SkillCatalog): Tool {
   return defineTool({
     name: "skill",
     description: `${words.trim()}\n\n${listed(skills.offered())}`,
-    input: z.object({ skill: z.string().describe("The name of the skill, as it is listed") }),
+    input: () => z.object({ skill: z.string().describe("The name of the skill, as it is listed") }),
     readOnly: true,
     prepare: ({ skill: name }) => {
       const skill = load(skills, name);

@@ -4,7 +4,9 @@
  * A call has two steps. `prepare` checks the arguments and says what permission the call needs; it has no side effect, and
  * what fails here fails before anybody is asked. `run` does the work. Hooks, permission and recording are in loop/calls.ts.
  */
+
 import type { EventData, PermissionRequest } from "@retinue/protocol";
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import type { ToolSpec } from "../models/provider.ts";
 import { prepared } from "../prepared.ts";
@@ -234,25 +236,31 @@ export class CallRefused extends Error {
   }
 }
 
-/** A built-in tool: the zod schema is the type of its arguments and the JSON Schema that the model sees. */
+/**
+ * A built-in tool: the zod schema is the type of its arguments and the JSON Schema that the model sees. Making it takes a while, so it is
+ * made for the first call; what the model sees was prepared by the build.
+ */
 export function defineTool<Input extends z.ZodType>(definition: {
   name: string;
+  /** Tells two tools of one name apart. */
+  form?: string;
   description: string;
-  input: Input;
+  input(): Input;
   readOnly: boolean;
   title?: string;
   isTerminal?: boolean;
   instructions?: string;
   prepare(args: z.output<Input>, context: CallContext): Prepared | Promise<Prepared>;
 }): Tool {
-  const { input, prepare, ...rest } = definition;
-  const parameters = prepared(schemaKey(definition.name, input), () => jsonSchema(input));
+  const { input, form = "", prepare, ...rest } = definition;
+  const schema = lazy(input);
+  const parameters = prepared(`schema ${definition.name}(${form})`, () => jsonSchema(schema()));
   return {
     ...rest,
     source: "builtin",
     parameters,
     prepare(args, context) {
-      const parsed = input.safeParse(args);
+      const parsed = schema().safeParse(args);
       if (!parsed.success) throw new CallRefused(invalidArguments(parsed.error));
       return prepare(parsed.data, context);
     },
@@ -262,11 +270,6 @@ export function defineTool<Input extends z.ZodType>(definition: {
 function jsonSchema(input: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" }) as Record<string, unknown>;
   return schema;
-}
-
-/** A tool may have two forms under one name; their fields tell them apart. */
-function schemaKey(name: string, input: z.ZodType): string {
-  return `schema ${name}(${input instanceof z.ZodObject ? Object.keys(input.shape).join(",") : ""})`;
 }
 
 function invalidArguments(error: z.ZodError): Outcome {

@@ -53,8 +53,8 @@ export function readConfig(home: string): ContinuityConfig {
 }
 
 /** How much a child inherits from its parent. `fork` gives it the whole conversation; then there is no block. */
-export const Inherit = z.union([z.enum(["none", "brief", "fork"]), z.string().regex(/^tail\(\d{1,5}\)$/)]);
-export type Inherit = z.infer<typeof Inherit>;
+export const Inherit = lazy(() => z.union([z.enum(["none", "brief", "fork"]), z.string().regex(/^tail\(\d{1,5}\)$/)]));
+export type Inherit = z.infer<ReturnType<typeof Inherit>>;
 
 /** The characters of the tail, or undefined when there is no block to make. */
 export function tailCharsOf(inherit: Inherit, { subagents }: ContinuityConfig): number | undefined {

@@ -9,6 +9,7 @@ import { tidyPath } from "../records/paths.ts";
 import { inProjectOf, isSameTree } from "../records/reach.ts";
 import { actingAgent, type Caller, findSession, parentOf, readable, visibility } from "../records/scope.ts";
 import { flag, number, operation, word } from "./operation.ts";
+import { SearchTool } from "./search-input.ts";
 
 const time = () =>
   z.union([
@@ -31,16 +32,6 @@ const SearchInput = z.object({
   until: time().nullish(),
   limit: number().max(100).nullish(),
   offset: number().max(10_000).nullish(),
-});
-
-/** What a model may ask. */
-export const SearchTool = z.object({
-  query: z.string().min(1).describe("Words, a question, or a phrase in quotes."),
-  sessionKey: z
-    .string()
-    .optional()
-    .describe("Only this session. Default: the parent session when you are a sub-agent."),
-  limit: z.number().int().min(1).max(50).optional(),
 });
 
 export async function runSearch(
@@ -137,6 +128,6 @@ export const searchOperation = operation({
   path: "/api/sessions/search",
   summary: "Finds what was said, in one session or in all that the caller may see.",
   input: SearchInput,
-  tool: SearchTool,
+  tool: SearchTool(),
   run: runSearch,
 });

@@ -141,7 +141,7 @@ export const sessionOperations = [
     method: "GET",
     path: "/api/sessions/{key}/inherit",
     summary: "The inherit block that a child of this session would be given now.",
-    input: z.object({ ...key, inherit: Inherit.default("brief") }),
+    input: z.object({ ...key, inherit: Inherit().default("brief") }),
     async run(continuity, caller, input) {
       const { transcripts, world, config } = continuity;
       const parent = await session(continuity, caller, input);

@@ -4,7 +4,7 @@ import type { Hit } from "../recall/search.ts";
 import words from "../recall/session-search.md";
 import type { Continuity } from "../records/continuity.ts";
 import { OWNER } from "../records/scope.ts";
-import { runSearch, SearchTool } from "./search-operation.ts";
+import { SearchTool } from "./search-input.ts";
 
 /** `agentId` is the memory that the session belongs to. */
 export function sessionSearchTool(continuity: Continuity, agentId?: string): Tool {
@@ -15,6 +15,7 @@ export function sessionSearchTool(continuity: Continuity, agentId?: string): Too
     input: SearchTool,
     prepare: (args, { sessionId }) => ({
       run: async () => {
+        const { runSearch } = await import("./search-operation.ts");
         const found = await runSearch(continuity, OWNER, { ...args, currentSessionKey: sessionId, agentId });
         if (found.note !== undefined) return failure(found.note);
         return success(found.hits.length === 0 ? "Nothing was found." : found.hits.map(hitText).join("\n\n"));

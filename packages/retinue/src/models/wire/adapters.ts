@@ -1,5 +1,4 @@
 /** Makes the provider for an endpoint. The code of a wire format is loaded with the first request that needs it. */
-
 import { redact } from "../../secrets/redact.ts";
 import type { Provider } from "../provider.ts";
 import type { Endpoint, EndpointPath } from "./endpoint.ts";
@@ -12,7 +11,9 @@ export function providerFor(endpoint: Endpoint, wireApi: "completions" | "respon
   return {
     id: endpoint.id,
     apiEndpoint,
-    baseUrl: redact(endpoint.baseUrl),
+    get baseUrl() {
+      return redact(endpoint.baseUrl);
+    },
     async *stream(request, options) {
       adapter ??= LOAD[apiEndpoint](guarded.endpoint);
       try {

@@ -11,10 +11,11 @@ export const askUserTool = (): Tool =>
     name: "ask_user",
     title: TITLE,
     description: questionWords,
-    input: z.object({
-      question: z.string().describe("The question."),
-      choices: z.array(z.string()).optional().describe("Likely answers."),
-    }),
+    input: () =>
+      z.object({
+        question: z.string().describe("The question."),
+        choices: z.array(z.string()).optional().describe("Likely answers."),
+      }),
     readOnly: true,
     prepare: (question, { services }) => ({
       async run() {
@@ -29,14 +30,16 @@ export const askUserTool = (): Tool =>
 export const askUserFormTool = (): Tool =>
   defineTool({
     name: "ask_user",
+    form: "elicitation",
     title: TITLE,
     description: formWords,
-    input: z.object({
-      message: z.string().describe("The question."),
-      requestedSchema: z
-        .record(z.string(), z.unknown())
-        .describe("JSON Schema of an object, with the fields to fill in."),
-    }),
+    input: () =>
+      z.object({
+        message: z.string().describe("The question."),
+        requestedSchema: z
+          .record(z.string(), z.unknown())
+          .describe("JSON Schema of an object, with the fields to fill in."),
+      }),
     readOnly: true,
     prepare: (form, { services }) => ({
       async run() {

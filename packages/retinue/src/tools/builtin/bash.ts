@@ -1,4 +1,5 @@
 /** Runs a command in a shell of its own, and waits for its end, for a while, or not at all. */
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
 import { shellPermission } from "../shell/shell-command.ts";
@@ -10,15 +11,17 @@ import description from "./bash.md";
 const DEFAULT_WAIT_SECONDS = 30;
 const MAX_WAIT_SECONDS = 3600;
 
-const input = z.object({
-  command: z.string().describe("The command line."),
-  description: z.string().optional().describe("What it is for, in a few words."),
-  shellId: z.string().min(1).optional().describe("A name for the shell; else it gets a number."),
-  mode: z.enum(["sync", "async"]).optional().describe("Wait for the end, or return at once."),
-  detach: z.boolean().optional().describe("Let it outlive the session."),
-  initial_wait: z.number().min(0).optional().describe("How many seconds a sync command is waited for."),
-});
-type Input = z.output<typeof input>;
+const input = lazy(() =>
+  z.object({
+    command: z.string().describe("The command line."),
+    description: z.string().optional().describe("What it is for, in a few words."),
+    shellId: z.string().min(1).optional().describe("A name for the shell; else it gets a number."),
+    mode: z.enum(["sync", "async"]).optional().describe("Wait for the end, or return at once."),
+    detach: z.boolean().optional().describe("Let it outlive the session."),
+    initial_wait: z.number().min(0).optional().describe("How many seconds a sync command is waited for."),
+  }),
+);
+type Input = z.output<ReturnType<typeof input>>;
 
 export const bashTool = (limit: OutputLimit = {}): Tool =>
   defineTool({

@@ -1,6 +1,8 @@
 /** Creates a file where there is none. */
+
 import { closeSync, constants, lstatSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import { type CheckedPath, checkedPath, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { unifiedDiff } from "../files/diff.ts";
@@ -8,10 +10,12 @@ import { isErrno, resolvePath, statOf } from "../files/file-path.ts";
 import { CallRefused, defineTool, failure, success, type Tool } from "../tool.ts";
 import description from "./create.md";
 
-const input = z.object({
-  path: z.string().describe("The file to create."),
-  file_text: z.string().describe("What is in it."),
-});
+const input = lazy(() =>
+  z.object({
+    path: z.string().describe("The file to create."),
+    file_text: z.string().describe("What is in it."),
+  }),
+);
 
 export const createTool = (): Tool =>
   defineTool({

@@ -1,6 +1,6 @@
 /** Replaces one piece of text, which must be in the file exactly once. */
 import { closeSync, constants, ftruncateSync, readFileSync, writeSync } from "node:fs";
-import { messageOf } from "@retinue/protocol";
+import { lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { type CheckedPath, checkedPath, isUnreadable, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { countChanges, unifiedDiff } from "../files/diff.ts";
@@ -10,12 +10,14 @@ import description from "./edit.md";
 
 const MAX_LINES_NAMED = 20;
 
-const input = z.object({
-  path: z.string().describe("The file to change."),
-  old_str: z.string().optional().describe("The text to replace, exactly as it is in the file."),
-  new_str: z.string().optional().describe("The text to put there; absent: nothing."),
-});
-type Input = z.output<typeof input>;
+const input = lazy(() =>
+  z.object({
+    path: z.string().describe("The file to change."),
+    old_str: z.string().optional().describe("The text to replace, exactly as it is in the file."),
+    new_str: z.string().optional().describe("The text to put there; absent: nothing."),
+  }),
+);
+type Input = z.output<ReturnType<typeof input>>;
 
 export const editTool = (): Tool =>
   defineTool({

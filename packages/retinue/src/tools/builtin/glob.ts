@@ -1,5 +1,7 @@
 /** Finds files by name, with ripgrep's idea of which files a project has. */
+
 import path from "node:path";
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import { confirm } from "../files/checked-path.ts";
 import { type Found, ripgrep } from "../files/ripgrep.ts";
@@ -16,11 +18,13 @@ import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./glob.md";
 
-const input = z.object({
-  pattern: z.string().min(1).describe("Glob pattern."),
-  paths: searchPaths,
-  path: z.string().optional().describe("The same as paths, for one."),
-});
+const input = lazy(() =>
+  z.object({
+    pattern: z.string().min(1).describe("Glob pattern."),
+    paths: searchPaths,
+    path: z.string().optional().describe("The same as paths, for one."),
+  }),
+);
 
 interface Place {
   folder: SearchPlace;

@@ -1,4 +1,5 @@
 /** Searches file contents with ripgrep. */
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import { confirm } from "../files/checked-path.ts";
 import { ripgrep } from "../files/ripgrep.ts";
@@ -21,22 +22,24 @@ const MAX_COLUMNS = 2000;
 
 const count = () => z.int().min(0).optional();
 
-const input = z.object({
-  pattern: z.string().describe("Regular expression."),
-  paths: searchPaths,
-  path: z.string().optional().describe("The same as paths, for one."),
-  output_mode: z.enum(["content", "files_with_matches", "count"]).optional().describe("What to give back."),
-  glob: z.string().min(1).optional().describe("Only files that this matches."),
-  type: z.string().min(1).optional().describe("Only files of this type."),
-  "-i": z.boolean().optional().describe("Ignore case."),
-  "-A": count().describe("Lines after a match."),
-  "-B": count().describe("Lines before a match."),
-  "-C": count().describe("Lines around a match."),
-  "-n": z.boolean().optional().describe("Line numbers."),
-  head_limit: z.int().min(1).optional().describe("At most so many lines."),
-  multiline: z.boolean().optional().describe("Match over line breaks."),
-});
-type Input = z.output<typeof input>;
+const input = lazy(() =>
+  z.object({
+    pattern: z.string().describe("Regular expression."),
+    paths: searchPaths,
+    path: z.string().optional().describe("The same as paths, for one."),
+    output_mode: z.enum(["content", "files_with_matches", "count"]).optional().describe("What to give back."),
+    glob: z.string().min(1).optional().describe("Only files that this matches."),
+    type: z.string().min(1).optional().describe("Only files of this type."),
+    "-i": z.boolean().optional().describe("Ignore case."),
+    "-A": count().describe("Lines after a match."),
+    "-B": count().describe("Lines before a match."),
+    "-C": count().describe("Lines around a match."),
+    "-n": z.boolean().optional().describe("Line numbers."),
+    head_limit: z.int().min(1).optional().describe("At most so many lines."),
+    multiline: z.boolean().optional().describe("Match over line breaks."),
+  }),
+);
+type Input = z.output<ReturnType<typeof input>>;
 
 export const grepTool = (limit: OutputLimit = {}): Tool =>
   defineTool({

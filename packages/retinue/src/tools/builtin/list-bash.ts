@@ -9,7 +9,7 @@ export const listBashTool = (): Tool =>
     name: "list_bash",
     title: "List shells",
     description,
-    input: z.object({}),
+    input: () => z.object({}),
     readOnly: true,
     prepare: (_args, { services }) => ({ run: async () => success(describeShells(services.shells)) }),
   });

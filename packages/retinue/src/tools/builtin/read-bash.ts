@@ -1,4 +1,5 @@
 /** Reads a shell that runs in the background, after waiting a while for its end. */
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
 import { describeShells, reportShell } from "../shell/shell-report.ts";
@@ -15,10 +16,12 @@ import description from "./read-bash.md";
 
 const MAX_DELAY_SECONDS = 3600;
 
-const input = z.object({
-  shellId: z.string().describe("The shell to read."),
-  delay: z.number().min(0).describe("How many seconds to wait at most."),
-});
+const input = lazy(() =>
+  z.object({
+    shellId: z.string().describe("The shell to read."),
+    delay: z.number().min(0).describe("How many seconds to wait at most."),
+  }),
+);
 
 export const readBashTool = (limit: OutputLimit = {}): Tool =>
   defineTool({

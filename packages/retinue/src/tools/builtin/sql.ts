@@ -1,15 +1,17 @@
 /** Runs SQL on the session's own database, and announces when the todos changed. */
-import { messageOf } from "@retinue/protocol";
+import { lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type SqlStatement, splitStatements } from "../sql/sql-statements.ts";
 import { type CallContext, defineTool, failure, type Outcome, type SqlResult, success, type Tool } from "../tool.ts";
 import description from "./sql.md";
 
-const input = z.object({
-  description: z.string().optional().describe("What it is for, in a few words."),
-  query: z.string().describe("One or more SQL statements."),
-});
+const input = lazy(() =>
+  z.object({
+    description: z.string().optional().describe("What it is for, in a few words."),
+    query: z.string().describe("One or more SQL statements."),
+  }),
+);
 
 export const sqlTool = (limit: OutputLimit = {}): Tool =>
   defineTool({

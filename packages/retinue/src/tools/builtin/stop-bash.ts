@@ -8,7 +8,7 @@ export const stopBashTool = (): Tool =>
     name: "stop_bash",
     title: "Stop a shell",
     description,
-    input: z.object({ shellId: z.string().describe("The shell to stop.") }),
+    input: () => z.object({ shellId: z.string().describe("The shell to stop.") }),
     readOnly: false,
     prepare: ({ shellId }, { services }) => ({
       async run() {

@@ -7,7 +7,7 @@ export const taskCompleteTool = (): Tool =>
   defineTool({
     name: "task_complete",
     description,
-    input: z.object({ summary: z.string().describe("What was done.") }),
+    input: () => z.object({ summary: z.string().describe("What was done.") }),
     readOnly: true,
     isTerminal: true,
     prepare: ({ summary }) => ({

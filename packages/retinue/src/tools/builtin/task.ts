@@ -67,7 +67,7 @@ export const listAgentsTool = serviceTool({
 function serviceTool<Input extends z.ZodType>(definition: {
   name: keyof TaskService;
   description: string;
-  input: Input;
+  input(): Input;
   readOnly: boolean;
   call(tasks: TaskService, input: z.output<Input>): Promise<Outcome>;
 }): Tool {

@@ -1,8 +1,10 @@
 /** Reads a text file or a part of it, an image, or the names in a folder. */
+
 import { readdirSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import { foldedPath, isBelowAny } from "../../real-path.ts";
 import { type CheckedPath, checkedPath, confirm, linkOf, openChecked } from "../files/checked-path.ts";
@@ -18,16 +20,18 @@ const MAX_FORCED_BYTES = 10 * 1024 * 1024;
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const SNIFF_BYTES = 8192;
 
-const input = z.object({
-  path: z.string().describe("File or folder to read."),
-  view_range: z
-    .array(z.int())
-    .length(2)
-    .optional()
-    .describe("First and last line, counted from 1; -1 as the last means the end of the file."),
-  forceReadLargeFiles: z.boolean().optional().describe("Read a large file whole."),
-});
-type Input = z.output<typeof input>;
+const input = lazy(() =>
+  z.object({
+    path: z.string().describe("File or folder to read."),
+    view_range: z
+      .array(z.int())
+      .length(2)
+      .optional()
+      .describe("First and last line, counted from 1; -1 as the last means the end of the file."),
+    forceReadLargeFiles: z.boolean().optional().describe("Read a large file whole."),
+  }),
+);
+type Input = z.output<ReturnType<typeof input>>;
 
 export const viewTool = (limit: OutputLimit = {}): Tool =>
   defineTool({

@@ -1,5 +1,5 @@
 /** Fetches a page and gives its text in parts. Which addresses may be reached is in ../web/web-fetch-guard.ts. */
-import { messageOf, type PermissionRequest } from "@retinue/protocol";
+import { lazy, messageOf, type PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import { type CallContext, CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import { pageText } from "../web/html-text.ts";
@@ -9,13 +9,15 @@ const DEFAULT_LENGTH = 20_000;
 const MAX_LENGTH = 100_000;
 const TEXT_TYPES = /^(text\/|application\/([\w.+-]*[+])?(json|xml|javascript|ecmascript|x-ndjson|yaml|x-yaml)\b|$)/i;
 
-const input = z.object({
-  url: z.string().describe("The address."),
-  max_length: z.int().min(1).max(MAX_LENGTH).optional().describe("How many characters to give at most."),
-  start_index: z.int().min(0).optional().describe("Where to begin in the text."),
-  raw: z.boolean().optional().describe("The page as it was sent."),
-});
-type Input = z.output<typeof input>;
+const input = lazy(() =>
+  z.object({
+    url: z.string().describe("The address."),
+    max_length: z.int().min(1).max(MAX_LENGTH).optional().describe("How many characters to give at most."),
+    start_index: z.int().min(0).optional().describe("Where to begin in the text."),
+    raw: z.boolean().optional().describe("The page as it was sent."),
+  }),
+);
+type Input = z.output<ReturnType<typeof input>>;
 
 export const webFetchTool = (): Tool =>
   defineTool({

@@ -3,6 +3,7 @@
  *
  * The request shows the whole text that the program reads as one: also what earlier calls have typed since the last end of a line.
  */
+import { lazy } from "@retinue/protocol";
 import * as z from "zod";
 import type { OutputLimit } from "../output.ts";
 import { typingPermission } from "../shell/shell-command.ts";
@@ -10,11 +11,13 @@ import { type CallContext, defineTool, failure, type Outcome, type Shell, type T
 import { readAfter, withShell } from "./read-bash.ts";
 import description from "./write-bash.md";
 
-const input = z.object({
-  shellId: z.string().describe("The shell to write to."),
-  input: z.string().describe("Text and keys."),
-  delay: z.number().min(0).describe("How many seconds to wait for an answer at most."),
-});
+const input = lazy(() =>
+  z.object({
+    shellId: z.string().describe("The shell to write to."),
+    input: z.string().describe("Text and keys."),
+    delay: z.number().min(0).describe("How many seconds to wait for an answer at most."),
+  }),
+);
 
 const KEYS: Readonly<Record<string, string>> = {
   "{enter}": "\n",
@@ -54,7 +57,7 @@ const shown = (text: string) => text.replaceAll("{enter}", "\n").replaceAll("{ta
 
 async function typeAndRead(
   shell: Shell,
-  { input: text, delay }: z.output<typeof input>,
+  { input: text, delay }: z.output<ReturnType<typeof input>>,
   { before, context, limit }: { before: string; context: CallContext; limit: OutputLimit },
 ): Promise<Outcome> {
   if (openLine(shell) !== before) return failure(typedMeanwhile(shell));
