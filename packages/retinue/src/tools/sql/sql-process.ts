@@ -72,7 +72,8 @@ export class SqlProcess {
     try {
       const answer = await new Promise<SqlAnswer>((resolve, reject) => {
         this.#pending = { resolve, reject };
-        this.#child.send(request, (error) => error && reject(error));
+        // A process that takes nothing has died or is about to. Its end is the answer, so that the next query gets a new one.
+        this.#child.send(request, (error) => error && void this.kill());
       });
       if ("error" in answer) {
         if (answer.isLast) await this.#ended; // The next query must not come to a process that is about to end.
