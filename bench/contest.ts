@@ -26,7 +26,7 @@ export async function playRound(
   contenders: readonly Contender[],
   { measure, setting, round }: { measure: string; setting: Setting; round: number },
 ): Promise<Taken[]> {
-  const players = contenders.map(enter);
+  const players = rotated(contenders, round).map(enter);
   try {
     for (const player of players) await ask(player, { type: "begin", measure, contender: player.contender, setting });
     for (let turn = round; players.some(({ isDone }) => !isDone); turn++)
@@ -34,7 +34,7 @@ export async function playRound(
   } finally {
     await Promise.all(players.map(dismiss));
   }
-  return players.map(({ samples, failure }) => ({
+  return rotated(players, contenders.length - (round % contenders.length)).map(({ samples, failure }) => ({
     numbers: Object.fromEntries([...samples].map(([name, all]) => [name, median(all)])),
     ...(failure !== undefined && { failure }),
   }));

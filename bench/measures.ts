@@ -23,6 +23,8 @@ const LONG_PROMPT = "Consider the following words with care and say what you thi
 
 const turn = (session: CopilotSession, prompt = PROMPT) => session.sendAndWait({ prompt }, 300_000);
 
+// Two processes of one build differ by up to a tenth, so a measure is short and is taken in many rounds.
+
 /** Adds up the CPU time of a runtime over many operations: one by one they are shorter than a tick of its clock. */
 class Cpu {
   #ms = 0;
@@ -55,7 +57,7 @@ async function bareNode(): Promise<void> {
 }
 
 async function* startToPing(contender: Contender, { port, quick }: Setting): Steps {
-  for (let run = 0; run < (quick ? 5 : 20); run++) {
+  for (let run = 0; run < (quick ? 5 : 8); run++) {
     const bare = await timed(bareNode);
     await using home = await freshHome();
     const begun = performance.now();
@@ -66,7 +68,7 @@ async function* startToPing(contender: Contender, { port, quick }: Setting): Ste
 }
 
 async function* startToAnswer(contender: Contender, { port, quick }: Setting): Steps {
-  for (let run = 0; run < (quick ? 2 : 15); run++) {
+  for (let run = 0; run < (quick ? 2 : 8); run++) {
     await using home = await freshHome();
     const begun = performance.now();
     await using running = await start(contender, { home, port });
@@ -82,7 +84,7 @@ function turns(workload: string, metric: string): Measure {
     await using running = await start(contender, { home, port });
     const cpu = new Cpu(running);
     const perSession = 20;
-    for (let run = 0; run < (quick ? 2 : 10) + 1; run++) {
+    for (let run = 0; run < (quick ? 2 : 5) + 1; run++) {
       await using session = await running.open(workload);
       await turn(session);
       const taken = await (run === 0
@@ -98,7 +100,7 @@ async function* streamedChunks(contender: Contender, { port, quick }: Setting): 
   await using home = await freshHome();
   await using running = await start(contender, { home, port });
   const cpu = new Cpu(running);
-  for (let run = 0; run < (quick ? 2 : 10); run++) {
+  for (let run = 0; run < (quick ? 2 : 5); run++) {
     await using session = await running.open("chunks", { streaming: true });
     let deltas = 0;
     session.on("assistant.message_delta", () => deltas++);
@@ -116,7 +118,7 @@ async function* manySessions(contender: Contender, { port, quick }: Setting): St
   const [sessions, rounds] = [20, quick ? 3 : 10];
   const open = await Promise.all(Array.from({ length: sessions }, () => running.open("tool")));
   await Promise.all(open.map((session) => turn(session)));
-  for (let burst = 0; burst < (quick ? 1 : 4); burst++) {
+  for (let burst = 0; burst < (quick ? 1 : 2); burst++) {
     yield {};
     const elapsed = await cpu.of(sessions * rounds, () =>
       timed(() => Promise.all(open.map((session) => each(rounds, () => turn(session))))),
@@ -142,9 +144,9 @@ async function* longHistory(contender: Contender, { port, quick }: Setting): Ste
       await some(Math.min(perStep, length - at));
       yield {};
     }
-    for (let at = 0; at < (quick ? 1 : 6); at++) yield { "history.late": await some(perStep) };
+    for (let at = 0; at < (quick ? 1 : 4); at++) yield { "history.late": await some(perStep) };
   }
-  for (let at = 0; at < (quick ? 1 : 10); at++) {
+  for (let at = 0; at < (quick ? 1 : 4); at++) {
     await using again = await start(contender, { home, port });
     const begun = performance.now();
     const resumed = await again.resume("long", sessionId);
@@ -163,7 +165,7 @@ async function* memory(contender: Contender, { port, quick }: Setting): Steps {
   await using running = await start(contender, { home, port });
   await running.client.ping();
   const idle = running.rssMb();
-  const [count, perStep] = [quick ? 20 : 500, 20];
+  const [count, perStep] = [quick ? 20 : 200, 20];
   for (let warm = 0; warm < 10; warm++) await turn(await running.open("plain"));
   const before = running.rssMb();
   for (let at = 0; at < count; at += perStep) {
@@ -180,11 +182,11 @@ async function* subAgent(contender: Contender, { port, quick }: Setting): Steps 
   const session = await running.open("delegate");
   const some = (count: number) => one.of(count, () => each(count, () => turn(session, "@one")));
   await turn(session, "@one");
-  for (let at = 0; at < (quick ? 1 : 8); at++) yield { "agent.sync": median(await some(5)) };
+  for (let at = 0; at < (quick ? 1 : 6); at++) yield { "agent.sync": median(await some(5)) };
   yield { "agent.sync.cpu": one.each };
   const wide = await running.open("delegate");
   await turn(wide, "@sixteen");
-  const [rounds, before] = [quick ? 3 : 12, running.toolRuns()];
+  const [rounds, before] = [quick ? 3 : 8, running.toolRuns()];
   for (let at = 0; at < rounds; at++)
     yield { "agent.sixteen": await sixteen.of(1, () => timed(() => turn(wide, "@sixteen"))) };
   yield { "agent.sixteen.cpu": sixteen.each, "agent.runs": (running.toolRuns() - before) / (16 * rounds) };
