@@ -12,6 +12,8 @@ class Work implements Executor<AgentRecord> {
   readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
   readonly steps: string[] = [];
   isBroken = false;
+  /** Called when a task is closed, which may take long. */
+  onClose = (): void => undefined;
   readonly #ends = new Map<string, (end: End) => void>();
   readonly view = {
     describe: () => {
@@ -55,6 +57,7 @@ class Work implements Executor<AgentRecord> {
     this.steps.push(`ended ${id} ${way}`);
   }
   async close({ id }: AgentRecord) {
+    this.onClose();
     this.steps.push(`close ${id}`);
   }
   end(id: string, end: End): void {
@@ -133,6 +136,23 @@ describe("a task", () => {
       await tasks.wait("a", ended);
       expect(await stored("a")).toBe("completed");
       expect(work.steps).toEqual(["open a", "start a", "ending a completed", "ended a completed", "close a"]);
+    });
+  });
+
+  test.each(["completed", "lost"] as const)("that was %s has told its owner so before it is closed", async (way) => {
+    await inWorld(async ({ tasks, work, notices }) => {
+      await tasks.start(record("a"));
+      let told: string[] = [];
+      const closed = new Promise<void>((resolve) => {
+        work.onClose = () => {
+          told = notices();
+          resolve();
+        };
+      });
+      if (way === "completed") work.end("a", { way });
+      else void tasks.lose("a", "its machine is gone");
+      await closed;
+      expect(told).toEqual(["notice-a"]);
     });
   });
 

@@ -180,7 +180,6 @@ export class Tasks {
     for (const owned of this.records.ownedBy(id)) await this.lose(owned.id, error);
     live.ending.claim({ way: "lost", error });
     await this.#endUnlessEnded(live);
-    if (live.record.reason === "lost") this.#notices.notify(live); // Another end has notified the owner itself.
   }
 
   /** Removes an ended task from the list. */
@@ -272,9 +271,9 @@ export class Tasks {
     const end = endOf(live, ofRun); // It may have been cancelled in the meantime.
     if (!end || isEnded(record.status)) return;
     this.#record(live, end);
-    if (isEnded(record.status)) await executor.close?.(record);
-    // The notice must be in the owner's inbox before the runner checks whether anything is left to do.
+    // In the same tick and commit: in between, the owner would look as if nothing were left to do.
     this.#notices.notify(live);
+    if (isEnded(record.status)) await executor.close?.(record);
     live.waiting.wake();
     this.#changed(record);
   }
@@ -303,6 +302,7 @@ export class Tasks {
     await executor.ending?.(record, end);
     if (isEnded(record.status)) return;
     this.#record(live, end);
+    if (end.way === "lost") this.#notices.notify(live); // Whoever cancels a task knows that it has ended.
     await executor.close?.(record);
     live.waiting.wake();
   }

@@ -1,7 +1,8 @@
 /**
- * The only way to write a session: a batch, in one transaction, by the holder of the lease.
+ * The only way to write a session: a batch, within one transaction, by the holder of the lease.
  *
- * The lease is checked inside the transaction: a writer that lost it commits nothing.
+ * The lease is checked inside the transaction: a writer that lost it commits nothing. Which batches share a transaction is in
+ * group-commit.ts.
  */
 import type { Database } from "../sqlite-door.ts";
 import type { Batch } from "../store.ts";
@@ -9,11 +10,10 @@ import { writeDocuments } from "./documents.ts";
 import type { LastUses } from "./last-uses.ts";
 import { leaseLost } from "./leases.ts";
 import { columnOf, rowOf } from "./session-row.ts";
-import { inTransaction } from "./transaction.ts";
 import type { SqliteTranscripts } from "./transcripts/transcripts.ts";
 
-/** Transcripts are written in the same transaction, so that they are never behind the events. */
-export function committer(
+/** Must be called in a transaction. Transcripts are written in the same one, so that they are never behind the events. */
+export function batchWriter(
   db: Database,
   { transcripts, uses }: { transcripts: SqliteTranscripts; uses: LastUses },
 ): (batch: Batch) => void {
@@ -26,35 +26,25 @@ export function committer(
   const removeFromInbox = db.prepare("DELETE FROM inbox WHERE id = ?");
   const write = writeDocuments(db);
 
-  const writeBatch = (batch: Batch) =>
-    inTransaction(db, () => {
-      const { lease, at, created = [], changed, cutFrom, deleted = [], events = [], inbox = [] } = batch;
-      const { rootId, number } = lease;
-      if (!isHeld.get(number, rootId)) throw leaseLost(lease);
-      for (const session of created) create.run(...rowOf(session));
-      uses.note(rootId, at);
-      if (changed) change(db, rootId, changed);
-      if (cutFrom !== undefined) cut(db, rootId, cutFrom);
-      for (const id of deleted) {
-        deleteChild(db, rootId, id);
-        transcripts.forget(id);
-      }
-      for (const event of events) append.run(rootId, event.sessionId, event.type, event.id, event.json);
-      for (const item of inbox) {
-        if ("add" in item) addToInbox.run(item.add.id, item.add.sessionId, item.add.version, item.add.json);
-        else removeFromInbox.run(item.remove);
-      }
-      write(batch.documents ?? []);
-      if (batch.transcript) transcripts.apply(batch.transcript);
-    });
-
   return (batch) => {
-    try {
-      writeBatch(batch);
-    } catch (error) {
-      uses.forget(batch.lease.rootId); // What was noted is rolled back with the rest.
-      throw error;
+    const { lease, at, created = [], changed, cutFrom, deleted = [], events = [], inbox = [] } = batch;
+    const { rootId, number } = lease;
+    if (!isHeld.get(number, rootId)) throw leaseLost(lease);
+    for (const session of created) create.run(...rowOf(session));
+    uses.note(rootId, at);
+    if (changed) change(db, rootId, changed);
+    if (cutFrom !== undefined) cut(db, rootId, cutFrom);
+    for (const id of deleted) {
+      deleteChild(db, rootId, id);
+      transcripts.forget(id);
     }
+    for (const event of events) append.run(rootId, event.sessionId, event.type, event.id, event.json);
+    for (const item of inbox) {
+      if ("add" in item) addToInbox.run(item.add.id, item.add.sessionId, item.add.version, item.add.json);
+      else removeFromInbox.run(item.remove);
+    }
+    write(batch.documents ?? []);
+    if (batch.transcript) transcripts.apply(batch.transcript);
   };
 }
 

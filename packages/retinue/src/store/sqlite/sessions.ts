@@ -9,10 +9,15 @@ import type { SqliteTranscripts } from "./transcripts/transcripts.ts";
 
 type Transcripts = Pick<SqliteTranscripts, "forget">;
 
-export function sessionTable(
-  db: Database,
-  { transcripts, uses, scrub }: { transcripts: Transcripts; uses: LastUses; scrub: () => Promise<void> },
-): SessionRows {
+interface SessionTableOptions {
+  transcripts: Transcripts;
+  uses: LastUses;
+  scrub(): Promise<void>;
+  /** Writes the commits that wait. */
+  flush(): void;
+}
+
+export function sessionTable(db: Database, { transcripts, uses, scrub, flush }: SessionTableOptions): SessionRows {
   const toRecord = (found: Record<string, unknown>) => uses.applied(toSession(found));
   const get = db.prepare("SELECT * FROM sessions WHERE id = ?");
   const children = db.prepare("SELECT * FROM sessions WHERE parent_id = ? ORDER BY created_at, rowid");
@@ -34,6 +39,7 @@ export function sessionTable(
       return children.all(parentId).map(toSession);
     },
     async delete(lease, { kinds }) {
+      flush();
       const isDeleted = inTransaction(db, () => {
         const isHeld = db.prepare("DELETE FROM leases WHERE number = ? AND root_id = ?");
         if (isHeld.run(lease.number, lease.rootId).changes === 0) throw leaseLost(lease);

@@ -1,14 +1,16 @@
 /**
  * The store in SQLite (WAL): one file in the home folder, shared by every process that uses that home.
  *
- * SQLite is synchronous: each promise here is settled when it is returned. Statements of hot paths are prepared once.
+ * SQLite is synchronous: each promise here is settled when it is returned, but for commits that share a transaction with others. Statements
+ * of hot paths are prepared once.
  */
 import { isProcessAlive } from "../holder.ts";
 import type { Database } from "../sqlite-door.ts";
 import type { Holder, Store } from "../store.ts";
-import { committer } from "./commit.ts";
+import { batchWriter } from "./commit.ts";
 import { documentTable } from "./documents.ts";
 import { eventTable } from "./events.ts";
+import { groupCommit } from "./group-commit.ts";
 import { lastUses } from "./last-uses.ts";
 import { leaseTable } from "./leases.ts";
 import { openStoreFile } from "./schema.ts";
@@ -29,18 +31,19 @@ export interface SqliteStore extends Store {
 export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOptions): SqliteStore {
   const { db, scrubber, transcripts } = openStoreFile(path);
   const uses = lastUses(db);
-  const commit = committer(db, { transcripts, uses });
+  const group = groupCommit(db, {
+    write: batchWriter(db, { transcripts, uses }),
+    undone: ({ lease }) => uses.forget(lease.rootId), // What was noted is rolled back with the rest.
+  });
   const inbox = db.prepare("SELECT id, session_id, version, json FROM inbox WHERE session_id = ? ORDER BY n");
   return {
     db,
     events: eventTable(db),
-    sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run }),
+    sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run, flush: group.flush }),
     documents: documentTable(db),
-    leases: leaseTable(db, { isAlive, uses }),
+    leases: leaseTable(db, { isAlive, uses, flush: group.flush }),
     transcripts: transcripts.transcripts,
-    async commit(batch) {
-      commit(batch);
-    },
+    commit: group.commit,
     async inbox(sessionId) {
       return inbox.all(sessionId).map(({ id, session_id, version, json }) => ({
         id: String(id),
@@ -50,6 +53,7 @@ export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOption
       }));
     },
     async close() {
+      group.flush();
       scrubber.stop();
       db.close();
     },

@@ -1,0 +1,78 @@
+/**
+ * Few transactions, however many sessions commit: the first batch of a turn of the event loop is written at once, and all that come
+ * after it in that turn share one.
+ *
+ * A transaction costs more than what is in it: locks, and every page that it touches written anew. A group is all or nothing only on the
+ * disk: when a batch is refused, each batch of the group is tried alone, so that no session pays for another.
+ */
+import type { Database } from "../sqlite-door.ts";
+import type { Batch } from "../store.ts";
+import { inTransaction } from "./transaction.ts";
+
+interface Waiting {
+  batch: Batch;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export interface GroupCommit {
+  commit(batch: Batch): Promise<void>;
+  /** Writes what waits now. Must come before anything that ends the right to write it. */
+  flush(): void;
+}
+
+/** `write` is called within a transaction. `undone` is told of each batch whose changes were rolled back. */
+export function groupCommit(
+  db: Database,
+  { write, undone }: { write(batch: Batch): void; undone(batch: Batch): void },
+): GroupCommit {
+  let waiting: Waiting[] = [];
+  let hasCommitted = false; // In this turn of the event loop.
+
+  const writeAll = (batches: readonly Batch[]) => {
+    try {
+      inTransaction(db, () => {
+        for (const batch of batches) write(batch);
+      });
+    } catch (error) {
+      for (const batch of batches) undone(batch);
+      throw error;
+    }
+  };
+
+  const isWritten = (group: readonly Waiting[]): boolean => {
+    try {
+      writeAll(group.map(({ batch }) => batch));
+      return true;
+    } catch {
+      return false; // Each of them gets its own error when it is tried alone.
+    }
+  };
+
+  const flush = () => {
+    const group = waiting;
+    waiting = [];
+    const isWhole = group.length > 1 && isWritten(group);
+    for (const { batch, resolve, reject } of group) {
+      try {
+        if (!isWhole) writeAll([batch]);
+        resolve();
+      } catch (error) {
+        reject(error);
+      }
+    }
+  };
+
+  return {
+    async commit(batch) {
+      if (hasCommitted) return await new Promise((resolve, reject) => void waiting.push({ batch, resolve, reject }));
+      hasCommitted = true;
+      setImmediate(() => {
+        hasCommitted = false;
+        flush();
+      });
+      writeAll([batch]);
+    },
+    flush,
+  };
+}
