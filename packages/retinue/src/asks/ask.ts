@@ -7,7 +7,7 @@
 import type { Session } from "../session/session.ts";
 import { Stop, stopOf } from "../session/stop.ts";
 import type { AskBroker } from "./broker.ts";
-import type { Asked } from "./kind.ts";
+import type { Asked, AskedBy } from "./kind.ts";
 import { type Answer, type AskKind, isKept, KINDS, type Payload } from "./kinds.ts";
 import type { OpenAsk } from "./open-ask.ts";
 
@@ -15,6 +15,8 @@ import type { OpenAsk } from "./open-ask.ts";
 export interface Asker {
   readonly session: Session;
   readonly asks: AskBroker;
+  /** The name of its definition. */
+  readonly name?: string | undefined;
   /** Names from the main agent's child down to this agent; empty for the main agent. */
   readonly pathNames: readonly string[];
   readonly slot: { waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> };
@@ -37,8 +39,14 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   const { session } = asker;
   const { payload, callId, earlier, unattended, signal } = options;
   const requestId = earlier?.requestId ?? session.world.newId();
-  const asked: Asked<Payload<K>> = { session, requestId, callId, payload, from: askedBy(asker) };
-  const open = asker.asks.open({ requestId, kind, sessionId: session.id, callId, payload }, { signal });
+  const from = askedBy(asker);
+  const asked: Asked<Payload<K>> = { session, requestId, callId, payload, from };
+  const shown = () => KINDS[kind].request(asked);
+  const isRepeat = earlier !== undefined;
+  const open = asker.asks.open(
+    { requestId, kind, sessionId: session.id, callId, payload, from, isRepeat, shown },
+    { signal },
+  );
   if (unattended !== undefined) open.answered(unattended);
   if (!earlier) await record(kind, asked, open);
   const answer = await asker.slot
@@ -70,7 +78,7 @@ function offered<K extends AskKind>(open: OpenAsk<K>): Promise<Answer<K>> {
   return open.answer();
 }
 
-function askedBy({ session, pathNames }: Asker): Asked<unknown>["from"] {
+function askedBy({ session, name, pathNames }: Asker): AskedBy {
   if (!session.parent) return {};
-  return { agentId: session.id, agentPath: [...session.agentPath], agentPathNames: [...pathNames] };
+  return { agentId: session.id, agentName: name, agentPath: [...session.agentPath], agentPathNames: [...pathNames] };
 }

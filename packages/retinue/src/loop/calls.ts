@@ -15,6 +15,7 @@ import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
 import { type CallContext, CallRefused, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { type Agent, callContext, type Toolset } from "./agent.ts";
+import { missingHostTool } from "./missing-tool.ts";
 import { permit } from "./permit.ts";
 
 export interface CallsInput {
@@ -109,8 +110,11 @@ async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promi
   const problem = input.badArguments.get(call.id);
   if (problem !== undefined)
     return failure(`The arguments of '${call.name}' are not valid JSON: ${problem}`, { error: problem });
-  const tool = input.toolset.byName.get(call.name);
-  if (!tool) return unknownTool(call.name, input.toolset);
+  const tool = input.toolset.byName.get(call.name) ?? (isResumed ? missingHostTool(agent, call) : undefined);
+  if (!tool) {
+    endAsks(agent.session, call.id);
+    return unknownTool(call.name, input.toolset);
+  }
   try {
     const outcome = await attempt(agent, { call, tool, signal, isResumed });
     return await afterwards(agent, outcome, { call, signal });

@@ -29,6 +29,11 @@ export function answerKeeper(log: Log): {
   };
 }
 
+/** Puts a notice into the stored inbox of a session that is not open. */
+export function leaveNotice(log: Log, sessionId: string, notice: Notice): void {
+  log.changeInbox({ add: { id: notice.id, sessionId, ...stored.encode(notice) } });
+}
+
 export interface StoredInbox {
   entries: InboxEntry[];
   answers: KeptAnswer[];

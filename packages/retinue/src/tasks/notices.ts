@@ -14,6 +14,8 @@ export interface NoticesOptions {
   executorOf(record: TaskRecord): Executor;
   /** The agent that owns tasks, while it is open. */
   mailboxOf(ownerId: string): Mailbox | undefined;
+  /** Stores a notice for an agent that is not open yet. */
+  leave(ownerId: string, notice: Notice): void;
 }
 
 export class Notices {
@@ -32,7 +34,11 @@ export class Notices {
     if (owner && owner.status !== "running") return; // The owner has given its answer already.
     const notice = executorOf(record).view.notice(record);
     const mailbox = mailboxOf(record.ownerId);
-    if (!notice || !mailbox) return;
+    if (!notice) return;
+    if (!mailbox) {
+      if (owner) this.#options.leave(owner.id, notice); // It is opened again after a restart, and reads it then.
+      return;
+    }
     mailbox.session.inbox.add(notice);
     mailbox.wake();
   }
