@@ -34,6 +34,7 @@ function world() {
     },
     keeper: {
       keep: (requestId, answer) => void kept.set(requestId, answer),
+      keepAsk: ({ requestId }) => void kept.set(requestId, "asked"),
       drop: (requestId) => void kept.delete(requestId),
     },
     warn: (message) => warnings.push(message),

@@ -164,6 +164,8 @@ export interface Ask<K extends AskKind = AskKind> {
   from?: AskedBy;
   /** An earlier process has offered it. */
   isRepeat?: boolean;
+  /** Its call runs again after a restart and asks the same, so it is stored until that call has its result. */
+  comesAgain?: boolean;
   /** The data of its request event, for a client that did not get that. */
   shown?(): object;
 }
