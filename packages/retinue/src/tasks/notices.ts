@@ -3,19 +3,19 @@
  *
  * Owns the rule that an owner is notified once. The words of a notice are in the view of the task's executor.
  */
-import type { Notice } from "../session/inbox.ts";
+import { leaveNotice, type Notice } from "../session/inbox.ts";
+import type { Session } from "../session/session.ts";
 import type { Executor, Mailbox } from "./executor.ts";
 import type { Live } from "./live.ts";
 import type { TaskRecord } from "./record.ts";
 import type { TaskRecords } from "./records.ts";
 
 export interface NoticesOptions {
+  root: Session;
   records: TaskRecords;
   executorOf(record: TaskRecord): Executor;
   /** The agent that owns tasks, while it is open. */
   mailboxOf(ownerId: string): Mailbox | undefined;
-  /** Stores a notice for an agent that is not open yet. */
-  leave(ownerId: string, notice: Notice): void;
 }
 
 export class Notices {
@@ -36,7 +36,7 @@ export class Notices {
     const mailbox = mailboxOf(record.ownerId);
     if (!notice) return;
     if (!mailbox) {
-      if (owner) this.#options.leave(owner.id, notice); // It is opened again after a restart, and reads it then.
+      if (owner) leaveNotice(this.#options.root.log, owner.id, notice); // It is opened again after a restart, and reads it then.
       return;
     }
     mailbox.session.inbox.add(notice);

@@ -5,7 +5,6 @@
  * executors/, and the engine decides where it runs. A record is saved in the same transaction as the events of its change.
  */
 import { AppError, messageOf } from "@retinue/protocol";
-import { leaveNotice } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
 import { type Engine, type EngineFor, type How, localEngine } from "./engine.ts";
@@ -46,10 +45,9 @@ export class Tasks {
       isKept: (kind) => executors[kind].traits.isKept,
     });
     this.#notices = new Notices({
+      ...options,
       records: this.records,
       executorOf: (record) => this.executorOf(record),
-      mailboxOf: options.mailboxOf,
-      leave: (ownerId, notice) => leaveNotice(root.log, ownerId, notice),
     });
     this.#engine = engine({ rootId: root.id, worker: (id, how, { signal }) => this.#perform(id, how, signal) });
   }
