@@ -11,7 +11,18 @@ import { type Move, type Plan, promptOf, type Turn } from "./plan.ts";
 export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed"] as const;
 export const DEPTHS = [0, 1, 2, 3, 4] as const;
 export const ATTACHED = ["sdk", "terminal", "nobody"] as const satisfies readonly Attached[];
-export const FAULTS = ["nothing", "cancel", "model error", "client gone", "kill -9"] as const;
+export const FAULTS = [
+  "nothing",
+  "cancel",
+  "model error",
+  "client gone",
+  "late client",
+  "kill -9",
+  "host gone too",
+] as const;
+
+/** The process is killed. */
+export const isKilled = ({ fault }: Cell): boolean => fault === "kill -9" || fault === "host gone too";
 
 export interface Cell {
   path: (typeof PATHS)[number];

@@ -49,6 +49,18 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
   return broken;
 }
 
+/** Law 1 for a client that comes while asks are open: it is offered each of them once, under its id, as a repeat. */
+export function notOfferedAgain(open: readonly LawEvent[], { events }: LawClient): string[] {
+  return open.flatMap(({ type, data: { requestId, agentPathNames } }) => {
+    const offers = events.filter((event) => event.type === type && event.data.requestId === requestId);
+    const isFine = offers.length === 1 && offers.every(({ data, ephemeral }) => data.isRepeat && ephemeral);
+    const marked = offers.filter(({ data }) => data.isRepeat).length;
+    return isFine
+      ? []
+      : [`law 1: ${type} of ${place(agentPathNames)} was offered again ${offers.length} times, ${marked} as a repeat`];
+  });
+}
+
 /** Law 2: agents and calls start once and end once, and every turn that began has ended. */
 function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const broken: string[] = [];

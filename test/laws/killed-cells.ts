@@ -2,11 +2,12 @@
  * The cells of the matrix in which the process is killed: all of them at once in one process, which is then killed for all.
  *
  * Each cell is a session of its own, brought to the point where the fault happens. After the restart each is resumed by a client of the
- * same kind, and must come to the same end as if nothing had happened.
+ * same kind, and must come to the same end as if nothing had happened. A host that lives on answers what it reads in the log; one that
+ * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
 import { type Cell, CUSTOM_AGENTS, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
-import { brokenLaws, processesWith } from "./checker.ts";
+import { brokenLaws, notOfferedAgain, processesWith } from "./checker.ts";
 import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
 import { wrongDeliveries } from "./run-cell.ts";
@@ -72,8 +73,10 @@ async function rejoin(
 
 async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   const { cell, sessionId, clients } = killed;
+  const isHostGone = cell.fault === "host gone too";
+  const open = isHostGone ? (clients.at(-1)?.held ?? []) : [];
   const client = await rejoin(crashable, killed);
-  await client.answerOpen(sessionId);
+  if (!isHostGone) await client.answerOpen(sessionId);
   await client.until("session.idle");
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   const running = (await client.tasks(sessionId)).filter(({ status }) => status === "running");
@@ -81,6 +84,7 @@ async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   const processes = processesWith(processMark(cell));
   return [
     ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
+    ...notOfferedAgain(open, client),
     ...wrongDeliveries(cell, events),
     ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
     ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),

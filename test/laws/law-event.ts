@@ -9,6 +9,7 @@ export interface LawEvent {
 
 export interface LawData {
   requestId?: string;
+  isRepeat?: boolean;
   toolCallId?: string;
   toolName?: string;
   arguments?: Record<string, unknown>;

@@ -11,7 +11,7 @@ import {
   secondAnswer,
   workerAnswer,
 } from "./cell.ts";
-import { brokenLaws, leftBehind, processesWith } from "./checker.ts";
+import { brokenLaws, leftBehind, notOfferedAgain, processesWith } from "./checker.ts";
 import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
 import { World } from "./world.ts";
@@ -31,6 +31,7 @@ export async function runCell(cell: Cell): Promise<string[]> {
     ...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }),
     ...leftBehind(world.runtime),
     ...wrongDeliveries(cell, events),
+    ...run.notOffered(),
   ];
   if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
   await run.close();
@@ -44,6 +45,8 @@ class CellRun {
   readonly #world: World;
   readonly #cell: Cell;
   #client: LawClient;
+  /** A client that stays and answers nothing. */
+  #silent: LawClient | undefined;
   #sessionId = "";
   #restFrom = 0;
 
@@ -103,6 +106,13 @@ class CellRun {
         this.#restFrom = 0;
         this.#world.gates.open(holdMark(this.#cell));
         return;
+      case "late client":
+        this.#silent = this.#client;
+        this.#client = this.#connect({ isHolding: false });
+        this.#restFrom = 0;
+        await this.#world.resumeSession(this.#client, sessionId, { customAgents: CUSTOM_AGENTS });
+        this.#world.gates.open(holdMark(this.#cell));
+        return;
       default:
         this.#world.gates.open(holdMark(this.#cell));
         await this.#client.release(sessionId);
@@ -122,12 +132,18 @@ class CellRun {
     await this.#client.until("session.idle", undefined, { after: this.#restFrom });
   }
 
+  /** What the silent client has not answered must have been offered to the one that came. */
+  notOffered(): string[] {
+    return this.#silent ? notOfferedAgain(this.#silent.held, this.#client) : [];
+  }
+
   async log(): Promise<LawEvent[]> {
     return (await this.#client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: this.#sessionId }))
       .events;
   }
 
   async close(): Promise<void> {
+    await this.#silent?.call("session.destroy", { sessionId: this.#sessionId });
     await this.#client.call("session.destroy", { sessionId: this.#sessionId });
   }
 

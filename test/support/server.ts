@@ -10,8 +10,8 @@ export interface Server extends AsyncDisposable {
   join(): Promise<World>;
 }
 
-export async function startServer(): Promise<Server> {
-  const [runtime, model] = await Promise.all([spawnTcp(), startModelServer()]);
+export async function startServer({ env }: { env?: Record<string, string> } = {}): Promise<Server> {
+  const [runtime, model] = await Promise.all([spawnTcp({ env }), startModelServer()]);
   const { folders, port } = runtime;
   const worlds: World[] = [];
   return {

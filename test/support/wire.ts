@@ -147,22 +147,25 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** A runtime on stdin and stdout. */
+/** A runtime on stdin and stdout; on the folders of another one when they are given. */
 export async function spawnStdio({
   env = {},
+  folders: given,
 }: {
   env?: Record<string, string>;
-} = {}): Promise<RawRuntime & { wire: Wire }> {
-  const folders = await freshFolders();
+  folders?: Folders;
+} = {}): Promise<RawRuntime & { wire: Wire; kill(): Promise<void> }> {
+  const folders = given ?? (await freshFolders());
   const child = launch(["--stdio"], folders, env);
   if (!child.stdin || !child.stdout) throw new Error("the runtime has no pipes");
   return {
     wire: new Wire(child.stdout, child.stdin),
     process: child,
     folders,
+    kill: () => stop(child),
     async [Symbol.asyncDispose]() {
       await stop(child);
-      await folders[Symbol.asyncDispose]();
+      if (!given) await folders[Symbol.asyncDispose]();
     },
   };
 }

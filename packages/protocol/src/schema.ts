@@ -55,3 +55,18 @@ export const Verbosity = lazy(() => z.enum(["low", "medium", "high"]));
 export const AgentPath = strings;
 /** The same agents by name: for people, not unique. */
 export const AgentPathNames = strings;
+
+/** What an ask does while no attached client can answer it: `wait`, `wait:<seconds>`, `deny` or `rules`. Ours. */
+export const UnattendedPolicy = lazy(() => z.string().regex(/^(wait(:[1-9]\d{0,6})?|deny|rules)$/));
+
+/** The sub-agent that asks, in every event and request of an ask; absent for the main agent. Ours. */
+export const asker = () => ({
+  /** Its child session. */
+  agentId: text(),
+  /** The name of its definition. */
+  agentName: text(),
+  agentPath: AgentPath().optional(),
+  agentPathNames: AgentPathNames().optional(),
+  /** The ask was offered before, under the same id: to another client, or by a process that has ended since. */
+  isRepeat: flag(),
+});

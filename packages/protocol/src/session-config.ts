@@ -16,6 +16,7 @@ import {
   stringRecord,
   strings,
   text,
+  UnattendedPolicy,
   Verbosity,
 } from "./schema.ts";
 
@@ -268,6 +269,8 @@ const askFields = () => ({
   /** What a hook that fails means for the call that it was asked about: nothing (default), or that the call is denied. Ours. */
   hooksOnError: z.enum(["ignore", "deny"]).optional(),
   askUserVariant: z.enum(["legacy", "elicitation"]).optional(),
+  /** What an ask does while no attached client can answer it; `RETINUE_UNATTENDED` when not given. Ours. */
+  unattended: UnattendedPolicy().optional(),
 });
 
 /** What is found outside the request: folders, skills, instructions. */

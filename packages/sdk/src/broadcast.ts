@@ -81,7 +81,8 @@ async function answerTool(
   session.running.set(requestId, controller);
   try {
     const { traceparent, tracestate } = data;
-    const who = { sessionId, childSessionId: child, agentName: child && host.children.childToAgent.get(child) };
+    const agentName = child && host.children.childToAgent.get(child);
+    const who = { sessionId, childSessionId: child, agentName, isRepeat: data.isRepeat };
     const call = {
       toolName,
       toolCallId,
@@ -160,7 +161,7 @@ async function answerPermission(
   const asker = data.agentId ?? agentId ?? (await callerByCall(host, session, permissionRequest.toolCallId));
   const childSessionId = asker === undefined ? undefined : host.children.childOf(asker);
   const agentName = childSessionId && host.children.childToAgent.get(childSessionId);
-  const invocation = { sessionId: session.sessionId, requestId, childSessionId, agentName };
+  const invocation = { sessionId: session.sessionId, requestId, childSessionId, agentName, isRepeat: data.isRepeat };
   const result = await decide(handler, permissionRequest, invocation, host.onError);
   if (result.kind === "no-result") return;
   const { sessionId } = session;
@@ -175,9 +176,9 @@ async function answerForm(
   const handler = session.config.onElicitationRequest;
   if (!handler) return;
   const { sessionId } = session;
-  const { requestId, toolCallId: _call, ...form } = data;
+  const { requestId, toolCallId: _call, agentId: childSessionId, agentName, ...form } = data;
   const filled = async (): Promise<unknown> =>
-    handler({ ...form, sessionId, requestedSchema: schemaOf(form.requestedSchema) });
+    handler({ ...form, sessionId, childSessionId, agentName, requestedSchema: schemaOf(form.requestedSchema) });
   const answer = await filled().catch((error: unknown) => host.onError(error));
   const result = isElicitationResult(answer) ? answer : { action: "cancel" };
   await host.answer(session, "session.ui.handlePendingElicitation", { sessionId, requestId, result });

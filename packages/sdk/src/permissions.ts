@@ -13,6 +13,8 @@ export interface PermissionInvocation {
   /** Set when a sub-agent asks. */
   readonly childSessionId?: string | undefined;
   readonly agentName?: string | undefined;
+  /** The ask was offered before: to another client, or by a runtime that has ended since. */
+  readonly isRepeat?: boolean | undefined;
 }
 
 /** `no-result` leaves the ask open, for another client or for a later answer by hand. */

@@ -25,8 +25,7 @@ export interface ElicitationSchema {
   properties: Record<string, Record<string, unknown>>;
   required?: string[];
 }
-export interface ElicitationContext {
-  readonly sessionId: string;
+export interface ElicitationContext extends Asked {
   readonly message: string;
   readonly requestedSchema?: ElicitationSchema;
   readonly mode?: "form" | "url";

@@ -54,20 +54,27 @@ export function answerRequest(
 function resolve({ host, params }: Asked) {
   const sessionId = text(params, "sessionId");
   const { session, isChild } = host.children.resolveSession(sessionId);
-  const childSessionId = isChild ? sessionId : undefined;
-  const agentName = isChild ? host.children.childToAgent.get(sessionId) : undefined;
-  return { session, isChild, asker: { sessionId: session.sessionId, childSessionId, agentName } };
+  const childSessionId = isChild ? sessionId : optional(params, "agentId");
+  const agentName = nameOf(host, childSessionId) ?? optional(params, "agentName");
+  const isRepeat = params.isRepeat === true ? true : undefined;
+  return { session, asker: { sessionId: session.sessionId, childSessionId, agentName }, isRepeat };
+}
+
+function nameOf({ children }: Host, childSessionId: string | undefined): string | undefined {
+  return childSessionId === undefined ? undefined : children.childToAgent.get(childSessionId);
 }
 
 async function callTool(asked: Asked): Promise<unknown> {
-  const { session, isChild, asker } = resolve(asked);
+  const { session, asker, isRepeat } = resolve(asked);
   const { params, signal, host } = asked;
   const toolName = text(params, "toolName");
   const tool = session.tools.get(toolName);
-  const isDenied = isChild && !host.children.isToolAllowedForChild(text(params, "sessionId"), toolName);
+  const child = asker.childSessionId;
+  const isDenied = child !== undefined && !host.children.isToolAllowedForChild(child, toolName);
   if (isDenied || !tool) return { result: { ...unsupportedTool(toolName), toolTelemetry: {} } };
   const outcome = await runTool(tool, {
     ...asker,
+    isRepeat,
     toolName,
     toolCallId: text(params, "toolCallId"),
     arguments: params.arguments,
@@ -77,11 +84,12 @@ async function callTool(asked: Asked): Promise<unknown> {
 }
 
 async function askPermission(asked: Asked): Promise<unknown> {
-  const { session, asker } = resolve(asked);
+  const { session, asker, isRepeat } = resolve(asked);
   const handler = session.config.onPermissionRequest;
   const { permissionRequest } = asked.params;
   if (!handler || !isPermissionRequest(permissionRequest)) return { result: decisionForV2(undefined) };
-  return { result: decisionForV2(await decide(handler, permissionRequest, asker, asked.host.onError)) };
+  const invocation = { ...asker, isRepeat };
+  return { result: decisionForV2(await decide(handler, permissionRequest, invocation, asked.host.onError)) };
 }
 
 async function callHook(asked: Asked): Promise<unknown> {
@@ -188,6 +196,11 @@ async function cancelTask(asked: Asked): Promise<unknown> {
   if (!cancel) return { cancelled: false };
   await cancel(asked.params.reason === "session_shutdown" ? "session_shutdown" : "cancel_requested");
   return { cancelled: true };
+}
+
+function optional(params: Record<string, unknown>, name: string): string | undefined {
+  const value = params[name];
+  return typeof value === "string" ? value : undefined;
 }
 
 function text(params: Record<string, unknown>, name: string): string {

@@ -21,6 +21,8 @@ export interface ToolInvocation {
   /** Set when a sub-agent makes the call. */
   readonly childSessionId?: string | undefined;
   readonly agentName?: string | undefined;
+  /** The call was offered before: to another client, or by a runtime that has ended since. It may have run already. */
+  readonly isRepeat?: boolean | undefined;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
   /** Aborted when the call is settled elsewhere, the session ends or the connection is gone. */

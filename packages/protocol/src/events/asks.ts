@@ -2,27 +2,8 @@
 import * as z from "zod";
 import { byName } from "../method.ts";
 import { PermissionRequest, PermissionResult, PromptRequest } from "../permission.ts";
-import {
-  AgentPath,
-  AgentPathNames,
-  flag,
-  json,
-  jsonObject,
-  lazy,
-  Mode,
-  type Of,
-  open,
-  strings,
-  text,
-} from "../schema.ts";
+import { asker, flag, json, jsonObject, lazy, Mode, type Of, open, strings, text } from "../schema.ts";
 import { event } from "./event.ts";
-
-/** The sub-agent that asks; absent for the main agent. Ours. */
-const asker = () => ({
-  agentId: text(),
-  agentPath: AgentPath().optional(),
-  agentPathNames: AgentPathNames().optional(),
-});
 
 /** What may follow a plan. */
 export const PlanAction = lazy(() => z.enum(["exit_only", "interactive", "autopilot", "autopilot_fleet"]));
@@ -142,6 +123,7 @@ const questionEvents = byName(
         recommendedAction: PlanAction(),
         model: text(),
         toolCallId: text(),
+        isRepeat: flag(),
       }),
   }),
   event("exit_plan_mode.completed", {

@@ -1,7 +1,7 @@
 /** Events of calls: built-in, MCP and host tools, and skills. */
 import * as z from "zod";
 import { byName } from "../method.ts";
-import { AgentPath, AgentPathNames, flag, json, jsonObject, lazy, type Of, open, strings, text } from "../schema.ts";
+import { asker, flag, json, jsonObject, lazy, type Of, open, strings, text } from "../schema.ts";
 import { BinaryResult } from "../tool-result.ts";
 import { event } from "./event.ts";
 
@@ -109,10 +109,7 @@ export const TOOL_EVENTS = byName(
         ownerNativeSessionId: text(),
         traceparent: text(),
         tracestate: text(),
-        /** The sub-agent that calls. Ours. */
-        agentId: text(),
-        agentPath: AgentPath().optional(),
-        agentPathNames: AgentPathNames().optional(),
+        ...asker(),
       }),
   }),
   event("external_tool.completed", {

@@ -3,17 +3,21 @@ import * as z from "zod";
 import { PlanAction } from "../events/asks.ts";
 import { byName, justSession, method, nothing, ofSession } from "../method.ts";
 import { PermissionAnswerV2, PermissionRequest } from "../permission.ts";
-import { flag, json, lazy, strings, text } from "../schema.ts";
+import { asker, flag, json, lazy, strings, text } from "../schema.ts";
 import { ToolResult } from "../tool-result.ts";
 import { RawEvent } from "./sessions-catalog.ts";
 import { PlanDecision, UserInputAnswer } from "./ui.ts";
+
+/** An ask that was offered before says so, and names its id. Ours. */
+const offered = () => ({ ...asker(), requestId: text() });
 
 const Sections = lazy(() => z.record(z.string(), z.object({ content: z.string() })));
 
 export const CLIENT_CALLS = byName(
   method("userInput.request", {
     summary: "A question for a person.",
-    params: () => ofSession({ question: z.string(), choices: strings().optional(), allowFreeform: flag() }),
+    params: () =>
+      ofSession({ question: z.string(), choices: strings().optional(), allowFreeform: flag(), ...offered() }),
     result: UserInputAnswer,
   }),
   method("exitPlanMode.request", {
@@ -24,6 +28,7 @@ export const CLIENT_CALLS = byName(
         planContent: text(),
         actions: z.array(PlanAction()),
         recommendedAction: PlanAction(),
+        ...offered(),
       }),
     result: PlanDecision,
   }),
@@ -55,12 +60,13 @@ export const CLIENT_CALLS = byName(
   }),
   method("tool.call", {
     summary: "Runs a host tool; only clients of protocol 2.",
-    params: () => ofSession({ toolCallId: z.string(), toolName: z.string(), arguments: json().optional() }),
+    params: () =>
+      ofSession({ toolCallId: z.string(), toolName: z.string(), arguments: json().optional(), ...offered() }),
     result: () => z.object({ result: ToolResult() }),
   }),
   method("permission.request", {
     summary: "Asks for permission; only clients of protocol 2.",
-    params: () => ofSession({ permissionRequest: PermissionRequest() }),
+    params: () => ofSession({ permissionRequest: PermissionRequest(), ...offered() }),
     result: PermissionAnswerV2,
   }),
 );

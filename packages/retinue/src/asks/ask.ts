@@ -7,7 +7,7 @@
 import type { Session } from "../session/session.ts";
 import { Stop, stopOf } from "../session/stop.ts";
 import type { AskBroker } from "./broker.ts";
-import type { Asked } from "./kind.ts";
+import type { Asked, AskedBy } from "./kind.ts";
 import { type Answer, type AskKind, isKept, KINDS, type Payload } from "./kinds.ts";
 import type { OpenAsk } from "./open-ask.ts";
 
@@ -15,6 +15,8 @@ import type { OpenAsk } from "./open-ask.ts";
 export interface Asker {
   readonly session: Session;
   readonly asks: AskBroker;
+  /** The name of its definition. */
+  readonly name?: string | undefined;
   /** Names from the main agent's child down to this agent; empty for the main agent. */
   readonly pathNames: readonly string[];
   readonly slot: { waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> };
@@ -26,6 +28,8 @@ export interface AskOptions<K extends AskKind> {
   signal: AbortSignal;
   /** An ask from before a restart: the log has it under this id, and perhaps its end as well. */
   earlier?: { requestId: string; isCompleted?: boolean };
+  /** Its call runs again after a restart and asks the same: the ask and its answer are stored until that call has its result. */
+  comesAgain?: boolean;
   /** Set when no one can be asked: the ask is recorded and settled with this answer. */
   unattended?: Answer<K>;
   /** Applies what the answer changes beyond this ask, before the answer is recorded. */
@@ -35,12 +39,18 @@ export interface AskOptions<K extends AskKind> {
 /** Rejects when the asker is stopped while it waits. */
 export async function ask<K extends AskKind>(asker: Asker, kind: K, options: AskOptions<K>): Promise<Answer<K>> {
   const { session } = asker;
-  const { payload, callId, earlier, unattended, signal } = options;
+  const { payload, callId, unattended, signal } = options;
+  const comesAgain = options.comesAgain === true && callId !== undefined;
+  const place = { sessionId: session.id, callId };
+  const earlier: AskOptions<K>["earlier"] = comesAgain ? asker.asks.expected(kind, place) : options.earlier;
   const requestId = earlier?.requestId ?? session.world.newId();
-  const asked: Asked<Payload<K>> = { session, requestId, callId, payload, from: askedBy(asker) };
-  const open = asker.asks.open({ requestId, kind, sessionId: session.id, callId, payload }, { signal });
+  const from = askedBy(asker);
+  const asked: Asked<Payload<K>> = { session, requestId, callId, payload, from };
+  const shown = () => KINDS[kind].request(asked);
+  const isRepeat = earlier !== undefined;
+  const open = asker.asks.open({ ...place, requestId, kind, payload, from, isRepeat, comesAgain, shown }, { signal });
   if (unattended !== undefined) open.answered(unattended);
-  if (!earlier) await record(kind, asked, open);
+  if (!earlier) await record(kind, asked, { open, asks: asker.asks });
   const answer = await asker.slot
     .waiting(() => offered(open), signal)
     .catch((error: unknown) => {
@@ -49,18 +59,24 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
     });
   options.onAnswer?.(answer);
   if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
-  if (KINDS[kind].endsWithCall) return answer; // The result of the call settles it, in one commit.
+  if (KINDS[kind].endsWithCall || comesAgain) return answer; // The result of the call settles it, in one commit.
   if (isKept(kind)) asker.asks.settled(requestId);
   await session.log.committed();
   return answer;
 }
 
-async function record<K extends AskKind>(kind: K, asked: Asked<Payload<K>>, open: OpenAsk<K>): Promise<void> {
+async function record<K extends AskKind>(
+  kind: K,
+  asked: Asked<Payload<K>>,
+  { open, asks }: { open: OpenAsk<K>; asks: AskBroker },
+): Promise<void> {
   try {
+    if (open.ask.comesAgain) asks.store(open.ask);
     KINDS[kind].record(asked);
     await asked.session.log.committed();
   } catch (error) {
     open.withdraw(); // An ask that is not recorded must not be answered.
+    if (open.ask.comesAgain) asks.settled(open.ask.requestId);
     throw error;
   }
 }
@@ -70,7 +86,7 @@ function offered<K extends AskKind>(open: OpenAsk<K>): Promise<Answer<K>> {
   return open.answer();
 }
 
-function askedBy({ session, pathNames }: Asker): Asked<unknown>["from"] {
+function askedBy({ session, name, pathNames }: Asker): AskedBy {
   if (!session.parent) return {};
-  return { agentId: session.id, agentPath: [...session.agentPath], agentPathNames: [...pathNames] };
+  return { agentId: session.id, agentName: name, agentPath: [...session.agentPath], agentPathNames: [...pathNames] };
 }

@@ -11,6 +11,8 @@ import { SparseMap } from "./sparse-map.ts";
 /** Stores answers whose consequence is not in the log yet. */
 export interface AnswerKeeper {
   keep(requestId: string, answer: unknown): void;
+  /** Stores an ask that is not in the log. */
+  keepAsk(ask: { requestId: string; askKind: string; sessionId: string; callId: string; payload: unknown }): void;
   drop(requestId: string): void;
 }
 
@@ -43,6 +45,9 @@ export class AskBroker {
     queued_command: nothing(),
   };
 
+  /** Asks that are stored until their call has its result. */
+  readonly #stored = new SparseMap<Ask>();
+
   constructor(options: BrokerOptions) {
     this.#options = options;
   }
@@ -51,6 +56,25 @@ export class AskBroker {
   expect<K extends AskKind>(ask: Ask<K>, kept?: { value: unknown }): void {
     const answer = kept && this.#read(ask, kept.value);
     this.#waiting[ask.kind].expected.set(ask.requestId, { ask, answer });
+    if (ask.comesAgain) this.#stored.set(ask.requestId, ask);
+  }
+
+  /** The ask of an earlier process that this call will open again. */
+  expected(kind: AskKind, { sessionId, callId }: { sessionId: string; callId?: string }): Ask | undefined {
+    const all = this.#waiting[kind].expected.values().map(({ ask }) => ask);
+    return all.find((ask) => ask.sessionId === sessionId && ask.callId !== undefined && ask.callId === callId);
+  }
+
+  /** Stores an ask with what is recorded of it, so that an answer counts after a restart. */
+  store({ requestId, kind, sessionId, callId = "", payload, ...more }: Ask): void {
+    this.#stored.set(requestId, { requestId, kind, sessionId, callId, payload, ...more });
+    this.#options.keeper.keepAsk({ requestId, askKind: kind, sessionId, callId, payload });
+  }
+
+  /** The result of a call is in the log now. */
+  callEnded({ sessionId, callId }: { sessionId: string; callId: string }): void {
+    for (const ask of this.#stored.values())
+      if (ask.sessionId === sessionId && ask.callId === callId) this.settled(ask.requestId);
   }
 
   /** Opens an ask, so that it can be answered. Aborting the signal withdraws it. */
@@ -80,7 +104,8 @@ export class AskBroker {
     const found = open.get(requestId);
     const early = expected.get(requestId);
     if (!found && (!early || early.answer)) return false;
-    if (isKept(kind)) this.#options.keeper.keep(requestId, answer); // Other kinds are not in the log, so they cannot come again.
+    const { ask } = found ?? early ?? {};
+    if (isKept(kind) || ask?.comesAgain) this.#options.keeper.keep(requestId, answer); // The others cannot come again.
     if (found) found.answered(answer);
     else if (early) early.answer = { value: answer };
     return true;
@@ -96,6 +121,7 @@ export class AskBroker {
   /** The consequence of the answer is in the log now. */
   settled(requestId: string): void {
     for (const { expected } of Object.values(this.#waiting)) expected.delete(requestId);
+    this.#stored.delete(requestId);
     this.#options.keeper.drop(requestId);
   }
 

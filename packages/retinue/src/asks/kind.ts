@@ -8,11 +8,18 @@ import type * as z from "zod";
 import type { Session } from "../session/session.ts";
 import type { Stop } from "../session/stop.ts";
 
+/** The sub-agent that asks, by its session, its definition and its place in the tree; empty for the main agent. */
+export interface AskedBy {
+  agentId?: string;
+  agentName?: string;
+  agentPath?: string[];
+  agentPathNames?: string[];
+}
+
 /** An ask as its events describe it. */
 export interface Asked<Payload> extends Ending {
   payload: Payload;
-  /** The sub-agent that asks; empty for the main agent. */
-  from: { agentId?: string; agentPath?: string[]; agentPathNames?: string[] };
+  from: AskedBy;
 }
 
 /** The part of an ask that its end event needs. */
@@ -42,6 +49,8 @@ export interface Kind<Payload, Answer>
   extends Pick<Row<Payload, Answer, EventType, EventType>, "payload" | "answer" | "requested" | "completed"> {
   readonly endsWithCall: boolean;
   callOf(payload: Payload): string | undefined;
+  /** The data of its request event. */
+  request(asked: Asked<Payload>): object;
   record(asked: Asked<Payload>): void;
   settle(ending: Ending, answer: Answer): void;
   settleStopped(ending: Ending, stop: Stop): void;
@@ -60,6 +69,7 @@ export function kind<Payload, Answer, Requested extends EventType, Completed ext
     completed,
     endsWithCall,
     callOf: (shown) => row.callOf?.(shown),
+    request: (asked) => row.request(asked),
     record: (asked) => asked.session.append(requested, row.request(asked), UNTAGGED),
     settle: (ending, given) => ending.session.append(completed, row.completion(ending, given), UNTAGGED),
     settleStopped: (ending, stop) => {

@@ -13,7 +13,7 @@ import {
   UserInputAnswer,
 } from "@retinue/protocol";
 import * as z from "zod";
-import { type Kind, kind } from "./kind.ts";
+import { type AskedBy, type Kind, kind } from "./kind.ts";
 import { permissionResult } from "./permission-result.ts";
 
 const TABLE = {
@@ -54,7 +54,13 @@ const TABLE = {
   tool: kind({
     payload: () =>
       EVENTS["external_tool.requested"].data().pick({ toolCallId: true, toolName: true, arguments: true }).strip(),
-    answer: () => z.union([z.object({ error: z.string() }), z.object({ result: ToolResult().optional() })]),
+    answer: () =>
+      z.union([
+        /** No client answered: one of them may have run it, or nobody had the tool. */
+        z.object({ unanswered: z.enum(["unknown", "not_run"]) }),
+        z.object({ error: z.string() }),
+        z.object({ result: ToolResult().optional() }),
+      ]),
     requested: "external_tool.requested",
     completed: "external_tool.completed",
     request: ({ requestId, payload, session, from }) => ({
@@ -154,6 +160,14 @@ export interface Ask<K extends AskKind = AskKind> {
   sessionId: string;
   callId?: string;
   payload: Payload<K>;
+  /** Who asks; absent until its agent has opened it. */
+  from?: AskedBy;
+  /** An earlier process has offered it. */
+  isRepeat?: boolean;
+  /** Its call runs again after a restart and asks the same, so it is stored until that call has its result. */
+  comesAgain?: boolean;
+  /** The data of its request event, for a client that did not get that. */
+  shown?(): object;
 }
 
 /** Whether the log keeps asks of this kind, so that they can come again after a restart. */

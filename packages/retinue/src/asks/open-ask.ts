@@ -4,11 +4,15 @@ import type { Answer, Ask, AskKind } from "./kinds.ts";
 
 /** The attached clients, seen from an ask. */
 export interface Answerers {
-  /**
-   * Sends an ask to the clients that take it as a request; the others have the event. Returns a function that withdraws the requests
-   * when the ask is settled otherwise.
-   */
-  deliver<K extends AskKind>(ask: Ask<K>): (() => void) | undefined;
+  deliver<K extends AskKind>(ask: Ask<K>): Offered;
+}
+
+/** An ask that the attached clients have been offered. */
+export interface Offered {
+  /** Offers it to those that have not had it, after clients have joined or left. */
+  again(): void;
+  /** Withdraws it when it is settled. */
+  retract(): void;
 }
 
 type End<K extends AskKind> = { type: "answered"; answer: Answer<K> } | { type: "withdrawn" };
@@ -21,7 +25,7 @@ export class OpenAsk<K extends AskKind> {
   #resolve: (end: End<K>) => void = () => undefined;
   #hasEnded = false;
   #isOffered = false;
-  #retract: (() => void) | undefined;
+  #offered: Offered | undefined;
 
   constructor(ask: Ask<K>, { answerers, onEnd }: { answerers: Answerers; onEnd: () => void }) {
     this.ask = ask;
@@ -36,12 +40,12 @@ export class OpenAsk<K extends AskKind> {
     return this.#isOffered;
   }
 
-  /** Offers it to the clients that are attached now, and withdraws it from those that had it before. */
+  /** Offers it to the clients that are attached now and have not had it. */
   offer(): void {
     if (this.#hasEnded) return;
     this.#isOffered = true;
-    this.#retract?.();
-    this.#retract = this.#answerers.deliver(this.ask);
+    if (this.#offered) this.#offered.again();
+    else this.#offered = this.#answerers.deliver(this.ask);
   }
 
   answered(answer: Answer<K>): void {
@@ -63,7 +67,7 @@ export class OpenAsk<K extends AskKind> {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#onEnd();
-    this.#retract?.();
+    this.#offered?.retract();
     this.#resolve(end);
   }
 }

@@ -91,9 +91,10 @@ export class SmallAsker implements Disposable {
   readonly asks = new AskBroker({
     answerers: {
       deliver: ({ requestId }) => {
-        this.story.push("offered");
+        const again = () => this.story.push("offered");
+        again();
         this.#onOffer();
-        return () => this.retracted.push(requestId);
+        return { again, retract: () => this.retracted.push(requestId) };
       },
     },
     keeper: answerKeeper(this.small.log),

@@ -6,6 +6,7 @@
  */
 import type { SessionConfig, SessionContext } from "@retinue/protocol";
 import { AskBroker } from "../asks/broker.ts";
+import { parseUnattended } from "../asks/unattended.ts";
 import { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
 import { Runner } from "../loop/runner.ts";
@@ -115,7 +116,9 @@ function composeParts(
   const { root, store, runtime, limiter, rules, config, context, catalog, gate, customInstructions } = options;
   const participants: Participants = new Participants({
     sessionId: root.id,
-    unattended: runtime.unattended,
+    unattended: () => parseUnattended(configuration.current.unattended ?? "") ?? runtime.unattended,
+    isAllowed: (request) => rules.decide(request).type === "allow",
+    envelope: (type, data) => root.log.unrecorded(type, data).json,
     hooksOnError: runtime.hooksOnError,
     answer: (kind, requestId, answer) => asks.answer(kind, requestId, answer),
   });

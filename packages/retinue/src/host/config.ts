@@ -1,6 +1,7 @@
 /** Where the runtime keeps things and what its limits are: environment first, then defaults. */
 import { tmpdir } from "node:os";
 import { AppError } from "@retinue/protocol/errors";
+import { parseUnattended, UNATTENDED_WORDS, type Unattended, WAIT } from "../asks/unattended.ts";
 import { type LogLevel, logLevel } from "./diagnostics.ts";
 import { homeFolder } from "./home.ts";
 
@@ -16,8 +17,8 @@ export interface RuntimeConfig {
   sqlLimitMs: number;
   maxDepth: number;
   maxConcurrent: number;
-  /** What an ask does while no client is attached: wait for one, or be denied with a reason. */
-  unattended: "wait" | "deny";
+  /** What an ask does while no attached client can answer it, where the session does not say. */
+  unattended: Unattended;
   /** Seconds without work after which an open session closes by itself; 0 means never. */
   idleTimeoutSeconds: number;
   logLevel: LogLevel;
@@ -39,7 +40,7 @@ export function runtimeConfig(
     sqlLimitMs: 30_000,
     maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
     maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
-    unattended: choice(env, "RETINUE_UNATTENDED", ["wait", "deny"]),
+    unattended: unattended(env),
     idleTimeoutSeconds: 0,
     logLevel: logLevel(env.RETINUE_LOG_LEVEL),
   };
@@ -53,6 +54,14 @@ function choice<Word extends string>(env: RuntimeConfig["env"], name: string, wo
   if (found === undefined)
     throw new AppError("not_configured", `${name} is ${JSON.stringify(given)}; it must be ${words.join(" or ")}.`);
   return found;
+}
+
+function unattended(env: RuntimeConfig["env"]): Unattended {
+  const given = env.RETINUE_UNATTENDED?.trim() ?? "";
+  const found = given === "" ? WAIT : parseUnattended(given);
+  if (found) return found;
+  const words = `RETINUE_UNATTENDED is ${JSON.stringify(given)}; it must be ${UNATTENDED_WORDS}.`;
+  throw new AppError("not_configured", words);
 }
 
 function number(text: string | undefined, otherwise: number, least: number, most: number): number {

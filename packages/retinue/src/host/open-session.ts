@@ -10,7 +10,7 @@ import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
-import { openAsks } from "../recovery/open-asks.ts";
+import { keptAsks, openAsks } from "../recovery/open-asks.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, sessionFolder } from "../session/folder.ts";
 import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
@@ -92,7 +92,7 @@ export async function openStored(
   const events = await store.events.read(id);
   const { state, usage, lastId, count, problems: damaged } = replay(events, id);
   state.title = record.summary ?? state.title; // A name that a person gave is only in the row, not in an event.
-  const { entries: inbox, answers, problems: unread } = readInbox(await store.inbox(id));
+  const { entries: inbox, answers, asks, problems: unread } = readInbox(await store.inbox(id));
   const tasks = await TASK.list(store.documents, `${id}/`);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
   hosted.tree.usage.restart(usage);
@@ -102,7 +102,7 @@ export async function openStored(
   return {
     hosted,
     record,
-    left: { asks: openAsks(events, (requestId) => kept.has(requestId)), answers: kept },
+    left: { asks: [...openAsks(events, (requestId) => kept.has(requestId)), ...keptAsks(asks)], answers: kept },
     problems: [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message)],
   };
 }

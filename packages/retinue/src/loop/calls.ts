@@ -15,6 +15,7 @@ import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
 import { type CallContext, CallRefused, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { type Agent, callContext, type Toolset } from "./agent.ts";
+import { awaitedTool } from "./missing-tool.ts";
 import { permit } from "./permit.ts";
 
 export interface CallsInput {
@@ -109,8 +110,11 @@ async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promi
   const problem = input.badArguments.get(call.id);
   if (problem !== undefined)
     return failure(`The arguments of '${call.name}' are not valid JSON: ${problem}`, { error: problem });
-  const tool = input.toolset.byName.get(call.name);
-  if (!tool) return unknownTool(call.name, input.toolset);
+  const tool = (isResumed && awaitedTool(agent, call, input.toolset)) || input.toolset.byName.get(call.name);
+  if (!tool) {
+    endAsks(agent.session, call.id);
+    return unknownTool(call.name, input.toolset);
+  }
   try {
     const outcome = await attempt(agent, { call, tool, signal, isResumed });
     return await afterwards(agent, outcome, { call, signal });
@@ -245,6 +249,7 @@ function recordEnd(
   const { permission, external } = session.state.openCalls.get(call.id) ?? {};
   // In one commit with the result below.
   for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);
+  agent.asks.callEnded({ sessionId: session.id, callId: call.id });
   agent.budget.add({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,

@@ -5,6 +5,7 @@
  */
 import { ask } from "../asks/ask.ts";
 import type { Answer } from "../asks/kinds.ts";
+import { wasNotAnswered, wasNotRun } from "../session/wording.ts";
 import { type CallContext, failure, type Outcome, success } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
 
@@ -19,6 +20,11 @@ export async function callHost(
 }
 
 function outcomeOf(name: string, args: unknown, answer: Answer<"tool">): Outcome {
+  if ("unanswered" in answer) {
+    return answer.unanswered === "unknown"
+      ? failure(wasNotAnswered(name), { error: "outcome unknown" })
+      : failure(wasNotRun(name), { error: "nobody has the tool" });
+  }
   if ("error" in answer) {
     const text = `The tool '${name}' failed in the host program. Arguments: ${JSON.stringify(args)}`;
     return failure(text, { error: "Tool execution failed" });

@@ -51,13 +51,16 @@ export async function permit(
   if (verdict.type === "allow") return undefined;
   const needsNoAsk = (hook.decision === "allow" && !verdict.mustAsk) || prepared.needsNoAsk;
   if (needsNoAsk && request.kind !== "hook") return undefined;
+  const earlier = earlierAsk(agent, call, own);
   const answering = agent.permissions.answering(request);
-  if (answering.type === "deny") return denyUnattended(agent, call, unattendedReason(verdict, answering.reason));
+  if (answering.type === "deny" && !earlier)
+    return denyUnattended(agent, call, unattendedReason(verdict, answering.reason));
   const shown = withWarning(request, verdict);
   const answer = await ask(agent, "permission", {
     payload: { permissionRequest: shown, promptRequest: promptRequest(shown) },
     callId: call.id,
-    earlier: earlierAsk(agent, call, own),
+    earlier,
+    unattended: answering.type === "deny" ? { kind: "user-not-available" } : undefined,
     onAnswer: (given) => applyStanding(agent, given),
     signal,
   });

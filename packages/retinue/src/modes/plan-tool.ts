@@ -33,6 +33,7 @@ function exitPlanModeTool(agent: Agent, participants: TreeParts["participants"])
         const decision = await ask(agent, "exit_plan", {
           payload: { summary, planContent, actions: actionsOf({ showFleet }), recommendedAction },
           callId: context.callId,
+          comesAgain: true,
           unattended: participants.can("requestExitPlanMode") ? undefined : NO_APPROVAL,
           signal: context.signal,
         });

@@ -6,6 +6,7 @@
 import { type AnyEvent, lazy, parseEvent } from "@retinue/protocol";
 import * as z from "zod";
 import { ASK_KINDS, type Ask, type AskKind, isKept, KINDS } from "../asks/kinds.ts";
+import type { KeptAsk } from "../session/inbox-entry.ts";
 import type { StoredEvent } from "../store/store.ts";
 
 const KEPT = ASK_KINDS.filter(isKept);
@@ -34,6 +35,17 @@ export function openAsks(events: readonly StoredEvent[], hasAnswer: (requestId: 
     }
   }
   return [...open.values()];
+}
+
+/** Asks that the store holds apart from the log, and whose calls will ask them again. */
+export function keptAsks(stored: readonly KeptAsk[]): Ask[] {
+  return stored.flatMap(({ requestId, askKind, sessionId, callId, payload: shown }) => {
+    const kind = ASK_KINDS.find((each) => each === askKind);
+    const payload = kind && KINDS[kind].payload().safeParse(shown);
+    return kind && payload?.success
+      ? [{ requestId, kind, sessionId, callId, payload: payload.data, comesAgain: true }]
+      : [];
+  });
 }
 
 function askOf<K extends AskKind>(kind: K, stored: StoredEvent): Ask<K> | undefined {

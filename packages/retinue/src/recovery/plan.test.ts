@@ -93,6 +93,14 @@ describe("tasks", () => {
     expect(plan(still, {})).toMatchObject({ continued: [], lost: [] });
   });
 
+  test("in the background that wait for the host are lost with all below them when pending work is not continued", () => {
+    const tasks = [task("a"), task("b", { ownerId: "a" }), task("c", { ownerId: "b" }), task("d")];
+    const { continued, lost, expected, dropped } = plan(tasks, { askers: ["b", "c"] });
+    expect({ continued, lost }).toEqual({ continued: ["a", "d"], lost: ["b"] });
+    expect([expected.length, dropped.length]).toEqual([0, 2]);
+    expect(plan(tasks, { askers: ["b", "c"], continuePendingWork: true })).toMatchObject({ lost: [], dropped: [] });
+  });
+
   test("of sub-agents follow their owner", () => {
     expect(plan([task("a"), task("b", { ownerId: "a" })], {})).toMatchObject({ continued: ["a"], lost: [] });
   });
@@ -106,7 +114,7 @@ describe("asks", () => {
 
   test("of an agent that goes on are expected, and those of a lost agent and of all below it are dropped", () => {
     const tasks = [task("a"), task("b", { mode: "sync" }), task("c", { ownerId: "b" })];
-    const { expected, dropped } = plan(tasks, { askers: ["a", "b", "c"] });
+    const { expected, dropped } = plan(tasks, { askers: ["a", "b", "c"], continuePendingWork: true });
     expect(expected.map(({ sessionId }) => sessionId)).toEqual(["a"]);
     expect(dropped.map(({ sessionId }) => sessionId)).toEqual(["b", "c"]);
   });

@@ -68,7 +68,7 @@ export interface RecoveryPlan<Ask extends LeftAsk = LeftAsk> {
   main: "continue" | "wake" | "rest";
   /** Tasks of the main agent that go on from their own log, with everything below them. */
   continued: readonly string[];
-  /** Tasks whose call is not continued: their end is recorded. */
+  /** Tasks that nobody will continue, without those below them: their end is recorded. */
   lost: readonly string[];
   /** Asks that their agent will open again. */
   expected: readonly Ask[];
@@ -80,18 +80,22 @@ export function recoveryPlan<Ask extends LeftAsk>(
   { rootId, calls, tasks, asks, hasNotices }: LeftBehind<Ask>,
   { continuePendingWork }: Resume,
 ): RecoveryPlan<Ask> {
-  const own = tasks.filter(({ ownerId, status }) => ownerId === rootId && status === "running");
+  const running = tasks.filter(({ status }) => status === "running");
+  const own = running.filter(({ ownerId }) => ownerId === rootId);
   const isGivenUp = ({ mode, callId }: LeftTask) => mode === "sync" && !(continuePendingWork && calls.has(callId));
-  const lost = withAllBelow(own.filter(isGivenUp), tasks);
+  // Nobody has said that the host still works on what it was asked: an agent that waits for it would wait for ever.
+  const waits = ({ id }: LeftTask) => !continuePendingWork && asks.some(({ sessionId }) => sessionId === id);
+  const lost = withAllBelow(
+    running.filter((task) => waits(task) || (task.ownerId === rootId && isGivenUp(task))),
+    tasks,
+  );
   const goesOn = (ask: Ask) =>
-    ask.sessionId === rootId
-      ? continuePendingWork
-      : tasks.some(({ id, status }) => id === ask.sessionId && status === "running" && !lost.has(id));
+    ask.sessionId === rootId ? continuePendingWork : running.some(({ id }) => id === ask.sessionId && !lost.has(id));
   return {
     calls: continuePendingWork ? "continue" : "interrupt",
     main: continuePendingWork ? "continue" : hasNotices ? "wake" : "rest",
-    continued: own.filter((task) => !isGivenUp(task)).map(({ id }) => id),
-    lost: own.filter(isGivenUp).map(({ id }) => id),
+    continued: own.filter(({ id }) => !lost.has(id)).map(({ id }) => id),
+    lost: running.filter(({ id, ownerId }) => lost.has(id) && !lost.has(ownerId)).map(({ id }) => id),
     expected: asks.filter(goesOn),
     dropped: asks.filter((ask) => !goesOn(ask)),
   };

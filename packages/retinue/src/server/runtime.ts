@@ -88,9 +88,30 @@ export class Runtime {
     if (!handler) throw new AppError("method_not_found", `Unhandled method ${method}`);
     checkMembership(method, params, { client, sessions: this.sessions });
     const parsed = parseParams(method, params);
+    const work = () => this.#work(parsed, () => handler(parsed, { client, signal, sessions: this.sessions }));
+    const isOpening = method === "session.create" || method === "session.resume";
+    return await (isOpening && "sessionId" in parsed && typeof parsed.sessionId === "string"
+      ? this.#opening(client, parsed.sessionId, work)
+      : work());
+  }
+
+  /** Open asks are offered to a client after the answer that opens the session for it: some clients know the session only then. */
+  async #opening(client: Client, sessionId: string, work: () => Promise<unknown>): Promise<unknown> {
+    client.opening.add(sessionId);
+    try {
+      return await work();
+    } finally {
+      setImmediate(() => {
+        client.opening.delete(sessionId);
+        this.sessions.find(sessionId)?.tree.asks.redeliver();
+      });
+    }
+  }
+
+  async #work(parsed: object, handle: () => unknown): Promise<unknown> {
     let answer: unknown;
     try {
-      answer = await handler(parsed, { client, signal, sessions: this.sessions });
+      answer = await handle();
     } catch (error) {
       const isRefused =
         error instanceof AppError && (error.code === "store_unavailable" || error.code === "lease_lost");

@@ -38,4 +38,18 @@ export type InboxEntry = Prompt | Notice;
 const KeptAnswer = lazy(() => z.object({ kind: z.literal("answer"), requestId: z.string(), answer: z.unknown() }));
 export type KeptAnswer = z.output<ReturnType<typeof KeptAnswer>>;
 
-export const stored = codec(() => z.discriminatedUnion("kind", [Prompt(), Notice(), KeptAnswer()]));
+/** An open ask that is not in the log; it is stored until the call that asks has its result. */
+const KeptAsk = lazy(() =>
+  z.object({
+    kind: z.literal("ask"),
+    requestId: z.string(),
+    askKind: z.string(),
+    /** The session that asks. */
+    sessionId: z.string(),
+    callId: z.string(),
+    payload: z.unknown(),
+  }),
+);
+export type KeptAsk = z.output<ReturnType<typeof KeptAsk>>;
+
+export const stored = codec(() => z.discriminatedUnion("kind", [Prompt(), Notice(), KeptAnswer(), KeptAsk()]));

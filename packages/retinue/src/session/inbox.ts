@@ -7,14 +7,16 @@
 import type { AppError } from "@retinue/protocol";
 import { readAll } from "../store/document.ts";
 import type { InboxItem } from "../store/store.ts";
-import { type InboxEntry, type KeptAnswer, type Notice, type Prompt, stored } from "./inbox-entry.ts";
+import { type InboxEntry, type KeptAnswer, type KeptAsk, type Notice, type Prompt, stored } from "./inbox-entry.ts";
 import type { Log } from "./log.ts";
 import { QueueEdits, type Waiting } from "./queue-edits.ts";
 
 export type { AgentMode, InboxEntry, Notice, Prompt } from "./inbox-entry.ts";
 
+/** Stores asks and answers of a tree, until what they lead to is in the log. */
 export function answerKeeper(log: Log): {
   keep(requestId: string, answer: unknown): void;
+  keepAsk(ask: Omit<KeptAsk, "kind">): void;
   drop(requestId: string): void;
 } {
   const idOf = (requestId: string) => `answer/${requestId}`;
@@ -23,25 +25,37 @@ export function answerKeeper(log: Log): {
       const item = stored.encode({ kind: "answer", requestId, answer });
       log.changeInbox({ add: { id: idOf(requestId), sessionId: log.rootId, ...item } });
     },
+    keepAsk(ask) {
+      const item = stored.encode({ kind: "ask", ...ask });
+      log.changeInbox({ add: { id: `ask/${ask.requestId}`, sessionId: log.rootId, ...item } });
+    },
     drop(requestId) {
       log.changeInbox({ remove: idOf(requestId) });
+      log.changeInbox({ remove: `ask/${requestId}` });
     },
   };
+}
+
+/** Puts a notice into the stored inbox of a session that is not open. */
+export function leaveNotice(log: Log, sessionId: string, notice: Notice): void {
+  log.changeInbox({ add: { id: notice.id, sessionId, ...stored.encode(notice) } });
 }
 
 export interface StoredInbox {
   entries: InboxEntry[];
   answers: KeptAnswer[];
+  asks: KeptAsk[];
   /** Why some entries could not be read. */
   problems: AppError[];
 }
 
-/** What a store holds for a session: waiting entries, and accepted answers. */
+/** What a store holds for a session: waiting entries, open asks, and accepted answers. */
 export function readInbox(items: readonly InboxItem[]): StoredInbox {
   const { found, problems } = readAll(items, (item) => stored.decode(item, `inbox item ${item.id}`));
   return {
-    entries: found.filter((each) => each.kind !== "answer"),
+    entries: found.filter((each) => each.kind === "prompt" || each.kind === "notice"),
     answers: found.filter((each) => each.kind === "answer"),
+    asks: found.filter((each) => each.kind === "ask"),
     problems,
   };
 }

@@ -95,6 +95,22 @@ export class Log {
   }
 
   append<T extends EventType>(type: T, data: EventData<T>, options: AppendOptions): LoggedEvent {
+    const event = this.#eventOf(type, data, options);
+    if (!event.ephemeral) {
+      this.#lastId = event.id;
+      this.#count++;
+    }
+    this.#draft.events.push(event);
+    this.#schedule();
+    return event;
+  }
+
+  /** An event of the root session for one client only: it is not part of the log, and no listener is notified. */
+  unrecorded(type: EventType, data: object): LoggedEvent {
+    return this.#eventOf(type, data, { sessionId: this.rootId, ephemeral: true });
+  }
+
+  #eventOf(type: EventType, data: object, options: AppendOptions): LoggedEvent {
     const { sessionId, ephemeral, untagged = false } = options;
     const isEphemeral = ephemeral ?? !isPersisted(type);
     const id = this.#world.newId();
@@ -109,14 +125,7 @@ export class Log {
       ...(isEphemeral ? { ephemeral: true as const } : {}),
       ...(sessionId === this.rootId || untagged ? {} : { agentId: sessionId }),
     };
-    const event = withoutSecrets({ ...envelope, sessionId, json: JSON.stringify(envelope) });
-    if (!isEphemeral) {
-      this.#lastId = id;
-      this.#count++;
-    }
-    this.#draft.events.push(event);
-    this.#schedule();
-    return event;
+    return withoutSecrets({ ...envelope, sessionId, json: JSON.stringify(envelope) });
   }
 
   /** Adds a session of this tree, stored with the events of this tick. */

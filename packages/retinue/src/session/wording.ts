@@ -3,6 +3,16 @@
 export const wasInterrupted =
   "This call was interrupted before it finished, so its outcome is unknown. Check the present state before you repeat it.";
 
+/** A host tool that no client answered, though one that has it was asked. */
+export function wasNotAnswered(name: string): string {
+  return `No client answered the call of '${name}', so its outcome is unknown. Check the present state before you repeat it.`;
+}
+
+/** A host tool that no attached client has. */
+export function wasNotRun(name: string): string {
+  return `No attached client has the tool '${name}', so it was not run. Go on without it, or say what you need.`;
+}
+
 export const wasAborted = "The user stopped this call before it finished.";
 
 export const goOn = "Your last answer was cut off by the length limit. Go on exactly where it stopped.";

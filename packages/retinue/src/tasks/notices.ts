@@ -3,13 +3,15 @@
  *
  * Owns the rule that an owner is notified once. The words of a notice are in the view of the task's executor.
  */
-import type { Notice } from "../session/inbox.ts";
+import { leaveNotice, type Notice } from "../session/inbox.ts";
+import type { Session } from "../session/session.ts";
 import type { Executor, Mailbox } from "./executor.ts";
 import type { Live } from "./live.ts";
 import type { TaskRecord } from "./record.ts";
 import type { TaskRecords } from "./records.ts";
 
 export interface NoticesOptions {
+  root: Session;
   records: TaskRecords;
   executorOf(record: TaskRecord): Executor;
   /** The agent that owns tasks, while it is open. */
@@ -32,7 +34,11 @@ export class Notices {
     if (owner && owner.status !== "running") return; // The owner has given its answer already.
     const notice = executorOf(record).view.notice(record);
     const mailbox = mailboxOf(record.ownerId);
-    if (!notice || !mailbox) return;
+    if (!notice) return;
+    if (!mailbox) {
+      if (owner) leaveNotice(this.#options.root.log, owner.id, notice); // It is opened again after a restart, and reads it then.
+      return;
+    }
     mailbox.session.inbox.add(notice);
     mailbox.wake();
   }

@@ -45,9 +45,9 @@ export class Tasks {
       isKept: (kind) => executors[kind].traits.isKept,
     });
     this.#notices = new Notices({
+      ...options,
       records: this.records,
       executorOf: (record) => this.executorOf(record),
-      mailboxOf: options.mailboxOf,
     });
     this.#engine = engine({ rootId: root.id, worker: (id, how, { signal }) => this.#perform(id, how, signal) });
   }

@@ -22,17 +22,24 @@ export async function askUser(
   { question, choices, callId, signal }: Asking & { question: string; choices?: string[] },
 ): Promise<UserInputAnswer> {
   const payload = { question, choices, allowFreeform: true };
-  return (await ask(asker, "question", { payload, callId, signal })) ?? NOBODY;
+  return (await ask(asker, "question", { payload, callId, comesAgain: true, signal })) ?? NOBODY;
 }
 
 export async function elicit(
   participants: Pick<Participants, "can">,
   asker: Asker,
-  form: Asking & { message: string; requestedSchema: Record<string, unknown>; source?: string },
+  form: Asking & {
+    message: string;
+    requestedSchema: Record<string, unknown>;
+    source?: string;
+    /** The call that shows the form runs again after a restart. */
+    comesAgain?: boolean;
+  },
 ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }> {
-  if (!participants.can("requestElicitation")) return { action: "cancel" };
-  const { message, requestedSchema, callId, source, signal } = form;
+  const { message, requestedSchema, callId, source, comesAgain, signal } = form;
+  const isExpected = asker.asks.expected("elicitation", { sessionId: asker.session.id, callId }) !== undefined;
+  if (!isExpected && !participants.can("requestElicitation")) return { action: "cancel" };
   const payload = { message, requestedSchema, elicitationSource: source };
-  const { action, content } = await ask(asker, "elicitation", { payload, callId, signal });
+  const { action, content } = await ask(asker, "elicitation", { payload, callId, comesAgain, signal });
   return content ? { action, content } : { action };
 }

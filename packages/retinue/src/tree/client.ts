@@ -11,6 +11,8 @@ export class Client {
   readonly id: string;
   style: ProtocolStyle = 3;
   taskKinds: readonly TaskKind[] = ["agent", "shell"];
+  /** Sessions whose opening was not answered yet: some clients know a session only from then on. */
+  readonly opening = new Set<string>();
   #peer: Peer | undefined;
 
   constructor(id: string) {

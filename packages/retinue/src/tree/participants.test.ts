@@ -1,6 +1,7 @@
 import { linkedTransports, Peer, type PermissionRequest, type SessionConfig } from "@retinue/protocol";
-import { expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Ask, AskKind } from "../asks/kinds.ts";
+import { type Unattended, WAIT } from "../asks/unattended.ts";
 import type { LoggedEvent } from "../session/log.ts";
 import { Client, type ProtocolStyle } from "./client.ts";
 import { Participants } from "./participants.ts";
@@ -9,10 +10,13 @@ type Answerer = (method: string, params: unknown, signal: AbortSignal) => unknow
 
 /** Clients over real connections; what they answered is in `answers`. */
 class Room implements Disposable {
+  policy: Unattended = WAIT;
   readonly answers: { requestId: string; answer: unknown; kind: AskKind }[] = [];
   readonly participants = new Participants({
     sessionId: "s",
-    unattended: "wait",
+    unattended: () => this.policy,
+    isAllowed: ({ kind }) => kind === "read",
+    envelope: (type, data) => JSON.stringify({ type, data }),
     answer: (kind, requestId, answer) => {
       this.answers.push({ requestId, answer, kind });
       this.#wake();
@@ -101,10 +105,17 @@ test("a host tool is called on the client of protocol 2 that registered it, and 
   expect(room.answers).toMatchObject([{ answer: { result: "found" } }]);
 });
 
-test("clients of protocol 3 get tools and permissions as events, and no request", () => {
+test("clients of protocol 3 get tools and permissions as events, and no request", async () => {
   using room = new Room();
-  room.attach(3, { requestPermission: true, tools: [{ name: "lookup" }] });
-  expect([permission, tool].map((ask) => room.participants.deliver(ask))).toEqual([undefined, undefined]);
+  const asked: unknown[] = [];
+  const config = { requestPermission: true, requestUserInput: true, tools: [{ name: "lookup" }] };
+  room.attach(3, config, (method) => {
+    asked.push(method);
+    return { answer: "this", wasFreeform: true };
+  });
+  for (const ask of [permission, tool, question]) room.participants.deliver(ask);
+  await room.answered();
+  expect(asked).toEqual(["userInput.request"]);
 });
 
 test("a question goes to every client that takes questions, whatever its protocol", async () => {
@@ -126,11 +137,11 @@ test("an ask that another client has settled is cancelled at the clients that we
   const withdrawn = new Promise<void>((resolve) => {
     room.attach(2, { requestPermission: true }, (_, __, signal) => {
       signal.addEventListener("abort", () => resolve());
-      retract?.();
+      offered.retract();
       return never();
     });
   });
-  const retract = room.participants.deliver(permission);
+  const offered = room.participants.deliver(permission);
   await withdrawn;
   expect(room.answers).toEqual([]);
 });
@@ -157,6 +168,144 @@ test("while a client of protocol 3 is attached, a failed request leaves the ask 
   room.participants.deliver(question); // Asked later: once this one has failed, so has the first.
   await room.answered();
   expect(room.answers).toEqual([{ requestId: "r", answer: undefined, kind: "question" }]);
+});
+
+const shownTool = { ...tool, shown: () => ({ requestId: "r", toolName: "lookup" }) };
+
+/** Everything that was sent to a client before has arrived. */
+async function flushed({ client }: { client: Client }): Promise<void> {
+  await client.call("hooks.invoke", { sessionId: "s", hookType: "x", input: {} }).catch(() => undefined);
+}
+
+test("a client that joins is offered the event of an open ask once, marked as a repeat, and the others are not", async () => {
+  using room = new Room();
+  const first = room.attach(3, { tools: [{ name: "lookup" }] }, fails);
+  room.participants.send([{ ...event("external_tool.requested"), data: { requestId: "r" } }]);
+  const offered = room.participants.deliver(shownTool);
+  const late = room.attach(3, {}, fails);
+  offered.again();
+  offered.again();
+  for (const each of [first, late]) await flushed(each);
+  expect(first.received).toHaveLength(1);
+  expect(late.received).toMatchObject([
+    { event: { type: "external_tool.requested", data: { requestId: "r", toolName: "lookup", isRepeat: true } } },
+  ]);
+});
+
+test("a client of protocol 2 that works on a tool is not asked again when others join or leave", async () => {
+  using room = new Room();
+  const asked: unknown[] = [];
+  const config = { tools: [{ name: "lookup" }] };
+  room.attach(2, config, (_, params) => {
+    asked.push(params);
+    return never();
+  });
+  const offered = room.participants.deliver(tool);
+  room.attach(2, config, (_, params) => {
+    asked.push(params);
+    return { result: "found" };
+  });
+  offered.again();
+  const other = room.attach(2, {}, fails);
+  offered.again();
+  room.participants.leave(other.client);
+  offered.again();
+  await room.answered();
+  const call = { sessionId: "s", toolCallId: "c", toolName: "lookup", arguments: { id: 1 } };
+  expect(asked).toEqual([call, { ...call, isRepeat: true, requestId: "r" }]);
+});
+
+test("a session is asked nothing by a client that has not had the answer to its opening", async () => {
+  using room = new Room();
+  const asked: unknown[] = [];
+  const { client } = room.attach(2, { tools: [{ name: "lookup" }] }, (_, params) => {
+    asked.push(params);
+    return { result: "found" };
+  });
+  client.opening.add("s");
+  const offered = room.participants.deliver(tool);
+  client.opening.delete("s");
+  expect(asked).toEqual([]);
+  offered.again();
+  await room.answered();
+  expect(asked).toHaveLength(1);
+});
+
+test("a tool whose client is gone goes to another client that has it, and the one that is gone has not failed it", async () => {
+  using room = new Room();
+  const config = { tools: [{ name: "lookup" }] };
+  const first = room.attach(2, config, never);
+  const offered = room.participants.deliver(tool);
+  first.peer.close();
+  await expect.poll(() => first.client.isGone).toBe(true);
+  expect(room.answers).toEqual([]);
+  room.participants.leave(first.client);
+  room.attach(2, config, () => ({ result: "found by the other" }));
+  offered.again();
+  await room.answered();
+  expect(room.answers).toMatchObject([{ answer: { result: "found by the other" } }]);
+});
+
+describe("an ask that no attached client can answer", () => {
+  const write: PermissionRequest = {
+    kind: "write",
+    fileName: "/x",
+    diff: "",
+    intention: "change",
+    canOfferSessionApproval: false,
+  };
+  const denied = { ...permission, payload: { ...permission.payload, permissionRequest: write } };
+
+  test.each([
+    ["deny", permission, { kind: "user-not-available" }],
+    ["deny", tool, { unanswered: "not_run" }],
+    ["deny", question, undefined],
+    ["rules", permission, { kind: "approve-once" }],
+    ["rules", denied, { kind: "user-not-available" }],
+    ["rules", tool, { unanswered: "not_run" }],
+  ] as const)("is settled at once where the policy is %s", async (type, ask, answer) => {
+    using room = new Room();
+    room.policy = { type };
+    room.attach(3, {});
+    room.participants.deliver(ask);
+    await room.answered();
+    expect(room.answers).toEqual([{ requestId: "r", kind: ask.kind, answer }]);
+  });
+
+  test("waits until a client comes that can, or for as long as the policy says", () => {
+    vi.useFakeTimers();
+    try {
+      using room = new Room();
+      room.policy = { type: "wait", seconds: 5 };
+      const offered = room.participants.deliver(tool);
+      vi.advanceTimersByTime(4000);
+      const { client } = room.attach(3, { tools: [{ name: "lookup" }] });
+      offered.again();
+      vi.advanceTimersByTime(60_000);
+      expect(room.answers).toEqual([]);
+      room.participants.leave(client);
+      offered.again();
+      vi.advanceTimersByTime(4000);
+      offered.again(); // What the others do does not make it longer.
+      vi.advanceTimersByTime(1000);
+      expect(room.answers).toMatchObject([{ answer: { unanswered: "unknown" } }]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("is left alone once it is settled", () => {
+    vi.useFakeTimers();
+    try {
+      using room = new Room();
+      room.policy = { type: "wait", seconds: 5 };
+      room.participants.deliver(tool).retract();
+      vi.advanceTimersByTime(60_000);
+      expect([room.answers, vi.getTimerCount()]).toEqual([[], 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
 
 test("an event is sent to all clients, except deltas of sub-agents to those that want none", async () => {

@@ -1,27 +1,25 @@
 /**
  * The clients that are attached to one session, and what each of them can be asked.
  *
- * Owns sending events and asks to the clients. A client of protocol 2 gets tools and permissions as requests, one of protocol 3 takes
- * them from the events; the first answer counts. The request for each kind of ask is in client-requests.ts.
+ * Owns sending events to the clients. A client of protocol 2 gets tools and permissions as requests, one of protocol 3 takes them from
+ * the events; the first answer counts. How one ask is offered is in offer.ts, the request for each kind in client-requests.ts.
  */
 import type { HookType, HostToolSpec, PermissionRequest, SessionConfig } from "@retinue/protocol";
-import { type Answer, ASK_KINDS, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
-import type { Answerers } from "../asks/open-ask.ts";
+import { ASK_KINDS, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
+import type { Answerers, Offered } from "../asks/open-ask.ts";
+import { type Unattended, WAIT } from "../asks/unattended.ts";
 import type { HookHost } from "../hooks/hooks.ts";
 import type { Answering } from "../loop/agent.ts";
 import type { LoggedEvent } from "../session/log.ts";
 import type { Client } from "./client.ts";
-import { CLIENT_REQUESTS, type ClientRequest, type Participant } from "./client-requests.ts";
+import { CLIENT_REQUESTS, type Participant } from "./client-requests.ts";
+import { eventHead, Offer, type OfferRoom, type TakeAnswer } from "./offer.ts";
 
 type Sections = Record<string, { content: string }>;
 
-/** Takes an answer; the broker's `answer`. */
-type TakeAnswer = <K extends AskKind>(kind: K, requestId: string, answer: Answer<K>) => void;
-
 export class Participants implements Answerers {
   readonly #sessionId: string;
-  readonly #unattended: "wait" | "deny";
-  readonly #answer: TakeAnswer;
+  readonly #room: OfferRoom;
   readonly #all = new Map<Client, Participant>();
   readonly #hooksOnError: "ignore" | "deny";
   /** A client whose hooks guard calls was lost, and no such client has come since. */
@@ -31,14 +29,16 @@ export class Participants implements Answerers {
     sessionId: string;
     /** What a hook that fails means, where its client does not say. */
     hooksOnError?: "ignore" | "deny";
-    /** What an ask does while no client is attached. */
-    unattended: "wait" | "deny";
+    /** What an ask does while no attached client can answer it. */
+    unattended?: () => Unattended;
     answer: TakeAnswer;
+    isAllowed?: OfferRoom["isAllowed"];
+    envelope: OfferRoom["envelope"];
   }) {
     this.#sessionId = options.sessionId;
-    this.#unattended = options.unattended;
+    const { sessionId, answer, unattended = () => WAIT, isAllowed = () => false, envelope } = options;
+    this.#room = { sessionId, participants: () => this.all, answer, unattended, isAllowed, envelope };
     this.#hooksOnError = options.hooksOnError ?? "ignore";
-    this.#answer = options.answer;
   }
 
   get all(): readonly Participant[] {
@@ -49,7 +49,7 @@ export class Participants implements Answerers {
   }
 
   join(client: Client, config: SessionConfig): void {
-    this.#all.set(client, { client, config });
+    this.#all.set(client, { client, config, seen: new Set() });
     if (this.#isGuard(config)) this.#hasLostGuard = false;
   }
 
@@ -80,7 +80,7 @@ export class Participants implements Answerers {
 
   /** Whether a permission can be asked for now, or is denied. */
   answering({ kind }: PermissionRequest): Answering {
-    const mayWait = this.isEmpty && this.#unattended === "wait";
+    const mayWait = this.isEmpty && this.#room.unattended().type === "wait";
     if (mayWait || this.can("requestPermission")) return { type: "ask" };
     return {
       type: "deny",
@@ -89,12 +89,13 @@ export class Participants implements Answerers {
   }
 
   send(events: readonly LoggedEvent[]): void {
-    const head = `{"jsonrpc":"2.0","method":"session.event","params":{"sessionId":${JSON.stringify(this.#sessionId)},"event":`;
-    for (const { client, config } of this.#all.values()) {
+    const head = eventHead(this.#sessionId);
+    for (const { client, config, seen } of this.#all.values()) {
       const skipsDeltas = config.includeSubAgentStreamingEvents === false;
       for (const event of events) {
         if (skipsDeltas && event.agentId && DELTAS.has(event.type)) continue;
         if (client.style === 2 && ASKED_BY_REQUEST.has(event.type)) continue;
+        noteSeen(seen, event);
         client.send(`${head}${event.json}}}`);
       }
     }
@@ -129,31 +130,19 @@ export class Participants implements Answerers {
     }
   }
 
-  deliver<K extends AskKind>(ask: Ask<K>): (() => void) | undefined {
-    const request = CLIENT_REQUESTS[ask.kind];
-    const asked = this.all.filter((participant) => request?.isFor(participant, ask.payload));
-    if (!request || asked.length === 0) return undefined;
-    const retract = new AbortController();
-    const context = { sessionId: this.#sessionId, signal: retract.signal };
-    let failed = 0;
-    for (const { client } of asked) {
-      request.send(client, ask.payload, context).then(
-        (answer) => this.#answer(ask.kind, ask.requestId, answer),
-        () => {
-          failed++;
-          if (failed === asked.length && !retract.signal.aborted) this.#onAllFailed(ask, request);
-        },
-      );
-    }
-    return () => retract.abort();
-  }
-
-  /** Called when every client that was sent a request has failed to answer. */
-  #onAllFailed<K extends AskKind>({ kind, requestId }: Ask<K>, { ifAllFail, isEventToo }: ClientRequest<K>): void {
-    const canComeByEvent = isEventToo && this.all.some(({ client }) => client.style === 3 && !client.isGone);
-    if (!canComeByEvent) this.#answer(kind, requestId, ifAllFail);
+  deliver<K extends AskKind>(ask: Ask<K>): Offered {
+    return new Offer(ask, this.#room);
   }
 }
+
+function noteSeen(seen: Set<string>, { type, data }: LoggedEvent): void {
+  if (!ASK_EVENTS.has(type) || !("requestId" in data) || typeof data.requestId !== "string") return;
+  if (REQUESTS.has(type)) seen.add(data.requestId);
+  else seen.delete(data.requestId);
+}
+
+const REQUESTS: ReadonlySet<string> = new Set(ASK_KINDS.map((kind) => KINDS[kind].requested));
+const ASK_EVENTS: ReadonlySet<string> = new Set([...REQUESTS, ...ASK_KINDS.map((kind) => KINDS[kind].completed)]);
 
 const LOST_GUARD: HookHost = {
   isGuard: true,

@@ -108,7 +108,7 @@ export class Toolkit implements Kit {
       ...parts.services,
       shells,
       ask: (question) => askUser(this.#agent, { ...question, callId, signal }),
-      elicit: (form) => elicit(parts.participants, this.#agent, { ...form, callId, signal }),
+      elicit: (form) => elicit(parts.participants, this.#agent, { ...form, callId, comesAgain: true, signal }),
       tasks: tasks({ callId, signal }),
     };
   }
