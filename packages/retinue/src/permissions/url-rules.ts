@@ -48,7 +48,9 @@ function isHostCovered(host: string, pattern: Pattern): boolean {
 
 /** The host of an address, without the dot that makes a name absolute. */
 export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/\.+$/, "");
+  let end = hostname.length;
+  while (end > 0 && hostname[end - 1] === ".") end--; // A pattern would look at a long row of dots from each of them.
+  return hostname.slice(0, end);
 }
 
 /** Only addresses that `web_fetch` could use; others have no host to compare. */
