@@ -97,8 +97,9 @@ export const UNITS: readonly string[] = [
 export interface Reader {
   name: string;
   read(text: string): unknown;
-  /** What a text of this kind may have at most before it is refused or cut; longer ones are given too. */
   prepare?(): Promise<void> | void;
+  /** How many characters get this far: longer texts are refused before (tools/longest.ts), or are bounded where they come in. */
+  most?: number;
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), "long-texts-"));
@@ -138,51 +139,68 @@ let logs = 0;
 export const READERS: readonly Reader[] = [
   { name: "redaction", read: redact },
   { name: "known values", prepare: () => addKnownValue("not-a-real-value"), read: hideKnownValues },
-  { name: "one visible line", read: visible },
+  { name: "one visible line", most: 131_000, read: visible },
   { name: "visible text", read: visibleText },
   { name: "words of a call", read: (text) => callWords("bash", { command: text }) },
   { name: "one line of a message", read: (text) => oneLine(text, 300) },
   { name: "brief words", read: (text) => brief(text) },
-  { name: "a word for a shell", read: shellWord },
+  { name: "a word for a shell", most: 4_096, read: shellWord },
   { name: "diff of one long line", read: (text) => unifiedDiff({ path: "a", before: text, after: `${text}x` }) },
   { name: "counting changes", read: (text) => countChanges(text, `x${text}\ny`) },
   { name: "a command line", prepare: loadGrammar, read: (text) => readLine(text) },
-  { name: "a permission for a command", read: (text) => shellPermission(text, about) },
-  { name: "a long argument of a command", read: (text) => shellPermission(`grep '${text}' file`, about) },
-  { name: "rules for a command", read: async (text) => decide(await shellPermission(text, about), policy) },
-  { name: "words for a command", read: async (text) => permissionWords(await shellPermission(text, about), "/work") },
+  { name: "a permission for a command", most: 131_000, read: (text) => shellPermission(text, about) },
+  {
+    name: "a long argument of a command",
+    most: 131_000,
+    read: (text) => shellPermission(`grep '${text}' file`, about),
+  },
+  {
+    name: "rules for a command",
+    most: 131_000,
+    read: async (text) => decide(await shellPermission(text, about), policy),
+  },
+  {
+    name: "words for a command",
+    most: 131_000,
+    read: async (text) => permissionWords(await shellPermission(text, about), "/work"),
+  },
   {
     name: "rules for an address",
+    most: 8_192,
     read: (text) => decide({ kind: "url", url: `http://good.example/${text}`, intention: "" }, policy),
   },
   {
     name: "an address of a long name",
+    most: 8_192,
     read: (text) => coversUrl("evil.example", `http://a${text}b`, { hasSubdomains: true, isDenial: true }),
   },
   {
     name: "an address of a long path",
+    most: 8_192,
     read: (text) => coversUrl("a.example/x", `http://a.example/${text}b`, { hasSubdomains: true, isDenial: true }),
   },
   {
     name: "words for an address",
+    most: 8_192,
     read: (text) => permissionWords({ kind: "url", url: `http://a${text}b`, intention: "" }, "/work"),
   },
   {
     name: "rules for a path",
+    most: 4_096,
     read: (text) =>
       decide(
         { kind: "write", fileName: `/work/${text}`, intention: "", diff: "", canOfferSessionApproval: false },
         policy,
       ),
   },
-  { name: "a path", read: (text) => attempt(() => resolvePath(text, "/work")) },
-  { name: "where a path leads", read: (text) => realPath(`${folder}/${text}`) },
+  { name: "a path", most: 4_096, read: (text) => attempt(() => resolvePath(text, "/work")) },
+  { name: "where a path leads", most: 4_096, read: (text) => realPath(`${folder}/${text}`) },
   {
     name: "a path of a transcript",
     read: (text) => [tidyPath(`/${text}x`), attempt(() => isReallyWithin(`/work/${text}`, "/work"))],
   },
   { name: "text of a rule", read: (text) => attempt(() => parseRule(`shell(${text})`)) },
-  { name: "SQL", read: splitStatements },
+  { name: "SQL", most: 262_144, read: splitStatements },
   { name: "a query", read: parseQuery },
   {
     name: "a snippet",

@@ -34,7 +34,7 @@ export function oneLine(text: string, maxChars: number): string {
   const line = visible(
     text
       .trim()
-      .replaceAll(/ +/g, " ")
+      .replaceAll(/ {2,}/g, " ")
       .slice(0, maxChars + 1),
   );
   return line.length > maxChars ? `${line.slice(0, maxChars - 1)}…` : line;

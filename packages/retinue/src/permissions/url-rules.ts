@@ -53,8 +53,12 @@ export function hostOf({ hostname }: URL): string {
   return hostname.slice(0, end);
 }
 
+/** `web_fetch` takes no longer ones, and no allow rule is about one. */
+const MAX_ADDRESS = 8192;
+
 /** Only addresses that `web_fetch` could use; others have no host to compare. */
 function addressOf(url: string): URL | undefined {
+  if (url.length > MAX_ADDRESS) return undefined;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   return parsed && /^https?:$/.test(parsed.protocol) && hostOf(parsed) !== "" ? parsed : undefined;
 }

@@ -68,15 +68,20 @@ function interrupts(messages: readonly Message[], at: number): boolean {
 /** Everything that the runtime puts around a prompt is in tags whose names hold an underscore or a hyphen. */
 const ADDED = /<([a-z]{1,40}(?:[_-][a-z]{1,40}){1,5})\b[^<>]{0,500}>/g;
 /** The runtime puts a few of them; a prompt may have any number that nobody closes. */
-const MAX_ADDED = 200;
+const MAX_ADDED = 100;
 
 function withoutAdded(text: string): string {
   const parts: string[] = [];
+  const unclosed = new Set<string | undefined>();
   let [at, seen] = [0, 0];
   for (const { 0: tag, 1: name, index } of text.matchAll(ADDED)) {
     if (++seen > MAX_ADDED) break;
-    const end = index < at ? -1 : text.indexOf(`</${name}>`, index + tag.length);
-    if (end < 0) continue;
+    if (index < at || unclosed.has(name)) continue;
+    const end = text.indexOf(`</${name}>`, index + tag.length);
+    if (end < 0) {
+      unclosed.add(name);
+      continue;
+    }
     parts.push(text.slice(at, index));
     at = end + `</${name}>`.length;
   }
