@@ -144,7 +144,7 @@ export const READERS: readonly Reader[] = [
   { name: "words of a call", read: (text) => callWords("bash", { command: text }) },
   { name: "one line of a message", read: (text) => oneLine(text, 300) },
   { name: "brief words", read: (text) => brief(text) },
-  { name: "a word for a shell", most: 4_096, read: shellWord },
+  { name: "a word for a shell", most: 32_768, read: shellWord },
   { name: "diff of one long line", read: (text) => unifiedDiff({ path: "a", before: text, after: `${text}x` }) },
   { name: "counting changes", read: (text) => countChanges(text, `x${text}\ny`) },
   { name: "a command line", prepare: loadGrammar, read: (text) => readLine(text) },
@@ -186,15 +186,15 @@ export const READERS: readonly Reader[] = [
   },
   {
     name: "rules for a path",
-    most: 4_096,
+    most: 32_768,
     read: (text) =>
       decide(
         { kind: "write", fileName: `/work/${text}`, intention: "", diff: "", canOfferSessionApproval: false },
         policy,
       ),
   },
-  { name: "a path", most: 4_096, read: (text) => attempt(() => resolvePath(text, "/work")) },
-  { name: "where a path leads", most: 4_096, read: (text) => realPath(`${folder}/${text}`) },
+  { name: "a path", most: 32_768, read: (text) => attempt(() => resolvePath(text, "/work")) },
+  { name: "where a path leads", most: 32_768, read: (text) => realPath(`${folder}/${text}`) },
   {
     name: "a path of a transcript",
     read: (text) => [tidyPath(`/${text}x`), attempt(() => isReallyWithin(`/work/${text}`, "/work"))],

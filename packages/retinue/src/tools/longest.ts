@@ -14,7 +14,7 @@ const LONGEST = {
   // Linux takes 128 KB in one argument of a program.
   command: { what: "command", bytes: 131_000, instead: "Write it into a file and run that file." },
   input: { what: "input", bytes: 131_000, instead: "Write it into a file and let the program read that." },
-  path: { what: "path", bytes: 4096, instead: "No system opens a longer one." },
+  path: { what: "path", bytes: 32_768, instead: "No system opens one of more than 4096." },
   pattern: { what: "pattern", bytes: 65_536, instead: "Search for a part of it." },
   url: { what: "address", bytes: 8192, instead: "Servers refuse longer ones." },
   sql: { what: "query", bytes: 262_144, instead: "Run it in several calls." },
