@@ -36,9 +36,9 @@ test.each(READERS)(
     for (const unit of UNITS) {
       const [small, large] = [textOf(unit, SMALL), textOf(unit, SMALL * TIMES)];
       const first = await cost(reader.read, large);
-    if (first < QUICK_US) continue;
-    if (first > HOPELESS_US) slow.push(`${JSON.stringify(unit)}: ${(first / 1e6).toFixed(0)} s`);
-    if (first > HOPELESS_US) continue;
+      if (first < QUICK_US) continue;
+      if (first > HOPELESS_US) slow.push(`${JSON.stringify(unit)}: ${(first / 1e6).toFixed(0)} s`);
+      if (first > HOPELESS_US) continue;
       const taken = await least(reader.read, large);
       if (taken < QUICK_US) continue;
       const ratio = taken / Math.max(await least(reader.read, small), 300);

@@ -13,7 +13,11 @@ export interface ProcessEntry {
 
 export function allPids(): number[] {
   if (process.platform !== "linux") return [];
-  return readdirSync("/proc").filter(isNumber).map(Number);
+  try {
+    return readdirSync("/proc").filter(isNumber).map(Number);
+  } catch {
+    return []; // Not mounted, as in some containers. Then process groups have to be enough.
+  }
 }
 
 /** Nothing when the process has ended. */
