@@ -1,6 +1,6 @@
 /** Where a path leads, and whether it is inside a folder. */
 import { readlinkSync } from "node:fs";
-import { dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 
 export function isWithin(directory: string, path: string): boolean {
   const way = relative(directory, resolve(directory, path));
@@ -23,34 +23,68 @@ const MAX_LINKS = 40;
  */
 export function realPath(path: string): string {
   let links = 0;
-  const { root } = parse(path);
-  let real = root;
-  const names = path.slice(root.length).split(sep).reverse();
+  let real = new RealNames(parse(path).root);
+  const names = path.slice(real.root.length).split(sep).reverse();
   while (names.length > 0) {
     const name = names.pop() ?? "";
     if (name === "" || name === ".") continue;
     if (name === "..") {
-      real = dirname(real);
+      real.pop();
       continue;
     }
-    const next = join(real, name);
-    const target = linkAt(next);
+    const target = real.linkBelow(name);
     if (target === undefined) {
-      real = next;
+      real.push(name);
       continue;
     }
-    if (++links > MAX_LINKS) return join(next, ...names.reverse()); // A circle; nothing can be opened there.
-    if (isAbsolute(target)) real = parse(target).root;
-    names.push(...target.split(sep).reverse());
+    if (++links > MAX_LINKS) return join(real.path, name, ...names.reverse()); // A circle; nothing can be opened there.
+    if (isAbsolute(target)) real = new RealNames(parse(target).root);
+    for (const each of target.split(sep).reverse()) names.push(each);
   }
-  return real;
+  return real.path;
 }
 
-/** Absent for what is no link, does not exist, or may not be looked at. */
-function linkAt(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
+/** No system opens a longer path, so there is nothing to look for at one. */
+const MAX_PATH = 4096;
+
+/**
+ * A path without links, as far as it was followed.
+ *
+ * A path that somebody else wrote may have thousands of names, so each is looked at once, and nothing is looked for below what is missing.
+ */
+class RealNames {
+  readonly root: string;
+  readonly #names: string[] = [];
+  #length = 0;
+  /** How many names lead to the first one that does not exist. */
+  #missing = Number.POSITIVE_INFINITY;
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  get path(): string {
+    return this.root + this.#names.join(sep);
+  }
+
+  push(name: string): void {
+    this.#names.push(name);
+    this.#length += name.length + 1;
+  }
+
+  pop(): void {
+    this.#length -= (this.#names.pop()?.length ?? -1) + 1;
+    if (this.#names.length < this.#missing) this.#missing = Number.POSITIVE_INFINITY;
+  }
+
+  linkBelow(name: string): string | undefined {
+    const depth = this.#names.length + 1;
+    if (depth > this.#missing || this.#length + name.length > MAX_PATH) return undefined;
+    try {
+      return readlinkSync(this.root + [...this.#names, name].join(sep));
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") this.#missing = depth;
+      return undefined; // No link, or it may not be looked at.
+    }
   }
 }

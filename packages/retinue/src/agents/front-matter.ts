@@ -34,8 +34,7 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   file: string,
 ): FrontMatter<z.output<Schema>> {
   const { yaml, body } = split(text.replace(/^\uFEFF/, ""), file);
-  if (yaml.length > MAX_HEAD_CHARACTERS)
-    throw complaint(file, 1, `the front matter is longer than ${MAX_HEAD_CHARACTERS} characters`);
+  if (yaml.length > MAX_HEAD_CHARACTERS) throw complaint(file, 1, TOO_LONG);
   if (isTooDeep(yaml)) throw complaint(file, 1, "the front matter is nested too deeply");
   if (EXPLICIT_KEY.test(yaml)) throw complaint(file, 1, "the front matter has a key with a question mark before it");
   const lines = new LineCounter();
@@ -89,19 +88,28 @@ function repeatedKey(document: Document): number | undefined {
 }
 
 function split(text: string, file: string): { yaml: string; body: string } {
-  const lines = text.split(/\r?\n/);
-  if (!FENCE.test(lines[0] ?? "")) return { yaml: "", body: text.trim() };
-  const end = lines.findIndex((line, index) => index > 0 && FENCE.test(line));
-  if (end < 0) throw complaint(file, 1, "the front matter has no closing ---");
-  const yaml = lines.slice(1, end).join("\n");
-  return {
-    yaml,
-    body: lines
-      .slice(end + 1)
-      .join("\n")
-      .trim(),
-  };
+  const plain = text.replaceAll("\r\n", "\n");
+  const first = endOfLine(plain, 0);
+  if (!isFence(plain.slice(0, first))) return { yaml: "", body: text.trim() };
+  // Only as far as a head may reach: what follows is not looked at line by line.
+  for (let from = first + 1; from <= first + 1 + MAX_HEAD_CHARACTERS && from <= plain.length; ) {
+    const to = endOfLine(plain, from);
+    if (isFence(plain.slice(from, to)))
+      return { yaml: plain.slice(first + 1, Math.max(first + 1, from - 1)), body: plain.slice(to + 1).trim() };
+    from = to + 1;
+  }
+  const isLong = plain.length - first > MAX_HEAD_CHARACTERS;
+  throw complaint(file, 1, isLong ? TOO_LONG : "the front matter has no closing ---");
 }
+
+const TOO_LONG = `the front matter is longer than ${MAX_HEAD_CHARACTERS} characters`;
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end < 0 ? text.length : end;
+}
+
+const isFence = (line: string): boolean => line.length <= MAX_HEAD_CHARACTERS && FENCE.test(line);
 
 function complaint(file: string, line: number, problem: string): AppError {
   return new AppError("invalid_params", `${file}:${line}: ${problem}`);

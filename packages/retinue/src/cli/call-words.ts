@@ -30,6 +30,12 @@ export function callWords(
 }
 
 export function oneLine(text: string, maxChars: number): string {
-  const line = visible(text.trim().replaceAll(/ +/g, " "));
+  // What is shown of a character is at least as long as the character, so what is behind that is cut in any case.
+  const line = visible(
+    text
+      .trim()
+      .replaceAll(/ {2,}/g, " ")
+      .slice(0, maxChars + 1),
+  );
   return line.length > maxChars ? `${line.slice(0, maxChars - 1)}…` : line;
 }

@@ -3,6 +3,7 @@
  */
 import { dirname, relative } from "node:path";
 import { type Approval, type PermissionRequest, visible } from "@retinue/protocol";
+import { hostOf } from "../permissions/url-rules.ts";
 import { isWithin } from "../real-path.ts";
 
 export interface PermissionWords {
@@ -43,7 +44,7 @@ function wordsFor(request: PermissionRequest, workingDirectory: string): Permiss
       return { what, details: [], flag, always: undefined };
     }
     case "url": {
-      const host = URL.canParse(request.url) ? new URL(request.url).hostname.replace(/\.+$/, "") : request.url;
+      const host = URL.canParse(request.url) ? hostOf(new URL(request.url)) : request.url;
       const always = { words: `every page of ${host}`, domain: host };
       return { what: `fetch ${request.url}`, details: [], flag: allow(`url(${host})`), always };
     }

@@ -13,6 +13,7 @@ import { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Rules } from "../permissions/rules.ts";
+import { ProcessLedger } from "../processes/process-ledger.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { answerKeeper } from "../session/inbox.ts";
 import type { Session } from "../session/session.ts";
@@ -22,7 +23,6 @@ import { ChildSessions } from "../tasks/executors/child-session.ts";
 import { ClientWork } from "../tasks/executors/client-work.ts";
 import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
 import { ShellTasks } from "../tasks/executors/shell.ts";
-import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import { Tasks } from "../tasks/registry.ts";
 import { type SpawnGate, spawnGate } from "../tasks/spawn-gate.ts";
 import { taskService } from "../tasks/task-tools.ts";
@@ -80,12 +80,13 @@ export interface SessionTree {
 
 export function composeTree(options: TreeOptions): SessionTree {
   const { root } = options;
+  const ledger = new ProcessLedger(options.store);
   const database = new SessionDatabase({ limitMs: options.runtime.sqlLimitMs });
   const agentOf = (sessionId = root.id): WorkingAgent => tasks.agents.find(sessionId)?.agent ?? main;
   const service: WorkingAgentOptions["tasks"] = (owner, call) =>
     taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate });
-  const parts = composeParts(options, { agentOf, database });
-  const tasks = composeTasks(options, { parts, service, main: () => main, runner: () => runner });
+  const parts = composeParts(options, { agentOf, database, ledger });
+  const tasks = composeTasks(options, { parts, ledger, service, main: () => main, runner: () => runner });
   const shells = tasks.shells.ofAgent(root.id);
   const main: WorkingAgent = new WorkingAgent({
     parts,
@@ -111,7 +112,14 @@ export function composeTree(options: TreeOptions): SessionTree {
 
 function composeParts(
   options: TreeOptions,
-  { agentOf, database }: { agentOf(sessionId?: string): WorkingAgent; database: SessionDatabase },
+  {
+    agentOf,
+    database,
+    ledger,
+  }: Pick<TaskDeps, "ledger"> & {
+    agentOf(sessionId?: string): WorkingAgent;
+    database: SessionDatabase;
+  },
 ): TreeParts {
   const { root, store, runtime, limiter, rules, config, context, catalog, gate, customInstructions } = options;
   const participants: Participants = new Participants({
@@ -148,6 +156,7 @@ function composeParts(
     gate,
     configuration,
     clientVersion: runtime.version,
+    processes: ledger,
     hooks,
     agentOf,
     elicit: (agent, form) => elicit(participants, agent, form),
@@ -179,12 +188,13 @@ function composeParts(
 
 interface TaskDeps {
   parts: TreeParts;
+  ledger: ProcessLedger;
   service: WorkingAgentOptions["tasks"];
   main(): WorkingAgent;
   runner(): Runner;
 }
 
-function composeTasks(options: TreeOptions, { parts, service, main, runner }: TaskDeps): TreeTasks {
+function composeTasks(options: TreeOptions, { parts, ledger, service, main, runner }: TaskDeps): TreeTasks {
   const { store, engine, inherit = async () => undefined } = options;
   const { root, configuration } = parts;
   const onChanged = () => {
@@ -195,7 +205,7 @@ function composeTasks(options: TreeOptions, { parts, service, main, runner }: Ta
   const shells = new ShellTasks({
     rootId: root.id,
     world: root.world,
-    ledger: new ShellLedger(store),
+    ledger,
     logFolder: () => configuration.settings.outputFolder,
     tasks,
   });

@@ -7,6 +7,7 @@
  */
 import type { CallToolResult, Tool as ServerTool } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, type McpServerStatus, messageOf } from "@retinue/protocol";
+import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type ActiveCall, CallFailed, type CallOptions, unlessCancelled } from "./call-failed.ts";
 import { type Elicit, serveElicitation } from "./elicitation.ts";
 import type { Live } from "./handshake.ts";
@@ -16,6 +17,7 @@ export interface ConnectionOptions {
   config: McpServerConfig;
   workingDirectory: string;
   clientVersion: string;
+  processes?: ProcessLedger;
   /** Disabled from the start. */
   isDisabled: boolean;
   onStatus(status: McpServerStatus, error?: string): void;

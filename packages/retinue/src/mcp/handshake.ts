@@ -1,6 +1,7 @@
 /** How a connection is opened: with the newer handshake first, and the older one for servers that exit on requests they do not know. */
 import { Client, SdkHttpError, type Tool as ServerTool, UnauthorizedError } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
+import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type Link, openLink } from "./link.ts";
 
 /** An open connection. */
@@ -23,6 +24,7 @@ interface Server {
   config: McpServerConfig;
   workingDirectory: string;
   clientVersion: string;
+  processes?: ProcessLedger;
   elicit?: unknown;
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, type McpServerStatus } from "@retinue/protocol";
+import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Connection } from "./connection.ts";
 import type { Elicit } from "./elicitation.ts";
@@ -15,6 +16,8 @@ import { type ToolCallbacks, toolsOf } from "./tools.ts";
 export interface McpHostOptions extends ToolCallbacks {
   workingDirectory: string;
   clientVersion: string;
+  /** Where servers are written down, so that the next runtime ends those that a killed one left. */
+  processes?: ProcessLedger;
   disabledServers?: readonly string[];
   onStatus?(change: { serverName: string; status: McpServerStatus; error?: string }): void;
   onToolsChanged?(serverName: string): void;
@@ -147,12 +150,13 @@ export class McpHost {
     const identity = serverIdentity(name, config);
     const known = this.#servers.get(identity);
     if (known) return known;
-    const { workingDirectory, clientVersion, elicit, onStatus, onToolsChanged } = this.#options;
+    const { workingDirectory, clientVersion, processes, elicit, onStatus, onToolsChanged } = this.#options;
     const connection = new Connection({
       name,
       config,
       workingDirectory,
       clientVersion,
+      processes,
       elicit,
       isDisabled: this.#disabled.has(name),
       onStatus: (status, error) => onStatus?.({ serverName: name, status, error }),

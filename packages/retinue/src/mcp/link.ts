@@ -1,6 +1,7 @@
 /** The transport to an MCP server: a process, streamable HTTP, or server-sent events, behind one interface that can say why it broke. */
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { type McpServerConfig, messageOf } from "@retinue/protocol";
+import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { isLocal, type RemoteServer } from "./server-config.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -13,9 +14,17 @@ export interface Link {
   close(): Promise<void>;
 }
 
-export function openLink(config: McpServerConfig, options: { workingDirectory: string }): Link {
+interface LinkOptions {
+  workingDirectory: string;
+  processes?: ProcessLedger;
+}
+
+export function openLink(config: McpServerConfig, options: LinkOptions): Link {
   if (!isLocal(config)) return remoteLink(config);
-  const transport = new StdioTransport(config, { cwd: options.workingDirectory });
+  const transport = new StdioTransport(config, {
+    cwd: options.workingDirectory,
+    family: options.processes?.family(),
+  });
   return {
     transport,
     explain: (error) => {

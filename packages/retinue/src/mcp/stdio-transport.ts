@@ -2,14 +2,16 @@
  * An MCP server as a child process, over its standard input and output.
  *
  * The process leads a group of its own, and the whole group ends with the connection: a server that was started through a wrapper
- * (npx, a shell script) leaves nothing behind. The library's own transport ends only the process that it started.
+ * (npx, a shell script) leaves nothing behind. So does what has left the group (processes/family.ts). The library's own transport ends only the process that it started.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import { AppError } from "@retinue/protocol";
+import { type Member, ProcessFamily } from "../processes/family.ts";
 import { killGroup, rememberGroup } from "../tools/shell/process-group.ts";
 import type { LocalServer } from "./server-config.ts";
 
@@ -26,15 +28,17 @@ export class StdioTransport implements Transport {
 
   readonly #config: LocalServer;
   readonly #cwd: string;
+  readonly #family: ProcessFamily;
   readonly #buffer = new ReadBuffer();
   #process: ChildProcess | undefined;
   #stderr = "";
   #ended: Promise<void> | undefined;
   #delivery: Promise<void> = Promise.resolve();
 
-  constructor(config: LocalServer, options: { cwd: string }) {
+  constructor(config: LocalServer, options: { cwd: string; family?: ProcessFamily }) {
     this.#config = config;
     this.#cwd = config.cwd ?? options.cwd;
+    this.#family = options.family ?? new ProcessFamily();
   }
 
   get pid(): number | null {
@@ -52,9 +56,10 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
+    const member = this.#family.member();
     const child = spawn(this.#config.command, this.#config.args ?? [], {
       cwd: this.#cwd,
-      env: { ...getDefaultEnvironment(), ...this.#config.env },
+      env: member.environment({ ...getDefaultEnvironment(), ...this.#config.env }),
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
@@ -69,12 +74,13 @@ export class StdioTransport implements Transport {
     try {
       await once(child, "spawn");
     } catch (error) {
+      await this.#family.end({ graceMs: 0 });
       throw new AppError("not_configured", `failed to start ${this.#config.command}: ${reasonOf(error)}`, {
         cause: error,
       });
     }
     const { pid } = child;
-    if (pid !== undefined) rememberGroup(pid, { outlivesUs: false });
+    if (pid !== undefined) await this.#adopt(pid, member);
     void this.#ended.then(() => this.#onEnd());
   }
 
@@ -92,8 +98,27 @@ export class StdioTransport implements Transport {
     const stop = new AbortController();
     await Promise.race([this.#ended, delay(LEAVE_MS, undefined, { signal: stop.signal }).catch(ignoreAbort)]);
     stop.abort();
-    await killGroup(child.pid, { graceMs: GRACE_MS });
+    await this.#endAll(child.pid);
     await this.#ended;
+  }
+
+  /** A server that cannot be written down would be left behind by a kill, so it is ended. */
+  async #adopt(pid: number, { door }: Member): Promise<void> {
+    rememberGroup(pid, { outlivesUs: false });
+    try {
+      // Where it cannot enter the control group, the mark has to be enough.
+      const entered = door === undefined ? undefined : writeFile(door, String(pid)).catch(() => undefined);
+      await Promise.all([this.#family.started(pid), entered]);
+    } catch (error) {
+      await this.#endAll(pid);
+      throw error;
+    }
+  }
+
+  async #endAll(pid: number): Promise<void> {
+    await killGroup(pid, { graceMs: GRACE_MS });
+    this.#family.groupEnded(pid);
+    await this.#family.end({ graceMs: GRACE_MS });
   }
 
   #receive(chunk: Buffer): void {
@@ -132,7 +157,7 @@ export class StdioTransport implements Transport {
 
   async #onEnd(): Promise<void> {
     const child = this.#process;
-    if (child?.pid !== undefined) await killGroup(child.pid, { graceMs: GRACE_MS });
+    if (child?.pid !== undefined) await this.#endAll(child.pid);
     await this.#delivery;
     const how = child?.signalCode ? `signal ${child.signalCode}` : `exit code ${child?.exitCode}`;
     this.#stderr = [this.#stderr.trim(), `the process ended with ${how}`].filter(Boolean).join("\n");

@@ -111,13 +111,18 @@ function failed(server: string, error: unknown): Outcome {
 
 /** Models take letters, digits, `_` and `-`, and at most 64 of them. */
 export function toolName(server: string, tool: string): string {
-  const name = `${server}-${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-  if (name.length <= MAX_NAME) return name;
-  const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  const whole = `${server}-${tool}`;
+  const name = plainName(whole.slice(0, MAX_HASHED));
+  if (whole.length <= MAX_NAME) return name;
+  // Of a name that nobody can mean, the letters are hashed as they are.
+  const hash = createHash("sha256").update(name).update(whole.slice(MAX_HASHED)).digest("hex").slice(0, 8);
   return `${name.slice(0, MAX_NAME - hash.length - 1)}_${hash}`;
 }
 
 const MAX_NAME = 64;
+const MAX_HASHED = 4096;
+
+const plainName = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
 
 const asObject = (args: unknown): Record<string, unknown> =>
   typeof args === "object" && args !== null && !Array.isArray(args) ? { ...args } : {};

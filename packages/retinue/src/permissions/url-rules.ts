@@ -48,11 +48,17 @@ function isHostCovered(host: string, pattern: Pattern): boolean {
 
 /** The host of an address, without the dot that makes a name absolute. */
 export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/\.+$/, "");
+  let end = hostname.length;
+  while (end > 0 && hostname[end - 1] === ".") end--; // A pattern would look at a long row of dots from each of them.
+  return hostname.slice(0, end);
 }
+
+/** `web_fetch` takes no longer ones, and no allow rule is about one. */
+const MAX_ADDRESS = 8192;
 
 /** Only addresses that `web_fetch` could use; others have no host to compare. */
 function addressOf(url: string): URL | undefined {
+  if (url.length > MAX_ADDRESS) return undefined;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   return parsed && /^https?:$/.test(parsed.protocol) && hostOf(parsed) !== "" ? parsed : undefined;
 }

@@ -8,6 +8,6 @@ export function shellWord(text: string): string {
 
 /** For a list of names, where nothing is decided by what is cut. */
 export function brief(text: string, most = 80): string {
-  const shown = visible(text);
+  const shown = visible(text.slice(0, most + 1)); // It only grows, so what is behind that is cut in any case.
   return shown.length <= most ? shown : `${shown.slice(0, most - 1)}…`;
 }

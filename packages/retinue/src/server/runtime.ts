@@ -10,11 +10,11 @@ import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions
 import { openCatalog } from "../models/catalog.ts";
 import { credentialVariables } from "../models/config.ts";
 import { planTools } from "../modes/plan-tool.ts";
+import { ProcessLedger } from "../processes/process-ledger.ts";
 import { CREDENTIAL_VARIABLES, withhold } from "../secrets/environment.ts";
 import { addOwnKey, hideKnownValues } from "../secrets/known-values.ts";
 import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
-import { ShellLedger } from "../tasks/executors/shell-ledger.ts";
 import type { Client } from "../tree/client.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
@@ -55,7 +55,7 @@ export class Runtime {
     this.#stopIndexing = keepIndexed(this.#store, (error) =>
       this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
     );
-    this.#reaping = this.#reapShells();
+    this.#reaping = this.#reap();
     const memory = memoryOf(this.#store, config, world);
     this.sessions = new Sessions({
       store: this.#store,
@@ -137,13 +137,13 @@ export class Runtime {
     this.#release();
   }
 
-  async #reapShells(): Promise<void> {
+  async #reap(): Promise<void> {
     try {
-      const { ended, problems } = await new ShellLedger(this.#store).reap();
-      if (ended > 0) this.#diagnostics.write("warn", `ended ${ended} shells that a killed runtime had left`);
+      const { ended, problems } = await new ProcessLedger(this.#store).reap();
+      if (ended > 0) this.#diagnostics.write("warn", `ended ${ended} processes that a killed runtime had left`);
       for (const problem of problems) this.#diagnostics.write("warn", problem);
     } catch (error) {
-      this.#diagnostics.write("warn", `cannot look for shells of a killed runtime: ${messageOf(error)}`);
+      this.#diagnostics.write("warn", `cannot look for processes of a killed runtime: ${messageOf(error)}`);
     }
   }
 

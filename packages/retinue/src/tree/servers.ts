@@ -10,6 +10,7 @@ import type { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHost, McpUse } from "../mcp/host.ts";
+import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { shellWord } from "../project/shown.ts";
 import type { Session } from "../session/session.ts";
@@ -32,6 +33,7 @@ export interface TreeServersOptions {
   gate: ProjectGate;
   configuration: Configuration;
   clientVersion: string;
+  processes: ProcessLedger;
   hooks: Hooks;
   /** The agent of a session of the tree; the main agent when the session is unknown. */
   agentOf(sessionId: string | undefined): Agent;
@@ -130,10 +132,11 @@ export class TreeServers {
   }
 
   #hostOptions(): ConstructorParameters<typeof McpHost>[0] {
-    const { root, configuration, clientVersion, hooks, agentOf, elicit } = this.#options;
+    const { root, configuration, clientVersion, processes, hooks, agentOf, elicit } = this.#options;
     return {
       workingDirectory: root.place.workingDirectory,
       clientVersion,
+      processes,
       disabledServers: configuration.current.disabledMcpServers,
       onStatus: (change) => {
         const isDown = change.status === "failed" || change.status === "needs-auth";

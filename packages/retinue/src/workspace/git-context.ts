@@ -37,8 +37,17 @@ async function branchOf(gitFolder: string): Promise<string | undefined> {
 /** `owner/name` of the first remote. A worktree shares the config of the repository that `commondir` names. */
 async function repositoryOf(gitFolder: string): Promise<string | undefined> {
   const shared = text(join(gitFolder, "commondir")).trim();
-  const url = /^\s*url = (.+)$/m.exec(text(join(resolve(gitFolder, shared), "config")))?.[1];
-  return url && /[/:]([^/:]+\/[^/]+?)(?:\.git)?\s*$/.exec(url)?.[1];
+  const config = text(join(resolve(gitFolder, shared), "config"));
+  const line = config.split("\n").find((each) => each.trimStart().startsWith(URL_KEY));
+  return line && nameIn(line.trim().slice(URL_KEY.length).slice(-MAX_NAME));
+}
+
+const URL_KEY = "url = ";
+/** Longer names are none that a forge would take. */
+const MAX_NAME = 400;
+
+function nameIn(url: string): string | undefined {
+  return /[/:]([^/:]+\/[^/]+?)(?:\.git)?$/.exec(url)?.[1];
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -29,7 +29,7 @@ export function parseReading(stored: string | undefined): Reading {
 /** The same turn has the same mark, whether a hook or the file brings it. */
 export function markOf({ role, text }: Pick<NewTurn, "role" | "text">): string {
   return createHash("sha1")
-    .update(`${role}\n${text.replace(/\s+/g, " ").trim()}`)
+    .update(`${role}\n${text.replace(/\s{2,}|[^\S ]/g, " ").trim()}`)
     .digest("base64url")
     .slice(0, 16);
 }

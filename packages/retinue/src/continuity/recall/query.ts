@@ -5,10 +5,15 @@
 import type { Term } from "../../store/transcripts.ts";
 
 const MAX_TERMS = 24;
+/** More than any question has; the rest is not looked at. */
+const MAX_CHARACTERS = 2000;
 
 export function parseQuery(query: string): Term[] {
   const terms: Term[] = [];
-  for (const [, phrase, word] of query.normalize("NFC").matchAll(/"([^"]*)"|([^\s"]+)/g)) {
+  for (const [, phrase, word] of query
+    .slice(0, MAX_CHARACTERS)
+    .normalize("NFC")
+    .matchAll(/"([^"]*)"|([^\s"]+)/g)) {
     const term = phrase === undefined ? wordTerm(word ?? "") : phraseTerm(phrase, false);
     if (term) terms.push(term);
   }

@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, stat
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "@retinue/protocol/errors";
+import { withoutMarks } from "../../processes/mark.ts";
 import { childEnvironment } from "../../secrets/environment.ts";
 import { makePrivateFolder, PRIVATE_FILE, writePrivateFile } from "../../store/private-files.ts";
 import { type Address, livingDaemon } from "./daemon-client.ts";
@@ -54,7 +55,12 @@ function launchDaemon({ home, program, port, env = process.env }: StartOptions):
   const words = [...args, "daemon", "run", "--home", home, ...(port === undefined ? [] : ["--port", String(port)])];
   // The daemon lives for days and makes only short-lived objects: a small young generation saves 30 MB.
   const lean = childEnvironment({ NODE_OPTIONS: `${env.NODE_OPTIONS ?? ""} --max-semi-space-size=2`.trim() }, env);
-  const child = spawn(command, words, { detached: true, stdio: ["ignore", log, log], env: lean, cwd: home });
+  const child = spawn(command, words, {
+    detached: true,
+    stdio: ["ignore", log, log],
+    env: withoutMarks(lean), // It belongs to the home, and not to the agent whose shell started it.
+    cwd: home,
+  });
   child.on("error", () => {}); // When the program is missing, the daemon does not start, and that is reported.
   child.unref();
   closeSync(log);

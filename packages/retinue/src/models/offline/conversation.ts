@@ -66,15 +66,33 @@ function interrupts(messages: readonly Message[], at: number): boolean {
 }
 
 /** Everything that the runtime puts around a prompt is in tags whose names hold an underscore or a hyphen. */
-const ADDED = /<([a-z]+(?:[_-][a-z]+)+)\b[^>]*>[\s\S]*?<\/\1>/g;
+const ADDED = /<([a-z]{1,40}(?:[_-][a-z]{1,40}){1,5})\b[^<>]{0,500}>/g;
+/** The runtime puts a few of them; a prompt may have any number that nobody closes. */
+const MAX_ADDED = 100;
+
+function withoutAdded(text: string): string {
+  const parts: string[] = [];
+  const unclosed = new Set<string | undefined>();
+  let [at, seen] = [0, 0];
+  for (const { 0: tag, 1: name, index } of text.matchAll(ADDED)) {
+    if (++seen > MAX_ADDED) break;
+    if (index < at || unclosed.has(name)) continue;
+    const end = text.indexOf(`</${name}>`, index + tag.length);
+    if (end < 0) {
+      unclosed.add(name);
+      continue;
+    }
+    parts.push(text.slice(at, index));
+    at = end + `</${name}>`.length;
+  }
+  return [...parts, text.slice(at)].join("");
+}
 
 /** The inherit block comes before a sub-agent's own prompt, which is the last paragraph. */
 const INHERITED = /^## Inherited from Parent Session\n[\s\S]*\n\n(?=\S)/;
 
 function wordsOf(text: string): string {
-  return text
-    .replace(/<\/?system_notification>/g, "")
-    .replace(ADDED, "")
+  return withoutAdded(text.replace(/<\/?system_notification>/g, ""))
     .replace(/^\s*\[\[PLAN\]\]/, "")
     .trim()
     .replace(INHERITED, "");

@@ -11,7 +11,9 @@ export type Intent =
   | { type: "unknown" };
 
 const DELEGATE = /\b(sub-?agents?|delegat\w*|(explore|research|general-purpose|task) agents?|in parallel)\b/i;
-const RUN = /^(?:please\s+)?(?:run|execute)\s+(?:the\s+)?(?:(?:shell )?command\b[:\s]*)?[:`"']*(.+?)[`"']*\.?$/is;
+const RUN = /^(?:please\s+)?(?:run|execute)\s+(?:the\s+)?(?:(?:shell )?command\b[:\s]*)?[:`"']*/i;
+/** What is asked for is said at the beginning. The rules below look at each word several times. */
+const MAX_CHARACTERS = 1000;
 const COUNT = /\b(how many|count|number of)\b/i;
 const FIND =
   /\b(find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where(?:'s|\s+is|\s+are|\s+do(?:es)?)?|locate|who\s+uses)\b/i;
@@ -28,14 +30,25 @@ const QUOTED = /["'`\u201c]([^"'`\u201d]+)["'`\u201d]/;
 const COUNTS: Readonly<Record<string, number>> = { a: 1, an: 1, one: 1, two: 2, three: 3, four: 4, five: 5, six: 6 };
 
 export function intentOf(prompt: string): Intent {
-  if (DELEGATE.test(prompt))
-    return { type: "delegate", agents: agentsIn(prompt), rest: plainIntent(prompt.replace(DELEGATE, " ")) };
+  const beginning = prompt.slice(0, MAX_CHARACTERS);
+  if (DELEGATE.test(beginning))
+    return { type: "delegate", agents: agentsIn(beginning), rest: plainIntent(prompt.replace(DELEGATE, " ")) };
   return plainIntent(prompt);
 }
 
-function plainIntent(prompt: string): Intent {
-  const run = RUN.exec(prompt)?.[1];
+/** All that follows the verb, without the quotes around it and the point at the end. */
+function commandIn(prompt: string): string | undefined {
+  const verb = RUN.exec(prompt)?.[0];
+  if (verb === undefined) return undefined;
+  let end = prompt.endsWith(".") ? prompt.length - 1 : prompt.length;
+  while (end > verb.length + 1 && "`\"'".includes(prompt.charAt(end - 1))) end--;
+  return prompt.slice(verb.length, end) || undefined;
+}
+
+function plainIntent(whole: string): Intent {
+  const run = commandIn(whole);
   if (run) return { type: "run", command: run };
+  const prompt = whole.slice(0, MAX_CHARACTERS);
   if (COUNT.test(prompt)) return countIntent(prompt);
   const path = FILE.exec(prompt)?.[1];
   if (READ.test(prompt) && path) return { type: "read", path };

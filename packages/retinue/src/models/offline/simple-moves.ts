@@ -113,7 +113,13 @@ const OUTLINE =
   /^(#{1,4} .+|(export |public |pub |async |default )*(function|class|interface|type|enum|struct|trait|def|func|fn|const [A-Z_a-z]\w* = (async )?\().*)/;
 
 export function outlineOf(lines: readonly string[]): string[] {
-  return lines.flatMap((line) => (OUTLINE.test(line) ? [line.replace(/\s*[{:]\s*$/, "")] : []));
+  return lines.flatMap((line) => (OUTLINE.test(line) ? [withoutOpening(line)] : []));
+}
+
+/** `class A {` is `class A`. */
+function withoutOpening(line: string): string {
+  const plain = line.trimEnd();
+  return plain.endsWith("{") || plain.endsWith(":") ? plain.slice(0, -1).trimEnd() : line;
 }
 
 export function count({ glob: pattern }: Of<"count">, { done }: Conversation): Move {

@@ -82,9 +82,29 @@ function parseJson(text: string): unknown {
 }
 
 function firstLine(body: string): string {
-  const text = body.replace(/<(style|script)[\s\S]*?<\/\1>|<[^>]*>/g, " ").trim();
+  const text = withoutTags(body.slice(0, MAX_PAGE_CHARACTERS)).trim();
   return (text.split("\n")[0] ?? "").trim().slice(0, 300);
 }
+
+/** Each character is looked at a few times at most, whatever the page opens and never closes. */
+function withoutTags(page: string): string {
+  const parts: string[] = [];
+  const unclosed = new Set<string>();
+  let at = 0;
+  for (let open = page.indexOf("<"); open >= 0; open = page.indexOf("<", at)) {
+    const name = ["style", "script"].find((each) => page.startsWith(each, open + 1));
+    const end = name === undefined || unclosed.has(name) ? -1 : page.indexOf(`</${name}>`, open);
+    if (name !== undefined && end < 0) unclosed.add(name);
+    const close = end < 0 ? page.indexOf(">", open) : end + `</${name}`.length;
+    if (close < 0) break;
+    parts.push(page.slice(at, open), " ");
+    at = close + 1;
+  }
+  return [...parts, page.slice(at)].join("");
+}
+
+/** The first line of a page that explains itself is not further in. */
+const MAX_PAGE_CHARACTERS = 64 * 1024;
 
 /** `Retry-After` is seconds or a date; some providers send milliseconds in a header of their own. */
 function retryAfter(headers: IncomingHttpHeaders): number | undefined {

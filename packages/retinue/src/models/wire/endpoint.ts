@@ -37,7 +37,9 @@ export async function post(endpoint: Endpoint, { path, request, body, signal }: 
 }
 
 export function urlFor(endpoint: Endpoint, path: EndpointPath | "/models", model: string): string {
-  const base = endpoint.baseUrl.replace(/\/+$/, "");
+  let end = endpoint.baseUrl.length;
+  while (end > 0 && endpoint.baseUrl[end - 1] === "/") end--;
+  const base = endpoint.baseUrl.slice(0, end);
   if (endpoint.type === "anthropic") return `${base.replace(/\/v1$/, "")}/v1${path.replace("/v1", "")}`;
   if (endpoint.type === "openai") return `${base}${path}`;
   return azureUrl({ base, path, model, apiVersion: endpoint.azure?.apiVersion });

@@ -2,8 +2,9 @@
  * Shells: tasks that are commands in a process group of their own.
  *
  * Connects the shell tools of an agent to the registry. A shell ends with the process that started it, so its record is not stored; the
- * processes that a killed runtime leaves behind are in shell-ledger.ts. A single shell is in tools/shell/.
+ * processes that a killed runtime leaves behind are in processes/process-ledger.ts. A single shell is in tools/shell/.
  */
+import type { ProcessLedger } from "../../processes/process-ledger.ts";
 import { createShells, type Shells } from "../../tools/shell/shells.ts";
 import type { Shell, ShellService, ShellStart } from "../../tools/tool.ts";
 import type { World } from "../../world.ts";
@@ -11,13 +12,12 @@ import type { Executor, RunOptions, TaskView } from "../executor.ts";
 import type { End } from "../moves.ts";
 import { newHead, type ShellRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
-import type { ShellLedger } from "./shell-ledger.ts";
 import { shellView } from "./shell-view.ts";
 
 export interface ShellTasksOptions {
   rootId: string;
   world: World;
-  ledger: ShellLedger;
+  ledger: ProcessLedger;
   /** Where long outputs are kept. */
   logFolder(): string;
   /** The registry, once it exists. */
@@ -75,7 +75,8 @@ export class ShellTasks implements Executor<ShellRecord> {
 
   /** Shells that are not tasks: those that clients run outside the conversation. */
   unlisted(ownerId: string): Shells {
-    return this.#options.ledger.watch(createShells({ sessionId: ownerId, logFolder: this.#options.logFolder() }));
+    const { ledger, logFolder } = this.#options;
+    return createShells({ sessionId: ownerId, logFolder: logFolder(), family: ledger.family() });
   }
 
   async start(record: ShellRecord, { signal }: RunOptions): Promise<End> {

@@ -1,6 +1,7 @@
 /** Runs a command in a shell of its own, and waits for its end, for a while, or not at all. */
 import { lazy } from "@retinue/protocol";
 import * as z from "zod";
+import { refuseTooLong } from "../longest.ts";
 import type { OutputLimit } from "../output.ts";
 import { shellPermission } from "../shell/shell-command.ts";
 import { reportShell } from "../shell/shell-report.ts";
@@ -30,6 +31,7 @@ export const bashTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: false,
     async prepare(args, context) {
+      refuseTooLong("command", args.command);
       refuseIdInUse(args.shellId, context);
       return {
         permission: await shellPermission(args.command, {

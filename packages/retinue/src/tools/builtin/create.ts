@@ -7,6 +7,7 @@ import * as z from "zod";
 import { type CheckedPath, checkedPath, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { unifiedDiff } from "../files/diff.ts";
 import { isErrno, resolvePath, statOf } from "../files/file-path.ts";
+import { refuseTooLong } from "../longest.ts";
 import { CallRefused, defineTool, failure, success, type Tool } from "../tool.ts";
 import description from "./create.md";
 
@@ -24,6 +25,7 @@ export const createTool = (): Tool =>
     input,
     readOnly: false,
     async prepare(args, context) {
+      refuseTooLong("path", args.path);
       const file = resolvePath(args.path, context.workingDirectory);
       refuse(file);
       const checked = checkedPath(file);

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { type CheckedPath, checkedPath, isUnreadable, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { countChanges, unifiedDiff } from "../files/diff.ts";
 import { resolvePath } from "../files/file-path.ts";
+import { refuseTooLong } from "../longest.ts";
 import { CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./edit.md";
 
@@ -26,6 +27,7 @@ export const editTool = (): Tool =>
     input,
     readOnly: false,
     async prepare(args, context) {
+      refuseTooLong("path", args.path);
       const file = resolvePath(args.path, context.workingDirectory);
       const checked = checkedPath(file);
       if (isUnreadable(checked, context.rules.unreadable())) throw unreadable(file); // What fails below tells what is in the file.

@@ -14,6 +14,7 @@ import {
   searchPaths,
   searchPlace,
 } from "../files/search-paths.ts";
+import { refuseTooLong } from "../longest.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./glob.md";
@@ -38,6 +39,7 @@ export const globTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
+      refuseTooLong("pattern", args.pattern);
       const places = listOf(args.paths ?? args.path).map((each) => {
         const { folder, pattern } = placeOf(each, args.pattern);
         return { folder: searchPlace(folder, context.workingDirectory), pattern };

@@ -13,6 +13,7 @@ import {
   searchPaths,
   searchPlace,
 } from "../files/search-paths.ts";
+import { refuseTooLong } from "../longest.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./grep.md";
@@ -48,6 +49,7 @@ export const grepTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
+      refuseTooLong("pattern", args.pattern);
       const places = listOf(args.paths ?? args.path).map((each) => searchPlace(each, context.workingDirectory));
       return {
         permission: readPermission(places, { ...context, what: "Search in directory" }),

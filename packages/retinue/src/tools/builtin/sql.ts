@@ -1,6 +1,7 @@
 /** Runs SQL on the session's own database, and announces when the todos changed. */
 import { lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import { refuseTooLong } from "../longest.ts";
 import { boundOutput, type OutputLimit } from "../output.ts";
 import { type SqlStatement, splitStatements } from "../sql/sql-statements.ts";
 import { type CallContext, defineTool, failure, type Outcome, type SqlResult, success, type Tool } from "../tool.ts";
@@ -19,7 +20,10 @@ export const sqlTool = (limit: OutputLimit = {}): Tool =>
     description,
     input,
     readOnly: false,
-    prepare: ({ query }, context) => ({ run: () => sql(query, { context, limit }) }),
+    prepare({ query }, context) {
+      refuseTooLong("sql", query);
+      return { run: () => sql(query, { context, limit }) };
+    },
   });
 
 async function sql(query: string, { context, limit }: { context: CallContext; limit: OutputLimit }): Promise<Outcome> {

@@ -12,6 +12,7 @@ import { contextDiff } from "../files/diff.ts";
 import { resolvePath, statOf } from "../files/file-path.ts";
 import { imageType } from "../files/image-type.ts";
 import { leftOutNote } from "../files/search-paths.ts";
+import { refuseTooLong } from "../longest.ts";
 import { boundOutput, DEFAULT_MAX_BYTES, type OutputLimit, sizeOf } from "../output.ts";
 import { type CallContext, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./view.md";
@@ -40,6 +41,7 @@ export const viewTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
+      refuseTooLong("path", args.path);
       const checked = checkedPath(resolvePath(args.path, context.workingDirectory));
       const { path } = checked;
       const isFolder = statOf(path)?.isDirectory() ?? false;

@@ -1,6 +1,7 @@
 /** Fetches a page and gives its text in parts. Which addresses may be reached is in ../web/web-fetch-guard.ts. */
 import { lazy, messageOf, type PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
+import { refuseTooLong } from "../longest.ts";
 import { type CallContext, CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import { pageText } from "../web/html-text.ts";
 import description from "./web-fetch.md";
@@ -27,6 +28,7 @@ export const webFetchTool = (): Tool =>
     input,
     readOnly: true,
     prepare(args, context) {
+      refuseTooLong("url", args.url);
       if (!isWebAddress(args.url))
         throw new CallRefused(failure(`${args.url} is not an http or https address.`, { error: "Invalid URL" }));
       const { href: url, username, password } = new URL(args.url);

@@ -5,6 +5,7 @@
  */
 import { lazy } from "@retinue/protocol";
 import * as z from "zod";
+import { refuseTooLong } from "../longest.ts";
 import type { OutputLimit } from "../output.ts";
 import { typingPermission } from "../shell/shell-command.ts";
 import { type CallContext, defineTool, failure, type Outcome, type Shell, type Tool } from "../tool.ts";
@@ -38,6 +39,7 @@ export const writeBashTool = (limit: OutputLimit = {}): Tool =>
     input,
     readOnly: false,
     async prepare(args, context) {
+      refuseTooLong("input", args.input);
       const { shells } = context.services;
       const before = openLine(shells.get(args.shellId));
       const about = { intention: `Write to shell ${args.shellId}`, toolCallId: context.callId };

@@ -3,7 +3,7 @@
  *
  * Which lines changed is in edit-script.ts; here they get their context, their ranges and a bound on their number.
  */
-import { type Edit, editScript } from "./edit-script.ts";
+import { countEdits, type Edit, editScript } from "./edit-script.ts";
 
 const CONTEXT = 3;
 const MAX_LINES = 5000;
@@ -29,9 +29,7 @@ export function contextDiff(path: string, lines: readonly string[], firstLine: n
 
 /** How many lines a change takes away and adds. */
 export async function countChanges(before: string, after: string): Promise<{ removed: number; added: number }> {
-  const edits = await editScript(linesOf(before), linesOf(after));
-  const count = (kind: Edit["kind"]) => edits.filter((edit) => edit.kind === kind).length;
-  return { removed: count("-"), added: count("+") };
+  return await countEdits(linesOf(before), linesOf(after));
 }
 
 function header(path: string, isNew: boolean): string[] {

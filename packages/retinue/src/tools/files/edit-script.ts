@@ -9,18 +9,42 @@ export interface Edit {
 
 /** More changed lines than this are shown as one replaced block. */
 const MAX_DISTANCE = 400;
+/** More lines than are shown around a change. */
+const NEAR = 10;
+/** Longer lists are not compared line by line. */
+const MAX_COMPARED = 20_000;
 
+/** Of the lines before the first change and after the last only the nearest are in the answer: a file may have a million of them. */
 export async function editScript(before: readonly string[], after: readonly string[]): Promise<Edit[]> {
   const start = commonPrefix(before, after);
   const end = commonSuffix(before, after, start);
   const old = before.slice(start, before.length - end);
   const fresh = after.slice(start, after.length - end);
-  return numbered([...times(start, " "), ...(await kindsOf(old, fresh)), ...times(end, " ")], before, after);
+  const near = Math.min(start, NEAR);
+  const kinds = [...times(near, " "), ...(await kindsOf(old, fresh)), ...times(Math.min(end, NEAR), " ")];
+  return numbered(kinds, { before, after, from: start - near });
 }
+
+/** How many lines are counted as changed. */
+export async function countEdits(
+  before: readonly string[],
+  after: readonly string[],
+): Promise<{ removed: number; added: number }> {
+  const start = commonPrefix(before, after);
+  const end = commonSuffix(before, after, start);
+  const [removed, added] = [before.length - end - start, after.length - end - start];
+  if (isOneBlock(removed, added)) return { removed, added };
+  const kinds = await kindsOf(before.slice(start, before.length - end), after.slice(start, after.length - end));
+  const count = (wanted: Edit["kind"]) => kinds.filter((kind) => kind === wanted).length;
+  return { removed: count("-"), added: count("+") };
+}
+
+const isOneBlock = (removed: number, added: number): boolean =>
+  removed === 0 || added === 0 || removed + added > MAX_COMPARED;
 
 async function kindsOf(old: string[], fresh: string[]): Promise<Edit["kind"][]> {
   const block = [...times(old.length, "-"), ...times(fresh.length, "+")];
-  if (old.length === 0 || fresh.length === 0) return block;
+  if (isOneBlock(old.length, fresh.length)) return block;
   const { diffArrays } = await import("diff/lib/diff/array.js");
   const changes = diffArrays(old, fresh, { maxEditLength: MAX_DISTANCE });
   return changes?.flatMap(({ removed, added, count }) => times(count, removed ? "-" : added ? "+" : " ")) ?? block;
@@ -28,9 +52,12 @@ async function kindsOf(old: string[], fresh: string[]): Promise<Edit["kind"][]> 
 
 const times = (count: number, kind: Edit["kind"]) => Array.from({ length: count }, () => kind);
 
-function numbered(kinds: readonly Edit["kind"][], before: readonly string[], after: readonly string[]): Edit[] {
-  let x = 0;
-  let y = 0;
+function numbered(
+  kinds: readonly Edit["kind"][],
+  { before, after, from }: { before: readonly string[]; after: readonly string[]; from: number },
+): Edit[] {
+  let x = from;
+  let y = from;
   return kinds.map((kind) => {
     const edit = { kind, text: (kind === "+" ? after[y] : before[x]) ?? "", before: x + 1, after: y + 1 };
     if (kind !== "+") x++;

@@ -7,6 +7,7 @@ import path from "node:path";
 import type { PermissionRequest } from "@retinue/protocol";
 import * as z from "zod";
 import { isBelowAny, isWithin, realPath } from "../../real-path.ts";
+import { refuseTooLong } from "../longest.ts";
 import type { CallContext } from "../tool.ts";
 import { type CheckedPath, checkedPath, linkOf } from "./checked-path.ts";
 import { resolvePath } from "./file-path.ts";
@@ -26,10 +27,13 @@ export interface SearchPlace extends CheckedPath {
   readonly given: string;
 }
 
-export const searchPlace = (given: string, workingDirectory: string): SearchPlace => ({
-  given,
-  ...checkedPath(resolvePath(given, workingDirectory)),
-});
+export function searchPlace(given: string, workingDirectory: string): SearchPlace {
+  refuseTooLong("path", given);
+  return {
+    given,
+    ...checkedPath(resolvePath(given, workingDirectory)),
+  };
+}
 
 export function readPermission(
   places: readonly SearchPlace[],

@@ -22,9 +22,11 @@ export function rememberGroup(pgid: number, { outlivesUs }: { outlivesUs: boolea
   });
 }
 
-/** Drops a group that is empty; from then on its number may belong to somebody else and is never signalled. */
-export function forgetGroupIfGone(pgid: number): void {
-  if (!isAlive(pgid)) living.delete(pgid);
+/** Drops a group that is empty; from then on its number may belong to somebody else and is never signalled. True if it is. */
+export function forgetGroupIfGone(pgid: number): boolean {
+  if (isAlive(pgid)) return false;
+  living.delete(pgid);
+  return true;
 }
 
 /** False when nothing of the group is left. */

@@ -17,9 +17,11 @@ import { type OutputView, ShellOutput } from "./shell-output.ts";
 
 /**
  * stdout and stderr become one stream before the command starts, so that their order is kept. Bash takes a socket on its stdin, which
- * is what our pipe is, for a remote login and would run ~/.bashrc first.
+ * is what our pipe is, for a remote login and would run ~/.bashrc first. The second argument is the door of a control group, if there is one:
+ * the shell enters by itself, before anything else runs in it.
  */
-const ONE_STREAM = 'if command -v bash >/dev/null; then exec bash --norc -c "$1" 2>&1; else exec sh -c "$1" 2>&1; fi';
+const ONE_STREAM =
+  '[ -z "$2" ] || echo $$ > "$2"; if command -v bash >/dev/null; then exec bash --norc -c "$1" 2>&1; else exec sh -c "$1" 2>&1; fi';
 /** Something in the background may hold the output open after the command itself has ended. */
 const DRAIN_MS = 100;
 const CANNOT_START = 127;
@@ -29,6 +31,10 @@ export interface ShellOptions extends ShellStart {
   logFile: string;
   environment: NodeJS.ProcessEnv;
   graceMs: number;
+  /** The door of the control group to start in. */
+  door?: string;
+  /** Ends what the command has started and what has left its process group. */
+  endStrays?(): Promise<void>;
   onBackground(shell: Shell): void;
 }
 
@@ -106,6 +112,12 @@ export class ShellProcess implements Shell {
   }
 
   async kill(): Promise<void> {
+    await this.endGroup();
+    await this.#options.endStrays?.();
+  }
+
+  /** Ends the command and what is left of its process group, and looks no further. */
+  async endGroup(): Promise<void> {
     if (this.status === "running") this.#isKilled = true;
     if (this.pid !== undefined) await killGroup(this.pid, { graceMs: this.#options.graceMs });
     await this.ended;
@@ -148,7 +160,7 @@ export class ShellProcess implements Shell {
 
   #startAttached(options: ShellOptions): { child: ChildProcess; output: ShellOutput } {
     const output = new ShellOutput(options.logFile);
-    const child = spawn("sh", ["-c", ONE_STREAM, "sh", options.command], {
+    const child = spawn("sh", ["-c", ONE_STREAM, "sh", options.command, options.door ?? ""], {
       cwd: options.cwd,
       env: options.environment,
       detached: true,

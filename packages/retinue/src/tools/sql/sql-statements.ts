@@ -1,8 +1,9 @@
 /**
  * Splits SQL into statements at the semicolons that are not inside a text, a name, a comment or a trigger.
  */
+// A doubled quote inside a text ends one token and begins the next, which makes no difference here.
 const TOKEN =
-  /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`[^`]*(?:`|$)|\[[^\]]*(?:\]|$)|;|\w+|\s+|./g;
+  /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|\[[^\]]*(?:\]|$)|;|\w+|\s+|[^\w\s;'"`[/-]+|./g;
 
 export interface SqlStatement {
   text: string;
@@ -12,22 +13,26 @@ export interface SqlStatement {
 
 export function splitStatements(sql: string): SqlStatement[] {
   const statements: SqlStatement[] = [];
-  let current = newStatement();
-  for (const [token] of sql.matchAll(TOKEN)) {
-    const word = token.toUpperCase();
+  let current = newStatement(0);
+  for (const { 0: token, index } of sql.matchAll(TOKEN)) {
     if (token === ";" && (!current.isTrigger || current.lastWord === "END")) {
-      if (current.verb !== "") statements.push({ text: current.text.trim(), verb: current.verb });
-      current = newStatement();
+      if (current.verb !== "") statements.push({ text: sql.slice(current.from, index).trim(), verb: current.verb });
+      current = newStatement(index + 1);
       continue;
     }
-    current.text += token;
-    if (/^\s|^--|^\/\*/.test(token)) continue;
-    if (current.verb === "") current.verb = word;
+    if (isGap(token)) continue;
+    const word = token.length > MAX_WORD ? "" : token.toUpperCase();
+    if (current.verb === "") current.verb = word || "…";
     current.isTrigger ||= current.verb === "CREATE" && word === "TRIGGER";
     current.lastWord = word;
   }
-  if (current.verb !== "") statements.push({ text: current.text.trim(), verb: current.verb });
+  if (current.verb !== "") statements.push({ text: sql.slice(current.from).trim(), verb: current.verb });
   return statements;
 }
 
-const newStatement = () => ({ text: "", verb: "", lastWord: "", isTrigger: false });
+/** No word that means something here is longer. */
+const MAX_WORD = 100;
+
+const newStatement = (from: number) => ({ from, verb: "", lastWord: "", isTrigger: false });
+
+const isGap = (token: string) => token.trim() === "" || token.startsWith("--") || token.startsWith("/*");

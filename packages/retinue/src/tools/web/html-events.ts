@@ -1,4 +1,6 @@
 /** Reads HTML as a run of elements that open and close, and the text between them. htmlparser2 does the reading. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 export interface HtmlHandler {
   open(name: string, attributes: Readonly<Record<string, string>>): void;
   text(text: string): void;
@@ -10,6 +12,8 @@ export const WORDLESS: ReadonlySet<string> = new Set(
   "script style noscript template svg iframe object select textarea".split(" "),
 );
 
+/** A large page is read in parts, with a turn for others in between. */
+const AT_ONCE = 64 * 1024;
 /** Ordinary pages stay far below this. */
 const MAX_DEPTH = 256;
 /** The content of these is text whatever it looks like, and a new parser would not know that. So inside them the cut waits for the next tag. */
@@ -25,6 +29,7 @@ const MAX_FOREIGN = 1000;
 export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wasCut: boolean }> {
   const { Parser } = await import("htmlparser2");
   let from = 0;
+  let rested = 0;
   while (from < html.length) {
     const open: string[] = [];
     let foreign = 0;
@@ -44,7 +49,13 @@ export async function readHtml(html: string, handler: HtmlHandler): Promise<{ wa
         handler.close(name);
       },
     });
-    parser.write(html.slice(from));
+    for (let at = from; at < html.length && !isTooDeep; at += AT_ONCE) {
+      if (at - rested >= AT_ONCE) {
+        await nextTurn();
+        rested = at;
+      }
+      parser.write(html.slice(at, at + AT_ONCE));
+    }
     if (!isTooDeep) {
       parser.end();
       break;

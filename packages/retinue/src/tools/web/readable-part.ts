@@ -12,6 +12,8 @@ const MAX_PAGE = 4_000_000;
 /** Characters of the plain copy. */
 const MAX_LENGTH = 1_000_000;
 const MAX_ELEMENTS = 10_000;
+/** Characters that are written as entities: the parser of the copy makes a node of each. */
+const MAX_ENTITIES = 10_000;
 /** The depths of all elements together. */
 const MAX_DEPTHS = 200_000;
 const MAX_TITLE = 500;
@@ -77,6 +79,7 @@ class PlainPage implements HtmlHandler {
   #depth = 0;
   #depths = 0;
   #elements = 0;
+  #entities = 0;
   #length = 0;
 
   open(name: string, attributes: Readonly<Record<string, string>>): void {
@@ -87,7 +90,7 @@ class PlainPage implements HtmlHandler {
 
   text(text: string): void {
     if (this.#leftOut > 0) return;
-    if (!this.#isInTitle) this.#write(escaped(text));
+    if (!this.#isInTitle) this.#writeText(text);
     else if (this.#title.length < MAX_TITLE) this.#title += text.slice(0, MAX_TITLE);
   }
 
@@ -104,7 +107,20 @@ class PlainPage implements HtmlHandler {
   }
 
   get #isTooLarge(): boolean {
-    return this.#length > MAX_LENGTH || this.#elements > MAX_ELEMENTS || this.#depths > MAX_DEPTHS;
+    return (
+      this.#length > MAX_LENGTH ||
+      this.#elements > MAX_ELEMENTS ||
+      this.#depths > MAX_DEPTHS ||
+      this.#entities > MAX_ENTITIES
+    );
+  }
+
+  #writeText(text: string): void {
+    const plain = text.replace(/[&<]/g, (char) => {
+      this.#entities++;
+      return char === "&" ? "&amp;" : "&lt;";
+    });
+    this.#write(plain);
   }
 
   #openElement(name: string, attributes: Readonly<Record<string, string>>): void {
