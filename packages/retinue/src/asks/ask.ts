@@ -40,7 +40,7 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   const asked: Asked<Payload<K>> = { session, requestId, callId, payload, from: askedBy(asker) };
   const open = asker.asks.open({ requestId, kind, sessionId: session.id, callId, payload }, { signal });
   if (unattended !== undefined) open.answered(unattended);
-  if (!earlier) await record(kind, asked, open);
+  if (!earlier) await record(kind, asked, { open, signal });
   const answer = await asker.slot
     .waiting(() => offered(open), signal)
     .catch((error: unknown) => {
@@ -51,16 +51,22 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
   if (KINDS[kind].endsWithCall) return answer; // The result of the call settles it, in one commit.
   if (isKept(kind)) asker.asks.settled(requestId);
-  await session.log.committed();
+  await session.log.recorded({ signal });
   return answer;
 }
 
-async function record<K extends AskKind>(kind: K, asked: Asked<Payload<K>>, open: OpenAsk<K>): Promise<void> {
+async function record<K extends AskKind>(
+  kind: K,
+  asked: Asked<Payload<K>>,
+  { open, signal }: { open: OpenAsk<K>; signal: AbortSignal },
+): Promise<void> {
+  KINDS[kind].record(asked);
   try {
-    KINDS[kind].record(asked);
-    await asked.session.log.committed();
+    await asked.session.log.recorded({ signal });
   } catch (error) {
     open.withdraw(); // An ask that is not recorded must not be answered.
+    // Its request is written when the store is back, and must not stay without an end then.
+    KINDS[kind].settleStopped(asked, stopOf(signal) ?? new Stop("abort", "withdrawn"));
     throw error;
   }
 }

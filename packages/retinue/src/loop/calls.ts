@@ -31,7 +31,7 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
   const calls = input.calls.map((call) => ({ ...call })); // Copied, because recording their start changes them.
   for (const call of calls) recordStart(agent, call, input.toolset);
   try {
-    await agent.session.log.committed(); // Recorded first, so that a crash leaves a started call and never an unrecorded side effect.
+    await agent.session.log.recorded(input); // Recorded first, so that a crash leaves a started call and never an unrecorded side effect.
   } catch (error) {
     settleInterrupted(agent.session); // None of them will run.
     throw error;
