@@ -214,6 +214,7 @@ export class LawClient {
     if (method === "hooks.invoke") {
       const call = { hookType: String(params.hookType), input: params.input as Record<string, unknown> };
       this.hooks.push(call);
+      this.#wake();
       return { output: await this.#onHook(call) };
     }
     return null;

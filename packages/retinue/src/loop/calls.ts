@@ -183,6 +183,7 @@ async function beforehand(
     if (!(error instanceof GuardFailed)) throw error;
     return { outcome: guardFailed(call.name, error) };
   }
+  signal.throwIfAborted(); // A hook that did not get to answer has not let the call pass.
   const reason = output?.permissionDecisionReason;
   if (output?.permissionDecision === "deny") {
     const text = reason ?? `The call of '${call.name}' was denied by a hook.`;
