@@ -3,6 +3,7 @@
  */
 import { CLIENT_CALLS, type ClientCallName, type ParamsInput, type Result } from "@retinue/protocol";
 import type { Peer } from "@retinue/protocol/peer";
+import { Backlog } from "./backlog.ts";
 
 export type ProtocolStyle = 2 | 3;
 export type TaskKind = "agent" | "client" | "shell";
@@ -11,6 +12,7 @@ export class Client {
   readonly id: string;
   style: ProtocolStyle = 3;
   taskKinds: readonly TaskKind[] = ["agent", "shell"];
+  readonly backlog = new Backlog(() => this.queuedBytes);
   #peer: Peer | undefined;
 
   constructor(id: string) {
@@ -19,6 +21,11 @@ export class Client {
 
   use(peer: Peer): void {
     this.#peer = peer;
+  }
+
+  /** Bytes that were sent to it and that it has not read. */
+  get queuedBytes(): number {
+    return this.#peer?.queuedBytes ?? 0;
   }
 
   get isGone(): boolean {
