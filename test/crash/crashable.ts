@@ -22,26 +22,34 @@ import {
 } from "../support/model-server.ts";
 import { cleanEnv, type Folders, freshFolders, runtimePath } from "../support/runtime.ts";
 
+export interface CrashableOptions {
+  env?: Record<string, string>;
+  /** The command that starts the process, in front of it: one that gives it a disk of its own, for example. */
+  within?: readonly string[];
+}
+
 export class Crashable {
   readonly folders: Folders;
   readonly gates = new Gates();
   readonly #model: ModelServer;
   readonly #endpoint: Endpoint;
   readonly #env: Record<string, string>;
+  readonly #within: readonly string[];
   readonly #clients: LawClient[] = [];
   #process: ChildProcess | undefined;
   #sockets: Socket[] = [];
   #port = 0;
 
-  private constructor(folders: Folders, model: ModelServer, env: Record<string, string>) {
+  private constructor(folders: Folders, model: ModelServer, { env = {}, within = [] }: CrashableOptions) {
     this.folders = folders;
     this.#model = model;
     this.#env = env;
+    this.#within = within;
     this.#endpoint = model.endpoint().reply((request) => this.#answer(request));
   }
 
-  static async start({ env = {} }: { env?: Record<string, string> } = {}): Promise<Crashable> {
-    const crashable = new Crashable(await freshFolders(), await startModelServer({ record: false }), env);
+  static async start(options: CrashableOptions = {}): Promise<Crashable> {
+    const crashable = new Crashable(await freshFolders(), await startModelServer({ record: false }), options);
     await crashable.launch();
     return crashable;
   }
@@ -60,15 +68,13 @@ export class Crashable {
 
   async launch(): Promise<void> {
     const { home, folder, temporary } = this.folders;
-    this.#process = spawn(
-      process.execPath,
-      [runtimePath, "--headless", "--no-auto-update", "--log-level", "error", "--no-auto-login"],
-      {
-        cwd: folder,
-        env: cleanEnv({ COPILOT_HOME: home, TMPDIR: temporary, ...this.#env }),
-        stdio: ["pipe", "pipe", "ignore"],
-      },
-    );
+    const runtime = [runtimePath, "--headless", "--no-auto-update", "--log-level", "warn", "--no-auto-login"];
+    const [command = process.execPath, ...args] = [...this.#within, process.execPath, ...runtime];
+    this.#process = spawn(command, args, {
+      cwd: folder,
+      env: cleanEnv({ COPILOT_HOME: home, TMPDIR: temporary, ...this.#env }),
+      stdio: ["pipe", "pipe", "ignore"],
+    });
     this.#port = await listeningPort(this.#process);
   }
 

@@ -19,6 +19,8 @@ export interface LawClientOptions {
   onEvent?: (event: LawEvent) => void;
   /** Requests that the host has handled before, here or through an earlier connection: it answers them again without running anything. */
   workedOn?: Set<string>;
+  /** Tries an answer again that the runtime could not take. */
+  insists?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export class LawClient {
@@ -35,6 +37,7 @@ export class LawClient {
   readonly #onHook: NonNullable<LawClientOptions["onHook"]>;
   readonly #onEventSeen: NonNullable<LawClientOptions["onEvent"]>;
   readonly #workedOn: Set<string>;
+  readonly #insists: NonNullable<LawClientOptions["insists"]>;
   readonly #held: LawEvent[] = [];
   readonly #waiters = new Set<() => void>();
   #isReleased = false;
@@ -47,6 +50,7 @@ export class LawClient {
       onHook = () => undefined,
       onEvent = () => undefined,
       workedOn = new Set(),
+      insists = (work) => work(),
     }: LawClientOptions,
   ) {
     this.attached = attached;
@@ -54,6 +58,7 @@ export class LawClient {
     this.#onHook = onHook;
     this.#onEventSeen = onEvent;
     this.#workedOn = workedOn;
+    this.#insists = insists;
     this.#peer = new Peer(transport, {
       request: (method, params) => this.#onRequest(method, params as Record<string, unknown>),
       notification: (method, params) => {
@@ -194,7 +199,7 @@ export class LawClient {
 
   async #send(method: string, params: { sessionId: string; requestId: string; result: unknown }): Promise<void> {
     try {
-      const { success } = await this.call<{ success: boolean }>(method, params);
+      const { success } = await this.#insists(() => this.call<{ success: boolean }>(method, params));
       if (success) this.acknowledged.add(params.requestId);
     } catch (error) {
       if (!this.#peer.closed) throw error; // The runtime was killed, so the error is expected.
@@ -209,6 +214,7 @@ export class LawClient {
     if (method === "hooks.invoke") {
       const call = { hookType: String(params.hookType), input: params.input as Record<string, unknown> };
       this.hooks.push(call);
+      this.#wake();
       return { output: await this.#onHook(call) };
     }
     return null;

@@ -18,7 +18,7 @@ import {
   type Provider,
 } from "../../packages/retinue/src/models/provider.ts";
 import { serveConnection } from "../../packages/retinue/src/server/connection.ts";
-import { Runtime } from "../../packages/retinue/src/server/runtime.ts";
+import { Runtime, type RuntimeOptions } from "../../packages/retinue/src/server/runtime.ts";
 import { Gates } from "./gates.ts";
 import { LawClient, type LawClientOptions } from "./law-client.ts";
 import { nextMove, type Said } from "./plan.ts";
@@ -30,6 +30,8 @@ export interface WorldOptions
   /** What the model says when it is asked for a summary; nothing by default. */
   summary?: string;
   onRequest?: (request: ModelRequest) => void;
+  /** Another store than the usual one. */
+  openStore?: RuntimeOptions["openStore"];
 }
 
 export class World {
@@ -108,9 +110,9 @@ export class World {
   }
 
   #open(): Runtime {
-    const { maxPromptTokens, summary: _, onRequest: __, ...limits } = this.#options;
+    const { maxPromptTokens, summary: _, onRequest: __, openStore, ...limits } = this.#options;
     const config = { ...runtimeConfig({}), home: this.home, tempFolder: this.temporary, ...limits };
-    return new Runtime({ config, catalog: catalogOf(this.#planModel(), maxPromptTokens) });
+    return new Runtime({ config, openStore, catalog: catalogOf(this.#planModel(), maxPromptTokens) });
   }
 
   #planModel(): Provider {

@@ -16,6 +16,8 @@ export interface Receiver {
 }
 
 export interface Transport {
+  /** Bytes that were sent and are still held here, because the other side does not read them. Absent where nothing is held. */
+  readonly queuedBytes?: number;
   send(text: string): void;
   start(receiver: Receiver): void;
   close(): void;
@@ -53,11 +55,18 @@ export class Peer {
   readonly #dispatch: Dispatch;
   readonly #pending = new Map<Id, Pending>();
   readonly #running = new Map<Id, Cancellation>();
+  readonly #maxQueuedBytes: number;
   #nextId: number;
   #closed = false;
 
-  constructor(transport: Transport, dispatch: Dispatch, { firstId = 0 }: { firstId?: number } = {}) {
+  /** A connection that holds more than `maxQueuedBytes` is closed with the next message: the other side does not read. */
+  constructor(
+    transport: Transport,
+    dispatch: Dispatch,
+    { firstId = 0, maxQueuedBytes = Number.POSITIVE_INFINITY }: { firstId?: number; maxQueuedBytes?: number } = {},
+  ) {
     this.#transport = transport;
+    this.#maxQueuedBytes = maxQueuedBytes;
     this.#dispatch = dispatch;
     this.#nextId = firstId;
     transport.start({
@@ -69,6 +78,9 @@ export class Peer {
 
   get closed(): boolean {
     return this.#closed;
+  }
+  get queuedBytes(): number {
+    return this.#transport.queuedBytes ?? 0;
   }
 
   /** Resolves with the result as it came; the caller parses it. */
@@ -95,7 +107,18 @@ export class Peer {
 
   /** A whole message that the caller has serialised already: one event is serialised once for all clients. */
   sendText(text: string): void {
-    if (!this.#closed) this.#transport.send(text);
+    if (this.#closed) return;
+    if (this.queuedBytes <= this.#maxQueuedBytes) this.#transport.send(text);
+    else this.#giveUp();
+  }
+
+  /** These are the last words: whoever begins to read again finds them at the end. */
+  #giveUp(): void {
+    const message = `The connection is closed, because more than ${Math.round(this.#maxQueuedBytes / 2 ** 20)} MB were sent that nobody read. Connect again, resume, and read the events from your cursor.`;
+    this.#transport.send(
+      JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: ERRORS.connection_closed.rpc, message } }),
+    );
+    this.close();
   }
 
   close(): void {

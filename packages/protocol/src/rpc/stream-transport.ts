@@ -18,6 +18,8 @@ export interface ByteSource {
 /** What we write to: Node's Writable, as far as we use it. */
 export interface ByteTarget {
   write(text: string): unknown;
+  /** Bytes that are written and not taken yet. */
+  readonly writableLength?: number;
   /** Calls back when everything is written, or cannot be. */
   end?(done: () => void): unknown;
   on(event: "close" | "error", listener: () => void): unknown;
@@ -40,6 +42,7 @@ class StreamTransport implements Transport {
   readonly #maxFrameBytes: (() => number | undefined) | undefined;
   #receiver: Receiver | undefined;
   #waiting: string[] = [];
+  #waitingChars = 0;
   #closed = false;
   #reason: string | undefined;
 
@@ -76,9 +79,15 @@ class StreamTransport implements Transport {
     if (this.#closed) receiver.closed();
   }
 
+  /** What waits for the next write is counted in characters, which is near enough for a limit. */
+  get queuedBytes(): number {
+    return this.#waitingChars + (this.#target.writableLength ?? 0);
+  }
+
   send(text: string): void {
     if (this.#closed) return;
     this.#waiting.push(encodeFrame(text));
+    this.#waitingChars += text.length;
     if (this.#waiting.length === 1) soon(() => this.#flush());
   }
 
@@ -94,6 +103,7 @@ class StreamTransport implements Transport {
     if (this.#closed || this.#waiting.length === 0) return;
     const frames = this.#waiting;
     this.#waiting = [];
+    this.#waitingChars = 0;
     this.#target.write(frames.length === 1 ? (frames[0] ?? "") : frames.join(""));
   }
 
@@ -101,6 +111,7 @@ class StreamTransport implements Transport {
     if (this.#closed) return;
     this.#closed = true;
     this.#waiting = [];
+    this.#waitingChars = 0;
     this.#receiver?.closed(this.#reason);
   }
 }

@@ -191,12 +191,19 @@ describe("what is kept", () => {
   });
 });
 
-test("an ask that the store refuses is not offered and cannot be answered", async () => {
+test("an ask that the store refuses is not offered, and when its asker is stopped it has an end", async () => {
   using world = new SmallAsker();
   world.small.store.db.exec("PRAGMA query_only = 1");
-  await expect(world.ask("permission")).rejects.toThrow(/could not be written/);
+  const stop = new AbortController();
+  const asked = world.ask("permission", { signal: stop.signal });
+  await new Promise((resolve) => setImmediate(resolve));
   expect([world.story, world.asks.list("permission")]).toEqual([[], []]);
+  stop.abort(new Stop("abort", "user_initiated"));
+  await expect(asked).rejects.toThrow(/could not be written/);
   expect(world.asks.answer("permission", "id-1", { kind: "approve-once" })).toBe(false);
+  world.small.store.db.exec("PRAGMA query_only = 0");
+  await world.small.log.committed();
+  expect(world.sent.map(({ type }) => type)).toEqual(["permission.requested", "permission.completed"]);
 });
 
 test.each(["permission", "tool", "question", "elicitation"] as const)(

@@ -50,7 +50,7 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   const isRepeat = earlier !== undefined;
   const open = asker.asks.open({ ...place, requestId, kind, payload, from, isRepeat, comesAgain, shown }, { signal });
   if (unattended !== undefined) open.answered(unattended);
-  if (!earlier) await record(kind, asked, { open, asks: asker.asks });
+  if (!earlier) await record(kind, asked, { open, asks: asker.asks, signal });
   const answer = await asker.slot
     .waiting(() => offered(open), signal)
     .catch((error: unknown) => {
@@ -61,21 +61,23 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
   if (KINDS[kind].endsWithCall || comesAgain) return answer; // The result of the call settles it, in one commit.
   if (isKept(kind)) asker.asks.settled(requestId);
-  await session.log.committed();
+  await session.log.recorded({ signal });
   return answer;
 }
 
 async function record<K extends AskKind>(
   kind: K,
   asked: Asked<Payload<K>>,
-  { open, asks }: { open: OpenAsk<K>; asks: AskBroker },
+  { open, asks, signal }: { open: OpenAsk<K>; asks: AskBroker; signal: AbortSignal },
 ): Promise<void> {
+  if (open.ask.comesAgain) asks.store(open.ask);
+  KINDS[kind].record(asked);
   try {
-    if (open.ask.comesAgain) asks.store(open.ask);
-    KINDS[kind].record(asked);
-    await asked.session.log.committed();
+    await asked.session.log.recorded({ signal });
   } catch (error) {
     open.withdraw(); // An ask that is not recorded must not be answered.
+    // Its request is written when the store is back, and must not stay without an end then.
+    KINDS[kind].settleStopped(asked, stopOf(signal) ?? new Stop("abort", "withdrawn"));
     if (open.ask.comesAgain) asks.settled(open.ask.requestId);
     throw error;
   }

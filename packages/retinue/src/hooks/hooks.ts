@@ -97,7 +97,7 @@ export class Hooks {
     };
     const frame = { hookInvocationId, hookType, ...(parentToolCallId ? { parentToolCallId } : {}) };
     session.append("hook.start", { ...frame, input });
-    await session.log.committed(); // What a hook does outside follows a start that is on record.
+    await recorded(session, frame, signal);
     const limit = new AbortController();
     const isGate = host.isGuard === true && GATES.has(hookType);
     try {
@@ -111,6 +111,20 @@ export class Hooks {
       if (isGate && !signal.aborted) throw new GuardFailed(hookType, messageOf(error));
       return undefined;
     }
+  }
+}
+
+/** What a hook does outside follows a start that is on record. A hook that could not be called has ended, and its caller gets no further. */
+async function recorded(
+  { log, append }: Pick<Session, "log" | "append">,
+  frame: { hookInvocationId: string; hookType: HookType; parentToolCallId?: string },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await log.recorded({ signal });
+  } catch (error) {
+    append("hook.end", { ...frame, success: false, error: { message: messageOf(error) } });
+    throw error;
   }
 }
 

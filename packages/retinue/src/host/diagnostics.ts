@@ -32,7 +32,10 @@ export class Diagnostics {
   write(level: Exclude<LogLevel, "silent">, message: string, details: object = {}): void {
     if (ORDER.indexOf(level) < ORDER.indexOf(this.#level)) return;
     this.#logger ??= this.#open();
-    void this.#logger.then((logger) => logger?.[level](withoutKnownValues(details), redact(message)));
+    // A disk that is full when something has to be noted about it must not end the process.
+    void this.#logger
+      .then((logger) => logger?.[level](withoutKnownValues(details), redact(message)))
+      .catch(() => undefined);
   }
 
   async #open(): Promise<Logger | undefined> {
@@ -40,14 +43,13 @@ export class Diagnostics {
       const folder = join(this.#home, "logs");
       makePrivateFolder(folder);
       const { pino } = await import("pino");
-      return pino(
-        { level: this.#level },
-        pino.destination({
-          dest: join(folder, `process-${Date.now()}-${process.pid}.log`),
-          sync: true,
-          mode: PRIVATE_FILE,
-        }),
-      );
+      const destination = pino.destination({
+        dest: join(folder, `process-${Date.now()}-${process.pid}.log`),
+        sync: true,
+        mode: PRIVATE_FILE,
+      });
+      destination.on("error", () => undefined);
+      return pino({ level: this.#level }, destination);
     } catch {
       return undefined; // A home that cannot be written to is reported by the calls that need it.
     }

@@ -12,7 +12,7 @@ import { lastCheckpoint } from "../recovery/replay.ts";
 import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.ts";
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
 import { envelopeOf, eventOf } from "../store/stored-event.ts";
-import { withLease } from "./session-lease.ts";
+import { releaseLease, withLease } from "./session-lease.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface ForkRequest {
@@ -51,7 +51,7 @@ export async function forkSession(
   const copies = events.map((event) => copyOf(event, { from: sessionId, to: id }));
   await withLease(store, id, async (lease) => {
     await store.commit({ lease, at: now, created: [record], events: copies });
-    await store.leases.release(lease);
+    await releaseLease(store, lease);
   });
   copyFolder(sessionFolder(runtime.home, sessionId), sessionFolder(runtime.home, id), events);
   const time = new Date(now).toISOString();

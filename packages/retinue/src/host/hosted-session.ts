@@ -3,8 +3,9 @@
  *
  * Owns their lifetime: what is opened here is closed here. The methods that clients call on a session are in server/handlers/.
  */
-import { AppError, type SessionConfig } from "@retinue/protocol";
+import { AppError, messageOf, type SessionConfig } from "@retinue/protocol";
 import type { Runner } from "../loop/runner.ts";
+import { isOutage, tryAgain } from "../session/outage.ts";
 import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
 import type { Store } from "../store/store.ts";
@@ -20,6 +21,14 @@ import { sendStoreFailure } from "./store-failure.ts";
 import { UnusedOptions } from "./unused-options.ts";
 import { usageMetrics } from "./usage.ts";
 
+export interface CloseOptions {
+  /** The connection of the last client was lost: work is parked. */
+  isLost?: boolean;
+  type?: "routine" | "error";
+  /** Nothing more is written: the session was never created. */
+  isDiscarded?: boolean;
+}
+
 export class HostedSession {
   readonly store: Store;
   readonly tree: TreeParts;
@@ -32,7 +41,12 @@ export class HostedSession {
   readonly #onClosed: () => Promise<void>;
   readonly #unusedOptions: UnusedOptions;
   readonly #projectNotices: ProjectNotices;
-  #closing: Promise<void> | undefined;
+  /** Set once: closing cannot be undone. */
+  #stopping: Promise<void> | undefined;
+  /** The current try to write what is left and to give the lease back. */
+  #finishing: Promise<void> | undefined;
+  #isFinished = false;
+  #isTryingAgain = false;
   #stopListening: () => void;
 
   constructor(options: TreeOptions & { warnings: readonly string[]; onClosed: () => Promise<void> }) {
@@ -56,7 +70,7 @@ export class HostedSession {
     return this.tree.root;
   }
   get isClosing(): boolean {
-    return this.#closing !== undefined;
+    return this.#stopping !== undefined;
   }
 
   join(client: Client, config: SessionConfig): void {
@@ -91,37 +105,57 @@ export class HostedSession {
     if (config.mcpServers) servers.configured();
   }
 
-  /** Closes in this order: stop the work, announce the end, commit, release the lease. A second call waits for the first. */
-  async close(options: { isLost?: boolean; type?: "routine" | "error" } = {}): Promise<void> {
-    this.#closing ??= this.#close(options);
-    await this.#closing;
+  /**
+   * Closes in this order: stop the work, announce the end, commit, release the lease. The work is stopped once; the rest is tried again
+   * when the store refuses, by itself and with every call. A call rejects while the store refuses.
+   */
+  async close(options: CloseOptions = {}): Promise<void> {
+    this.#stopping ??= this.#stop(options);
+    await this.#stopping;
+    this.#finishing ??= this.#finish().finally(() => {
+      this.#finishing = undefined;
+    });
+    await this.#finishing;
   }
 
-  async #close({
-    isLost = false,
-    type: shutdownType = "routine",
-  }: {
-    isLost?: boolean;
-    type?: "routine" | "error";
-  }): Promise<void> {
+  /** Ends everything that runs here. What goes wrong with one part must not keep the others, or the lease. */
+  async #stop({ isLost = false, type: shutdownType = "routine", isDiscarded = false }: CloseOptions): Promise<void> {
     const { session, runner } = this;
     const { registry } = this.tasks;
+    session.log.close({ discard: isDiscarded });
     runner.close();
-    await runner.stop(new Stop("shutdown", "session closed"));
-    if (!isLost) await cancelRunning(registry, "session closed");
-    await registry.park({ isClosing: true });
-    await Promise.all([this.#composed.close(), this.userShells.closeAll()]);
-    keepLimits(this);
+    await this.#attempt(() => runner.stop(new Stop("shutdown", "session closed")));
+    if (!isLost) await this.#attempt(() => cancelRunning(registry, "session closed"));
+    await this.#attempt(() => registry.park({ isClosing: true }));
+    await Promise.all([this.#attempt(() => this.#composed.close()), this.#attempt(() => this.userShells.closeAll())]);
+    await this.#attempt(async () => keepLimits(this));
     session.append("session.shutdown", { shutdownType, ...usageMetrics(this).shutdown });
+  }
+
+  async #attempt(work: () => Promise<unknown>): Promise<void> {
     try {
-      await session.log.committed();
+      await work();
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "lease_lost") throw error;
-      sendStoreFailure(this, error); // The session cannot be written any more, so sending the error is all that is left to do.
-    } finally {
-      this.#stopListening();
-      await this.#onClosed(); // Also when the store refuses: another process may still be able to resume what is stored.
+      const message = `Something of the session could not be closed: ${messageOf(error)}`;
+      this.session.announce("session.warning", { warningType: "shutdown", message });
     }
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#isFinished) return;
+    try {
+      await this.session.log.committed();
+    } catch (error) {
+      if (isOutage(error)) {
+        if (!this.#isTryingAgain) tryAgain(() => this.close());
+        this.#isTryingAgain = true;
+        throw error;
+      }
+      sendStoreFailure(this, messageOf(error)); // It can never be written: another process may still resume what is stored.
+    }
+    this.#isFinished = true;
+    this.#stopListening();
+    await this.#onClosed();
   }
 }
 

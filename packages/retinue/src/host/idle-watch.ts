@@ -18,7 +18,7 @@ export class IdleWatch {
     const timer = setTimeout(() => {
       this.#timers.delete(hosted);
       if (hosted.runner.isRunning || hosted.runner.owesIdle) this.touch(hosted);
-      else void hosted.close();
+      else hosted.close().catch(() => undefined); // It tries again by itself.
     }, seconds * 1000);
     timer.unref();
     this.#timers.set(hosted, timer);

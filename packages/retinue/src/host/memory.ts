@@ -11,6 +11,7 @@ import { transcriptRoots } from "../continuity/records/transcript-roots.ts";
 import { indexWhenDue } from "../continuity/records/turn-index.ts";
 import { sessionSearchTool } from "../continuity/serve/session-search-tool.ts";
 import type { TranscriptFold } from "../session/log.ts";
+import { patiently } from "../store/patient-store.ts";
 import type { Store } from "../store/store.ts";
 import { OWN_HARNESS } from "../store/transcript-records.ts";
 import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
@@ -50,7 +51,7 @@ export function memoryOf(
   const search = sessionSearchTool({ transcripts, world, config, roots: transcriptRoots(env) });
   return {
     tools: [search],
-    inherit: async ({ ownerId, inherit }) => {
+    inherit: patiently(async ({ ownerId, inherit }) => {
       const isFork = inherit === "fork";
       const tailChars = isFork ? FORK_CHARS : tailCharsOf(wordOf(inherit), config);
       if (tailChars === undefined) return undefined;
@@ -58,7 +59,7 @@ export function memoryOf(
       if (!parent) return undefined;
       const maxChars = isFork ? FORK_CHARS : Math.max(maxCharsFor(OWN_HARNESS), tailChars + 2000);
       return await inheritBlock(transcripts, parent, { tailChars, maxChars });
-    },
+    }),
   };
 }
 

@@ -26,7 +26,8 @@ import type { TreeOptions } from "./composition.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { HostedSession } from "./hosted-session.ts";
 import type { LeftBehind } from "./resume.ts";
-import { onStoreFailure } from "./store-failure.ts";
+import { releaseLease } from "./session-lease.ts";
+import { onStoreFailure, sendRecovery } from "./store-failure.ts";
 
 export interface OpenOptions {
   store: Store;
@@ -40,7 +41,7 @@ export interface OpenOptions {
   extend?: Pick<TreeOptions, "extraTools" | "inherit">;
   /** How the transcript of a session tree is kept in step with its log. */
   transcribe?: (rootId: string) => TranscriptFold;
-  onClosed(sessionId: string): void;
+  onClosed(hosted: HostedSession): void;
 }
 
 export interface Loaded {
@@ -120,6 +121,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     count,
     fold,
     onFailure: (error) => onStoreFailure(hosted, error),
+    onRecovered: () => sendRecovery(hosted),
   });
   const root = new Session({
     id,
@@ -143,8 +145,8 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     customInstructions,
     warnings,
     onClosed: async () => {
-      options.onClosed(id);
-      await store.leases.release(lease);
+      options.onClosed(hosted);
+      await releaseLease(store, lease);
     },
   });
   return hosted;

@@ -3,6 +3,7 @@ import { messageOf } from "@retinue/protocol";
 import type { Ask } from "../asks/kinds.ts";
 import { settleInterrupted } from "../loop/calls.ts";
 import { type Resume, recoveryPlan } from "../recovery/plan.ts";
+import { isOutage } from "../session/outage.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
 /** What an earlier process left unanswered. */
@@ -35,7 +36,10 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
   if (plan.main === "continue") runner.continuePending();
   else if (plan.main === "wake") runner.wake();
   for (const id of plan.continued)
-    await registry.continue(id).catch((error: unknown) => registry.lose(id, messageOf(error)));
+    await registry.continue(id).catch((error: unknown) => {
+      if (isOutage(error)) throw error; // Whether it can go on is not known yet.
+      return registry.lose(id, messageOf(error));
+    });
 }
 
 export function recordResume(

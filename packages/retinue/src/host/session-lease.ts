@@ -1,5 +1,6 @@
 /** Taking the lease of a session for this process, or an error that names the process which holds it. */
 import { AppError } from "@retinue/protocol";
+import { isOutage, tryAgain } from "../session/outage.ts";
 import { thisProcess } from "../store/holder.ts";
 import type { Lease, Store } from "../store/store.ts";
 
@@ -9,8 +10,18 @@ export async function withLease<T>(store: Store, sessionId: string, work: (lease
   try {
     return await work(lease);
   } catch (error) {
-    await store.leases.release(lease);
+    await releaseLease(store, lease);
     throw error;
+  }
+}
+
+/** A lease that the store does not take back now is given back later: nobody else could open the session while this process lives. */
+export async function releaseLease({ leases }: Store, lease: Lease): Promise<void> {
+  try {
+    await leases.release(lease);
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    tryAgain(() => leases.release(lease));
   }
 }
 

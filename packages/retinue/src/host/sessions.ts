@@ -5,9 +5,11 @@
  * open-session.ts.
  */
 import { randomUUID } from "node:crypto";
-import { AppError, type CreateSession, type ResumeSession, type SessionConfig } from "@retinue/protocol";
+import { AppError, type CreateSession, messageOf, type ResumeSession, type SessionConfig } from "@retinue/protocol";
 import { Limiter } from "../loop/slot.ts";
 import { removeFolder, sessionFolder } from "../session/folder.ts";
+import { isOutage } from "../session/outage.ts";
+import { patiently } from "../store/patient-store.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import { TASK } from "../tasks/record.ts";
 import type { Client } from "../tree/client.ts";
@@ -59,10 +61,10 @@ export class Sessions {
     this.#toOpen = {
       ...options,
       limiter: new Limiter(runtime.maxConcurrent),
-      onClosed: (id) => {
-        const hosted = this.#open.get(id);
-        if (hosted) this.#idle.forget(hosted);
-        this.#open.delete(id);
+      onClosed: (hosted) => {
+        const { id } = hosted.session;
+        this.#idle.forget(hosted);
+        if (this.#open.get(id) === hosted) this.#open.delete(id);
       },
     };
   }
@@ -105,19 +107,27 @@ export class Sessions {
     const hosted = open ?? (await this.#once(id, () => this.#load(id, config)));
     const loaded = this.#loaded.get(hosted);
     this.#loaded.delete(hosted);
-    hosted.join(client, config);
-    if (loaded) warnUnreadable(hosted.session, loaded.problems);
-    if (config.agent) selectAgent(hosted, config.agent);
-    if (config.model && config.model !== hosted.session.state.model) useModel(hosted, config);
-    if (!disableResume) recordResume(hosted, { isJoining, continuePendingWork });
-    if (loaded) await recover(hosted, loaded.left, { continuePendingWork });
-    await hosted.session.log.committed();
+    try {
+      hosted.join(client, config);
+      if (loaded) warnUnreadable(hosted.session, loaded.problems);
+      if (config.agent) selectAgent(hosted, config.agent);
+      if (config.model && config.model !== hosted.session.state.model) useModel(hosted, config);
+      if (!disableResume) recordResume(hosted, { isJoining, continuePendingWork });
+      if (loaded) await recover(hosted, loaded.left, { continuePendingWork });
+      await hosted.session.log.committed();
+    } catch (error) {
+      // Half a recovery is none: the next resume begins with what is stored.
+      if (loaded && hosted.tree.participants.all.every((each) => each.client === client))
+        await hosted.close({ isLost: true }).catch(() => undefined);
+      throw error;
+    }
     return hosted;
   }
 
   /** A client leaves one session, or all of them, if it has joined. When its connection was lost, work is parked. */
   async leave(client: Client, { id, isLost = false }: { id?: string; isLost?: boolean }): Promise<boolean> {
-    const open = id === undefined ? this.open : [this.find(id)].filter((hosted) => hosted !== undefined);
+    // One whose close has failed is left again: that tries the close again.
+    const open = id === undefined ? this.open : [this.#open.get(id)].filter((hosted) => hosted !== undefined);
     const left = open.filter(({ tree }) => tree.participants.of(client));
     await Promise.all(left.map((hosted) => hosted.leave(client, { isLost })));
     return left.length > 0;
@@ -126,7 +136,7 @@ export class Sessions {
   async delete(id: string): Promise<boolean> {
     const record = await this.store.sessions.get(id);
     if (!record || record.parentId) return false;
-    await this.#open.get(id)?.close();
+    await this.#closeFor(id);
     await withLease(this.store, id, (lease) => this.store.sessions.delete(lease, { kinds: OWN_DOCUMENTS }));
     removeFolder(sessionFolder(this.shared.runtime.home, id));
     this.announce({ type: "session.deleted", sessionId: id });
@@ -138,8 +148,23 @@ export class Sessions {
     this.#options.onLifecycle(change);
   }
 
-  async closeAll({ isLost = false }: { isLost?: boolean } = {}): Promise<void> {
-    await Promise.all([...this.#open.values()].map((hosted) => hosted.close({ isLost })));
+  /** Closes what can be closed, and says why the rest cannot: then the store has what was committed before. */
+  async closeAll({ isLost = false }: { isLost?: boolean } = {}): Promise<string[]> {
+    const all = [...this.#open.values()];
+    const closed = await Promise.allSettled(all.map((hosted) => patiently(() => hosted.close({ isLost }))()));
+    return closed.flatMap((each) =>
+      each.status === "rejected" ? [`could not close a session: ${messageOf(each.reason)}`] : [],
+    );
+  }
+
+  /** What a session that is about to be deleted has not written need not be written. */
+  async #closeFor(deletedId: string): Promise<void> {
+    await this.#open
+      .get(deletedId)
+      ?.close()
+      .catch((error: unknown) => {
+        if (!isOutage(error)) throw error;
+      });
   }
 
   /** Two simultaneous calls for one id open it once. */
@@ -158,7 +183,9 @@ export class Sessions {
       try {
         await this.#begin(hosted, { record, client, config });
       } catch (error) {
-        await hosted.close().catch(() => undefined); // The client gets the first error.
+        await hosted.close({ isDiscarded: true }).catch(() => undefined); // The client gets the first error.
+        removeFolder(sessionFolder(this.shared.runtime.home, id));
+        this.announce({ type: "session.deleted", sessionId: id });
         throw error;
       }
       return hosted;

@@ -1,39 +1,59 @@
 /**
- * When the store refuses a commit, the run ends, the clients get an error, and the unwritten events stay in memory for the next try.
+ * When the store refuses, the clients are told once what happened and what to do. Work waits where it needs the store, what is unwritten
+ * stays in memory, and the log tries again (session/outage.ts).
+ *
  * When the lease is lost there is no next try: the session closes in this process, and clients have to resume it.
  */
-import type { AppError } from "@retinue/protocol";
-import type { Runner } from "../loop/runner.ts";
+import { type AppError, messageOf } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
-import { Stop } from "../session/stop.ts";
 import type { TreeParts } from "../tree/parts.ts";
 
 export interface FailedSession {
   session: Session;
-  runner: Runner;
   tree: Pick<TreeParts, "participants">;
   close(options: { isLost: boolean; type: "error" }): Promise<void>;
 }
 
+const WHAT_TO_DO =
+  "Nothing that was acknowledged is lost. The session waits and goes on by itself when the store can be written again: make room on " +
+  "the disk, give access to the home folder, or end the program that holds the database. To stop the work instead, abort it.";
+
 export function onStoreFailure(hosted: FailedSession, error: AppError): void {
-  const { runner } = hosted;
-  sendStoreFailure(hosted, error);
-  if (error.code === "lease_lost") void hosted.close({ isLost: true, type: "error" });
-  else if (runner.isRunning) void runner.stop(new Stop("abort", "store unavailable"));
+  if (error.code === "store_unavailable") {
+    sendStoreFailure(hosted, `${error.message}. ${WHAT_TO_DO}`);
+    return;
+  }
+  sendStoreFailure(hosted, error.message);
+  if (error.code === "lease_lost")
+    hosted
+      .close({ isLost: true, type: "error" })
+      .catch((failed: unknown) => sendStoreFailure(hosted, messageOf(failed)));
 }
 
-export function sendStoreFailure(
+/** Past the log, which cannot be written. */
+export function sendStoreFailure(hosted: Pick<FailedSession, "session" | "tree">, message: string): void {
+  send(hosted, "session.error", { errorType: "storage", message });
+}
+
+export function sendRecovery(hosted: Pick<FailedSession, "session" | "tree">): void {
+  send(hosted, "session.info", {
+    infoType: "storage",
+    message: "The store can be written again; the session goes on.",
+  });
+}
+
+function send(
   { session, tree }: Pick<FailedSession, "session" | "tree">,
-  { message }: AppError,
+  type: "session.error" | "session.info",
+  data: { message: string; errorType?: string; infoType?: string },
 ): void {
-  const type = "session.error";
   const event = {
     type,
-    data: { errorType: "storage", message },
+    data,
     id: session.world.newId(),
     timestamp: new Date(session.world.now()).toISOString(),
     parentId: null,
     ephemeral: true as const,
-  } as const;
+  };
   tree.participants.send([{ ...event, sessionId: session.id, json: JSON.stringify(event) }]);
 }

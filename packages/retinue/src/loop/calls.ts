@@ -32,7 +32,7 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
   const calls = input.calls.map((call) => ({ ...call })); // Copied, because recording their start changes them.
   for (const call of calls) recordStart(agent, call, input.toolset);
   try {
-    await agent.session.log.committed(); // Recorded first, so that a crash leaves a started call and never an unrecorded side effect.
+    await agent.session.log.recorded(input); // Recorded first, so that a crash leaves a started call and never an unrecorded side effect.
   } catch (error) {
     settleInterrupted(agent.session); // None of them will run.
     throw error;
@@ -187,6 +187,7 @@ async function beforehand(
     if (!(error instanceof GuardFailed)) throw error;
     return { outcome: guardFailed(call.name, error) };
   }
+  signal.throwIfAborted(); // A hook that did not get to answer has not let the call pass.
   const reason = output?.permissionDecisionReason;
   if (output?.permissionDecision === "deny") {
     const text = reason ?? `The call of '${call.name}' was denied by a hook.`;

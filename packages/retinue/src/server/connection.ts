@@ -6,6 +6,7 @@
 
 import { AppError } from "@retinue/protocol/errors";
 import { Peer, type Transport } from "@retinue/protocol/peer";
+import { MAX_KEPT_BYTES } from "../tree/backlog.ts";
 import { Client, type TaskKind } from "../tree/client.ts";
 import { Admission } from "./admission.ts";
 import type { Runtime } from "./runtime.ts";
@@ -66,7 +67,7 @@ export function serveConnection(transport: Transport, options: ConnectionOptions
           .then(left, left);
       },
     },
-    { firstId: 1 },
+    { firstId: 1, maxQueuedBytes: MAX_KEPT_BYTES },
   );
   client.use(peer);
   return ended;

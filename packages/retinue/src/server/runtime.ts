@@ -13,8 +13,10 @@ import { planTools } from "../modes/plan-tool.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import { CREDENTIAL_VARIABLES, withhold } from "../secrets/environment.ts";
 import { addOwnKey, hideKnownValues } from "../secrets/known-values.ts";
+import { patientStore } from "../store/patient-store.ts";
 import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
-import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
+import { openSqlite } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Client } from "../tree/client.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
@@ -32,12 +34,14 @@ export interface RuntimeOptions {
   catalog?: SessionsOptions["catalog"];
   /** ":memory:" in tests. */
   storePath?: string;
+  /** Another store, given the path; for tests that break it. */
+  openStore?: (path: string) => Store;
 }
 
 export class Runtime {
   readonly config: RuntimeConfig;
   readonly sessions: Sessions;
-  readonly #store: SqliteStore;
+  readonly #store: Store;
   readonly #diagnostics: Diagnostics;
   readonly #stopIndexing: () => Promise<void>;
   readonly #reaping: Promise<void>;
@@ -45,13 +49,14 @@ export class Runtime {
   readonly #release: () => void;
 
   constructor(options: RuntimeOptions) {
-    const { config, world = realWorld, provider, clientToken, catalog, storePath } = options;
+    const { config, world = realWorld, provider, clientToken, catalog, storePath, openStore } = options;
     this.config = config;
     this.#release = keepCredentials(options);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
     const trouble = prepare(config);
     if (trouble) this.#diagnostics.write("warn", `${trouble.what}. ${trouble.cure}`);
-    this.#store = openSqlite({ path: storePath ?? join(config.home, "retinue.db") });
+    const path = storePath ?? join(config.home, "retinue.db");
+    this.#store = patientStore(openStore ? openStore(path) : openSqlite({ path }));
     this.#stopIndexing = keepIndexed(this.#store, (error) =>
       this.#diagnostics.write("warn", `could not index transcripts: ${messageOf(error)}`),
     );
@@ -130,7 +135,7 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
-    await this.sessions.closeAll({ isLost: true });
+    for (const problem of await this.sessions.closeAll({ isLost: true })) this.#diagnostics.write("error", problem);
     await this.#stopIndexing();
     await this.#reaping;
     await this.#store.close();

@@ -97,6 +97,9 @@ export class Visitor {
   /** The transport with these limits on what comes in. */
   watch(transport: Transport): Transport {
     return {
+      get queuedBytes() {
+        return transport.queuedBytes;
+      },
       send: (text) => transport.send(text),
       close: () => transport.close(),
       start: (receiver) => transport.start(this.#watched(receiver)),

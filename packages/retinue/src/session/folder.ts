@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { AppError } from "@retinue/protocol";
+import { AppError, messageOf } from "@retinue/protocol";
 import { isWithin, realPath } from "../real-path.ts";
 import { appendPrivateFile, makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 
@@ -14,7 +14,12 @@ export function sessionFolder(home: string, sessionId: string): string {
 }
 
 export function createFolder(folder: string): void {
-  for (const name of ["checkpoints", "files", "research"]) makePrivateFolder(join(folder, name));
+  try {
+    for (const name of ["checkpoints", "files", "research"]) makePrivateFolder(join(folder, name));
+  } catch (error) {
+    const message = `The folder ${folder} could not be made: ${messageOf(error)}. Make room on the disk, or give access to it.`;
+    throw new AppError("store_unavailable", message, { cause: error });
+  }
 }
 
 export function removeFolder(folder: string): void {

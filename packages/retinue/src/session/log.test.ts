@@ -1,5 +1,5 @@
 import { AppError } from "@retinue/protocol";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { thisProcess } from "../store/holder.ts";
 import type { Batch } from "../store/store.ts";
 import { Log, type LoggedEvent } from "./log.ts";
@@ -216,6 +216,8 @@ test("listeners do not get events that the store refuses, and the next try commi
   expect([second.outcome, far.received, await far.stored()]).toEqual(["no connection", [], []]);
   far.say("three");
   await tick();
+  expect(far.underWay()).toEqual([]); // A store that refuses is not tried with every event.
+  void far.log.committed();
   expect(far.underWay()).toEqual([["one", "two", "three"]]);
   await far.letThrough();
   expect(far.received).toEqual(["one", "two", "three"]);
@@ -229,9 +231,54 @@ test("a refused commit that no barrier waits for is reported", async () => {
   await far.refuse();
   expect(far.failures).toEqual(["no connection"]);
   far.say("two");
-  await tick();
+  void far.log.committed();
   await far.letThrough();
   expect([far.failures.length, far.received]).toEqual([1, ["one", "two"]]);
+});
+
+test("a store that refuses is tried again by itself, reported once, and work that must be recorded waits for it", async () => {
+  using far = farLog();
+  far.say("one");
+  const work = watch(far.log.recorded());
+  await far.refuse();
+  for (let tries = 0; tries < 3; tries++) {
+    await vi.waitFor(() => expect(far.underWay()).toEqual([["one"]]));
+    await far.refuse();
+  }
+  expect([work.outcome, far.failures]).toEqual(["pending", ["no connection"]]);
+  await vi.waitFor(() => expect(far.underWay()).toEqual([["one"]]));
+  await far.letThrough();
+  expect([work.outcome, far.received, await far.stored()]).toEqual(["committed", ["one"], ["one"]]);
+});
+
+test("work that waits for the store is let go when it is stopped, and when the log is closed", async () => {
+  using far = farLog();
+  far.say("one");
+  const stop = new AbortController();
+  const stopped = watch(far.log.recorded({ signal: stop.signal }));
+  const closed = watch(far.log.recorded());
+  await far.refuse();
+  expect([stopped.outcome, closed.outcome]).toEqual(["pending", "pending"]);
+  stop.abort();
+  await tick();
+  expect([stopped.outcome, closed.outcome]).toEqual(["no connection", "pending"]);
+  far.log.close();
+  await tick();
+  expect(closed.outcome).toMatch(/closed before the store could be written/);
+  const last = watch(far.log.committed());
+  await far.letThrough();
+  expect([last.outcome, await far.stored()]).toEqual(["committed", ["one"]]);
+});
+
+test("a log that is discarded writes nothing any more", async () => {
+  using far = farLog();
+  far.say("one");
+  await tick();
+  await far.refuse();
+  far.log.close({ discard: true });
+  far.say("two");
+  await far.log.committed();
+  expect([far.underWay(), await far.stored()]).toEqual([[], []]);
 });
 
 test("a listener may append and wait: every listener gets every event once, in order", async () => {

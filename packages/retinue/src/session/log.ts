@@ -2,14 +2,15 @@
  * The event log of one session tree: a root session and its child sessions, in one order, with one writer.
  *
  * Owns the envelope, the order and the way into the store. Appending is synchronous and cheap. The events of one tick are committed in
- * one transaction, one commit at a time, and listeners are notified after it. `committed()` is the only barrier: code with an effect
- * outside awaits it first. What an event means is in state.ts; where it is kept, in the store.
+ * one transaction, one commit at a time, and listeners are notified after it. There are two barriers. `committed()` tries once, for an
+ * answer that somebody waits for; `recorded()` waits for a store that refuses, for work that has an effect outside. What an event means is in state.ts; where it is kept, in the store.
  */
 import { AppError, type EventData, type EventType, isPersisted, messageOf } from "@retinue/protocol";
 import { hideKnownValues, withoutKnownValues } from "../secrets/known-values.ts";
 import type { Batch, DocumentChange, InboxChange, Lease, SessionChange, SessionRecord, Store } from "../store/store.ts";
 import type { TranscriptChange } from "../store/transcript-records.ts";
 import type { World } from "../world.ts";
+import { isOutage, Outage } from "./outage.ts";
 
 /** An event as it was appended. `json` is the whole envelope, serialised once for the store and every client. */
 export interface LoggedEvent {
@@ -47,8 +48,10 @@ export interface LogOptions {
   lastId?: string | null;
   count?: number;
   fold?: TranscriptFold;
-  /** Called when the store refuses a commit that no barrier waits for. */
+  /** Called once when the store begins to refuse, and when a commit that no barrier waits for fails otherwise. */
   onFailure: (error: AppError) => void;
+  /** Called when a store that refused has written everything. */
+  onRecovered?: () => void;
 }
 
 /** The tail of a log to cut, and what is removed with it in the same transaction. */
@@ -68,6 +71,9 @@ export class Log {
   readonly #fold: TranscriptFold | undefined;
   readonly #listeners = new Set<Listener>();
   readonly #onFailure: (error: AppError) => void;
+  readonly #onRecovered: () => void;
+  readonly #outage = new Outage(() => this.#commitSoon());
+  #isDiscarded = false;
   #lastId: string | null;
   #count: number;
   #draft: Draft = emptyDraft();
@@ -78,7 +84,7 @@ export class Log {
   #isScheduled = false;
   #now = { ms: 0, iso: "" };
 
-  constructor({ lease, store, world, lastId = null, count = 0, fold, onFailure }: LogOptions) {
+  constructor({ lease, store, world, lastId = null, count = 0, fold, onFailure, onRecovered }: LogOptions) {
     this.rootId = lease.rootId;
     this.#lease = lease;
     this.#store = store;
@@ -87,6 +93,7 @@ export class Log {
     this.#count = count;
     this.#fold = fold;
     this.#onFailure = onFailure;
+    this.#onRecovered = onRecovered ?? (() => undefined);
   }
 
   /** How many events are recorded. */
@@ -169,6 +176,26 @@ export class Log {
     return this.#next;
   }
 
+  /**
+   * Like `committed`, but a store that refuses is waited for: the work that asks has begun, and would otherwise end for a reason of which
+   * its log knows nothing. Rejects when the signal is aborted meanwhile, when the log is closed, and when the lease is lost.
+   */
+  async recorded({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    try {
+      await this.committed();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      if (this.#outage.isOn) await this.#outage.wait(error, signal);
+    }
+  }
+
+  /** Nobody waits for the store any more. With `discard`, what is not written is dropped, and nothing is written from now on. */
+  close({ discard = false }: { discard?: boolean } = {}): void {
+    this.#isDiscarded ||= discard;
+    if (this.#isDiscarded) this.#draft = emptyDraft();
+    this.#outage.close();
+  }
+
   /** Cuts the tail, after everything appended before is committed. When the store refuses, the log stays unchanged. */
   async cut({ from, lastId, count, ...gone }: Cut): Promise<void> {
     while (this.#committing || !isEmpty(this.#draft)) await this.committed();
@@ -184,7 +211,15 @@ export class Log {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      if (!isEmpty(this.#draft)) this.committed().catch((error: unknown) => this.#fail(error));
+      // A store that refuses is tried again in its own time, not with every event.
+      if (!this.#outage.isOn) this.#commitSoon();
+    });
+  }
+
+  #commitSoon(): void {
+    if (isEmpty(this.#draft)) return;
+    this.committed().catch((error: unknown) => {
+      if (!isOutage(error)) this.#fail(error);
     });
   }
 
@@ -213,12 +248,18 @@ export class Log {
   }
 
   async #write(draft: Draft): Promise<void> {
-    const batch = this.#batchOf(draft);
+    if (this.#isDiscarded) return;
     try {
+      const batch = this.#batchOf(draft);
       await (batch && this.#store.commit(batch));
     } catch (error) {
-      this.#draft = joined(draft, this.#draft);
+      if (!this.#isDiscarded) this.#draft = joined(draft, this.#draft);
+      if (isOutage(error) && this.#outage.failed()) this.#onFailure(error);
       throw error;
+    }
+    if (this.#outage.isOn) {
+      this.#outage.over();
+      this.#onRecovered();
     }
     if (draft.events.length > 0) this.#notify(draft.events);
   }

@@ -45,7 +45,7 @@ export interface Executor<R extends TaskRecord = TaskRecord> {
   readonly traits: Traits;
   readonly view: TaskView<R>;
   /** Prepares what a run needs. A failure here fails the start, and no start event is sent. */
-  open?(record: R): Promise<void>;
+  open?(record: R, options: { isNew: boolean }): Promise<void>;
   /** The first run. Returns how it ended; undefined when it was parked. */
   start(record: R, options: RunOptions): Promise<End | undefined>;
   /** A later run: after a restart, or with a message that was sent to an idle task. */
@@ -56,8 +56,8 @@ export interface Executor<R extends TaskRecord = TaskRecord> {
   cancel?(record: R, reason: string): Promise<boolean>;
   /** The task moved to the background: no call waits for it any more. */
   promoted?(record: R): void;
-  /** Runs before an end is recorded: hooks to run, calls to settle. */
-  ending?(record: R, end: End): Promise<void>;
+  /** Runs before an end is recorded: hooks to run, calls to settle. The signal says when nobody waits for that any more. */
+  ending?(record: R, end: End, options: { signal: AbortSignal }): Promise<void>;
   /** Records the end, in the transaction in which the record changes. */
   ended?(record: R, end: End): void;
   /** Ends everything that belongs to the task in this process. */

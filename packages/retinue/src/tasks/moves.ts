@@ -38,15 +38,34 @@ export const ENDS = {
   lost: { status: "failed", reason: "lost" },
 } as const satisfies Record<End["way"], { status: TaskStatus; reason?: EndReason }>;
 
-/** Several causes may end a run at the same time. The first one wins; later ones change nothing. */
+/** What hooks and clean-up get between the decision to end a task and its end. */
+export const LAST_WORDS_MS = 2_000;
+
+/**
+ * Several causes may end a run at the same time. The first one wins; later ones change nothing.
+ *
+ * The time for last words begins with the decision and not with the first hook: whole trees are cancelled at once, and end one after the other.
+ */
 export class Ending {
   #end: End | undefined;
+  #lastWords: AbortController | undefined;
 
   get end(): End | undefined {
     return this.#end;
   }
 
+  /** Aborted when nobody waits for last words any more. */
+  get signal(): AbortSignal {
+    if (!this.#lastWords) {
+      const lastWords = new AbortController();
+      this.#lastWords = lastWords;
+      setTimeout(() => lastWords.abort(), LAST_WORDS_MS).unref();
+    }
+    return this.#lastWords.signal;
+  }
+
   claim(end: End): void {
     this.#end ??= end;
+    void this.signal;
   }
 }

@@ -66,7 +66,7 @@ export class Tasks {
     if (traits.joinsOwner || record.mode === "background") this.#changed(record);
     if (open) {
       try {
-        await this.#open(live);
+        await this.#open(live, { isNew: true });
       } catch (error) {
         this.#record(live, { way: "failed", error: messageOf(error) });
         live.waiting.wake();
@@ -204,9 +204,9 @@ export class Tasks {
     return isOurs && record.status === "running" && !this.#get(record.id).isParked;
   }
 
-  async #open(live: Live): Promise<void> {
+  async #open(live: Live, { isNew = false }: { isNew?: boolean } = {}): Promise<void> {
     const executor = this.executorOf(live.record);
-    live.opening ??= (executor.open?.(live.record) ?? Promise.resolve()).finally(() => {
+    live.opening ??= (executor.open?.(live.record, { isNew }) ?? Promise.resolve()).finally(() => {
       live.opening = undefined;
     });
     await live.opening;
@@ -267,7 +267,7 @@ export class Tasks {
     if (live.isParked || !endOf(live, ofRun)) return;
     await this.#cancelBelow(record);
     const expected = endOf(live, ofRun);
-    if (expected) await executor.ending?.(record, expected);
+    if (expected) await executor.ending?.(record, expected, live.ending);
     const end = endOf(live, ofRun); // It may have been cancelled in the meantime.
     if (!end || isEnded(record.status)) return;
     this.#record(live, end);
@@ -299,7 +299,7 @@ export class Tasks {
   async #settle(live: Live, end: End): Promise<void> {
     const { record } = live;
     const executor = this.executorOf(record);
-    await executor.ending?.(record, end);
+    await executor.ending?.(record, end, live.ending);
     if (isEnded(record.status)) return;
     this.#record(live, end);
     if (end.way === "lost") this.#notices.notify(live); // Whoever cancels a task knows that it has ended.

@@ -3,6 +3,7 @@
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
+import { messageOf } from "@retinue/protocol";
 import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 
 export const DEFAULT_MAX_BYTES = 50 * 1024;
@@ -36,8 +37,14 @@ export function boundOutput(
 ): BoundedOutput {
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return { text };
-  const file = saved?.file ?? keep(text, tempFolder, name);
-  return { text: tooLarge(text, Math.max(bytes, saved?.bytes ?? 0), file), file };
+  const all = Math.max(bytes, saved?.bytes ?? 0);
+  try {
+    const file = saved?.file ?? keep(text, tempFolder, name);
+    return { text: tooLarge(text, all, { file }), file };
+  } catch (error) {
+    // The call has done its work; that its output cannot be kept is no reason to lose the rest.
+    return { text: tooLarge(text, all, { problem: messageOf(error) }) };
+  }
 }
 
 /** `106.3 KB` */
@@ -53,10 +60,13 @@ function keep(text: string, folder: string, name: string): string {
   return file;
 }
 
-function tooLarge(text: string, bytes: number, file: string): string {
+function tooLarge(text: string, bytes: number, { file, problem }: { file?: string; problem?: string }): string {
+  const cure = file
+    ? "Search it with grep, or read a part of it with view and view_range. It begins with:"
+    : "Run it again with less output to see the rest. It begins with:";
   return [
-    `Output too large to read at once (${sizeOf(bytes)}). Saved to: ${file}`,
-    "Search it with grep, or read a part of it with view and view_range. It begins with:",
+    `Output too large to read at once (${sizeOf(bytes)}). ${file ? `Saved to: ${file}` : `It could not be saved: ${problem}`}`,
+    cure,
     "",
     whole(text.slice(0, HEAD_CHARS)),
     "",

@@ -3,6 +3,7 @@
  */
 import { CLIENT_CALLS, type ClientCallName, type ParamsInput, type Result } from "@retinue/protocol";
 import type { Peer } from "@retinue/protocol/peer";
+import { Backlog } from "./backlog.ts";
 
 export type ProtocolStyle = 2 | 3;
 export type TaskKind = "agent" | "client" | "shell";
@@ -13,6 +14,7 @@ export class Client {
   taskKinds: readonly TaskKind[] = ["agent", "shell"];
   /** Sessions whose opening was not answered yet: some clients know a session only from then on. */
   readonly opening = new Set<string>();
+  readonly backlog = new Backlog(() => this.queuedBytes);
   #peer: Peer | undefined;
 
   constructor(id: string) {
@@ -21,6 +23,11 @@ export class Client {
 
   use(peer: Peer): void {
     this.#peer = peer;
+  }
+
+  /** Bytes that were sent to it and that it has not read. */
+  get queuedBytes(): number {
+    return this.#peer?.queuedBytes ?? 0;
   }
 
   get isGone(): boolean {

@@ -11,6 +11,7 @@ import { type Unattended, WAIT } from "../asks/unattended.ts";
 import type { HookHost } from "../hooks/hooks.ts";
 import type { Answering } from "../loop/agent.ts";
 import type { LoggedEvent } from "../session/log.ts";
+import { EVENTS_LOST } from "./backlog.ts";
 import type { Client } from "./client.ts";
 import { CLIENT_REQUESTS, type Participant } from "./client-requests.ts";
 import { eventHead, Offer, type OfferRoom, type TakeAnswer } from "./offer.ts";
@@ -95,8 +96,10 @@ export class Participants implements Answerers {
       for (const event of events) {
         if (skipsDeltas && event.agentId && DELTAS.has(event.type)) continue;
         if (client.style === 2 && ASKED_BY_REQUEST.has(event.type)) continue;
-        noteSeen(seen, event);
-        client.send(`${head}${event.json}}}`);
+        const admitted = client.backlog.admits({ isKept: event.ephemeral !== true || MUST_ARRIVE.has(event.type) });
+        if (admitted === "no") continue;
+        if (admitted !== "told") noteSeen(seen, event);
+        client.send(`${head}${admitted === "told" ? eventsLost(event) : event.json}}}`);
       }
     }
   }
@@ -149,6 +152,19 @@ const LOST_GUARD: HookHost = {
   isLost: true,
   invoke: () => Promise.reject(new Error("the connection to its client was lost")),
 };
+
+/** Not kept, and small; a client that misses one would wait for ever. */
+const MUST_ARRIVE: ReadonlySet<string> = new Set([
+  "session.idle",
+  "session.error",
+  ...ASK_KINDS.flatMap((kind) => [KINDS[kind].requested, KINDS[kind].completed]),
+]);
+
+/** In the place of the first event that a slow client loses. */
+function eventsLost({ id, timestamp, parentId }: LoggedEvent): string {
+  const data = { warningType: "events_lost", message: EVENTS_LOST };
+  return JSON.stringify({ type: "session.warning", data, id, timestamp, parentId, ephemeral: true });
+}
 
 const DELTAS: ReadonlySet<string> = new Set([
   "assistant.message_start",

@@ -1,6 +1,7 @@
 /** The log of a session as a file, for hooks that want to read it. Each write appends only new events. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
 import { appendPrivateFile } from "../store/private-files.ts";
 import type { Store } from "../store/store.ts";
@@ -28,8 +29,20 @@ export class Transcript {
     return written;
   }
 
+  /** The file is a courtesy: when it cannot be written, hooks find what was written before. */
   async #append(): Promise<string> {
     const path = join(this.#root.place.folder, "events.jsonl");
+    try {
+      await this.#appendTo(path);
+    } catch (error) {
+      this.#writtenUpTo = -1; // A part of it may be in the file.
+      const message = `The transcript ${path} is not up to date: ${messageOf(error)}`;
+      this.#root.announce("session.warning", { warningType: "storage", message });
+    }
+    return path;
+  }
+
+  async #appendTo(path: string): Promise<void> {
     await this.#root.log.committed();
     const events = await this.#store.events.read(this.#root.id, { after: this.#writtenUpTo });
     if (this.#writtenUpTo < 0) rmSync(path, { force: true });
@@ -38,6 +51,5 @@ export class Transcript {
       appendPrivateFile(path, events.map(({ json }) => `${json}\n`).join(""));
       this.#writtenUpTo = last.pos;
     }
-    return path;
   }
 }

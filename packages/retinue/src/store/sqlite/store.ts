@@ -15,6 +15,7 @@ import { lastUses } from "./last-uses.ts";
 import { leaseTable } from "./leases.ts";
 import { openStoreFile } from "./schema.ts";
 import { sessionTable } from "./sessions.ts";
+import { inWords } from "./transaction.ts";
 
 export interface SqliteStoreOptions {
   /** ":memory:" for a store that ends with the process. */
@@ -38,20 +39,22 @@ export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOption
   const inbox = db.prepare("SELECT id, session_id, version, json FROM inbox WHERE session_id = ? ORDER BY n");
   return {
     db,
-    events: eventTable(db),
-    sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run, flush: group.flush }),
-    documents: documentTable(db),
-    leases: leaseTable(db, { isAlive, uses, flush: group.flush }),
-    transcripts: transcripts.transcripts,
     commit: group.commit,
-    async inbox(sessionId) {
-      return inbox.all(sessionId).map(({ id, session_id, version, json }) => ({
-        id: String(id),
-        sessionId: String(session_id),
-        version: Number(version),
-        json: String(json),
-      }));
-    },
+    ...inWords({
+      events: eventTable(db),
+      sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run, flush: group.flush }),
+      documents: documentTable(db),
+      leases: leaseTable(db, { isAlive, uses, flush: group.flush }),
+      transcripts: transcripts.transcripts,
+      async inbox(sessionId: string) {
+        return inbox.all(sessionId).map(({ id, session_id, version, json }) => ({
+          id: String(id),
+          sessionId: String(session_id),
+          version: Number(version),
+          json: String(json),
+        }));
+      },
+    }),
     async close() {
       group.flush();
       scrubber.stop();

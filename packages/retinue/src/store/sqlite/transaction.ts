@@ -25,6 +25,23 @@ export function inTransaction<T>(db: Database, work: () => T): T {
   });
 }
 
+/** The same functions; what they throw is an `AppError` too, also where there is no transaction: when they only read. */
+export function inWords<T extends object>(table: T): T {
+  const wrap = (value: unknown): unknown => {
+    if (typeof value === "object" && value !== null) return inWords(value);
+    if (typeof value !== "function") return value;
+    return async (...args: unknown[]) => {
+      try {
+        return await value(...args);
+      } catch (error) {
+        if (error instanceof AppError || error instanceof Refused) throw error;
+        throw new AppError("store_unavailable", `The store could not be read: ${messageOf(error)}`, { cause: error });
+      }
+    };
+  };
+  return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, wrap(value)])) as T;
+}
+
 function guarded<T>(work: () => T): T {
   try {
     return work();

@@ -17,8 +17,6 @@ import { agentView } from "./agent-view.ts";
 import { firstPrompt, type InheritBlock } from "./first-prompt.ts";
 import { type Child, type ChildDeps, loadSession, openChild } from "./open-child.ts";
 
-const LAST_WORD_MS = 2000;
-
 export interface ChildSessionsOptions extends ChildDeps {
   /** The main agent, once it exists. */
   main(): WorkingAgent;
@@ -49,14 +47,18 @@ export class ChildSessions implements Executor<AgentRecord> {
     return this.#open.get(sessionId);
   }
 
-  async open(record: AgentRecord): Promise<void> {
+  async open(record: AgentRecord, { isNew }: { isNew: boolean }): Promise<void> {
     if (this.#open.has(record.id)) return;
-    const isKnown = (await this.#options.store.sessions.get(record.id)) !== undefined;
+    const isKnown = !isNew && (await this.#options.store.sessions.get(record.id)) !== undefined;
+    let hasStarted = isKnown;
+    const onStarted = () => {
+      hasStarted = true;
+    };
     try {
       const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
-      this.#open.set(record.id, await openChild(record, parent, this.#options));
+      this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, onStarted }));
     } catch (error) {
-      if (!isKnown) record.hasEnded = true; // There was no start event, so there must be no end event.
+      if (!hasStarted) record.hasEnded = true; // There was no start event, so there must be no end event.
       throw error;
     }
   }
@@ -95,11 +97,12 @@ export class ChildSessions implements Executor<AgentRecord> {
   }
 
   /** An agent that answered has run its stop hook already; for the others it runs now. */
-  async ending(record: AgentRecord, end: End): Promise<void> {
+  async ending(record: AgentRecord, end: End, { signal }: { signal: AbortSignal }): Promise<void> {
     const child = this.#open.get(record.id);
     if (!child) return await this.#settleLeft(record);
     if (!child.hasBegun || child.hasAnswered) return;
-    await this.#runStopHook(child, end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error");
+    const stopReason = end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error";
+    await this.#runStopHook(child, { stopReason, signal });
   }
 
   ended(record: AgentRecord, end: End): void {
@@ -152,14 +155,18 @@ export class ChildSessions implements Executor<AgentRecord> {
     if (await store.sessions.get(record.id)) settleInterrupted(await loadSession(record, parts.root, { store }));
   }
 
-  async #runStopHook({ agent, session }: Child, stopReason: "error" | "cancelled"): Promise<void> {
+  /** The agent's own signal is aborted by now; this one ends hooks that hang. */
+  async #runStopHook(
+    { agent, session }: Child,
+    { stopReason, signal }: { stopReason: "error" | "cancelled"; signal: AbortSignal },
+  ): Promise<void> {
     const { hooks, transcript } = this.#options.parts;
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";
     const response = session.state.lastAssistantText;
     const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: await transcript.write() };
-    const { signal } = new AbortController(); // The agent's own signal is aborted by now; a time limit ends a hook that hangs.
-    await hooks.run("subagentStop", details, { caller: callerOf(agent), signal, limitMs: LAST_WORD_MS });
+    // A store that refuses is not waited for either: the end that follows waits with the rest of the log.
+    await hooks.run("subagentStop", details, { caller: callerOf(agent), signal }).catch(() => undefined);
   }
 }
 

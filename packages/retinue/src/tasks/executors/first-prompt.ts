@@ -22,7 +22,7 @@ export async function firstPrompt(
     session.append("skill.invoked", { name: skill.name, path, content, description, source, trigger: "context-load" });
     return skillContext(skill);
   });
-  await session.log.committed(); // The inherit block is read from the store, and must include the parent's current turn.
+  await session.log.recorded({ signal }); // The inherit block is read from the store, and must include the parent's current turn.
   const inherited = await inherit(record);
   return [hookWords, ...skills, inherited, record.prompt].filter(Boolean).join("\n\n");
 }

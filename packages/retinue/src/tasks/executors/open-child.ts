@@ -35,11 +35,17 @@ export interface ChildDeps {
   shells: ShellTasks;
 }
 
+export interface Opening extends ChildDeps {
+  /** The session is in the store already. */
+  isKnown: boolean;
+  /** Its start is in the log, whether or not the store has taken it yet. */
+  onStarted(): void;
+}
+
 /** Opens the child session of a record: a new one, or again from its log. */
-export async function openChild(record: AgentRecord, parent: WorkingAgent, deps: ChildDeps): Promise<Child> {
-  const { parts, tasks } = deps;
+export async function openChild(record: AgentRecord, parent: WorkingAgent, deps: Opening): Promise<Child> {
+  const { parts, tasks, isKnown } = deps;
   const definition = parts.configuration.agents.get(record.agentType);
-  const isKnown = (await deps.store.sessions.get(record.id)) !== undefined;
   const session = isKnown ? await loadSession(record, parent.session, deps) : createSession(record, parent.session);
   const isNew = session.state.model === undefined; // The start events are one commit and set the model.
   const shells = deps.shells.ofAgent(session.id);
@@ -57,8 +63,10 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   });
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
-  if (isNew) await announce(session, record, agent);
-  else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
+  if (isNew) {
+    announce(session, record, agent); // Its first turn waits until this is written.
+    deps.onStarted();
+  } else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
   return {
     session,
     agent,
@@ -119,11 +127,7 @@ function sessionOf(
   });
 }
 
-async function announce(
-  session: Session,
-  record: AgentRecord,
-  { kit: { definition }, pathNames }: WorkingAgent,
-): Promise<void> {
+function announce(session: Session, record: AgentRecord, { kit: { definition }, pathNames }: WorkingAgent): void {
   const isNested = session.parent?.parent !== undefined;
   const { model, reasoningEffort, taskModelSource, modelSelectionSource } = record;
   session.append("subagent.started", {
@@ -156,7 +160,6 @@ async function announce(
     reasoningEffort: reasoningEffort ?? null,
     contextTier: null,
   });
-  await session.log.committed();
 }
 
 function usedBefore({ state: { usage } }: Session): { turns: number; tokens: number; toolCalls: number } {
