@@ -205,6 +205,7 @@ function composeTasks(options: TreeOptions, { parts, service, main, runner }: Ta
     main,
     inherit,
     pathOf: (record) => registry.records.pathOf(record),
+    save: (record) => registry.records.save(record),
   });
   const registry: Tasks = new Tasks({
     root,

@@ -8,7 +8,7 @@ import type { Runner } from "../loop/runner.ts";
 import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
 import type { Store } from "../store/store.ts";
-import { cancelRunning } from "../tasks/cancel-running.ts";
+import { cancelRunning, closeIdle } from "../tasks/cancel-running.ts";
 import type { ShellService } from "../tools/tool.ts";
 import type { Client } from "../tree/client.ts";
 import type { TreeParts } from "../tree/parts.ts";
@@ -108,7 +108,10 @@ export class HostedSession {
     const { registry } = this.tasks;
     runner.close();
     await runner.stop(new Stop("shutdown", "session closed"));
-    if (!isLost) await cancelRunning(registry, "session closed");
+    if (!isLost) {
+      await cancelRunning(registry, "session closed");
+      await closeIdle(registry);
+    }
     await registry.park({ isClosing: true });
     await Promise.all([this.#composed.close(), this.userShells.closeAll()]);
     keepLimits(this);

@@ -18,7 +18,7 @@ export class IdleWatch {
     const timer = setTimeout(() => {
       this.#timers.delete(hosted);
       if (hosted.runner.isRunning || hosted.runner.owesIdle) this.touch(hosted);
-      else void hosted.close();
+      else void hosted.close({ isLost: true }); // Parked: agents that wait for messages still do after a resume.
     }, seconds * 1000);
     timer.unref();
     this.#timers.set(hosted, timer);

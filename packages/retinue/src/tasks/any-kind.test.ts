@@ -84,7 +84,7 @@ const record = (id: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
   mode: "background",
   model: "m",
   inherit: "none",
-  hasEnded: false,
+  owesEnd: false,
   ...more,
 });
 

@@ -33,6 +33,7 @@ export class Notices {
     const notice = executorOf(record).view.notice(record);
     const mailbox = mailboxOf(record.ownerId);
     if (!notice || !mailbox) return;
+    this.drop(record); // One that was not read yet says no more than this one.
     mailbox.session.inbox.add(notice);
     mailbox.wake();
   }

@@ -11,6 +11,7 @@ import { type Engine, type EngineFor, type How, localEngine } from "./engine.ts"
 import type { Executor, Mailbox } from "./executor.ts";
 import type { Executors } from "./kinds.ts";
 import { endOf, type Live, newLive, noteEnd } from "./live.ts";
+import { addMessage, checkTakesMessages, hasMessage, type Message, recordNext, withUnread } from "./messages.ts";
 import { ENDS, type End, Ending, isEnded } from "./moves.ts";
 import { Notices } from "./notices.ts";
 import type { TaskRecord } from "./record.ts";
@@ -61,7 +62,6 @@ export class Tasks {
     this.records.add(record);
     this.#live.delete(record.id); // An alias may be reused once its task has ended.
     const live = this.#get(record.id);
-    this.records.save(record);
     const { open, traits } = this.executorOf(record);
     if (traits.joinsOwner || record.mode === "background") this.#changed(record);
     if (open) {
@@ -73,6 +73,7 @@ export class Tasks {
         throw error;
       }
     }
+    this.records.save(record); // One that is opened has been saved with its start event: a crash before that leaves nothing.
     this.#begin(live, "start");
   }
 
@@ -90,30 +91,21 @@ export class Tasks {
     }
   }
 
-  /** Sends a follow-up message; wakes an idle task. */
-  async send(id: string, message: { text: string; source: string }): Promise<void> {
+  /** Sends a follow-up message: wakes an idle task, or waits until the current run has answered. */
+  async send(id: string, message: Message): Promise<void> {
     const live = this.#get(id);
     const { record } = live;
-    const executor = this.executorOf(record);
-    if (isEnded(record.status))
-      throw new AppError(
-        "task_state",
-        `Agent ${id} has ended (${record.status}) and takes no more messages. Start a new one.`,
-      );
-    if (!executor.message) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
-    if (record.status === "idle") {
+    const canTake = this.executorOf(record).message !== undefined;
+    checkTakesMessages(live, canTake);
+    if (record.status !== "running") {
       live.isParked = false;
       live.ending = new Ending();
+      await this.#open(live);
+      checkTakesMessages(live, canTake); // It may have been closed meanwhile.
     }
-    await this.#open(live);
-    await executor.message(record, message);
-    if (record.status === "running") {
-      this.records.save(record);
-      return;
-    }
-    record.mode = "background"; // However it was started, no call waits for it now.
-    record.message = message.text;
-    this.records.move(record, "running");
+    addMessage(record, message);
+    if (record.status === "running") return this.records.save(record);
+    recordNext(record, { executor: this.executorOf(record), records: this.records });
     this.#begin(live, "continue");
     this.#changed(record);
   }
@@ -147,7 +139,7 @@ export class Tasks {
     const executor = this.executorOf(record);
     if (executor.cancel && !(await executor.cancel(record, reason))) return false;
     const below = this.records.ownedBy(id).map((owned) => this.cancel(owned.id, reason));
-    live.ending.claim({ way: "cancelled" });
+    live.ending.claim({ way: record.status === "idle" && record.isMultiTurn ? "closed" : "cancelled" });
     await this.#opened(live);
     await this.#engine.stop(id, new Stop("cancel", reason));
     await this.#endUnlessEnded(live); // It was idle, or its run had not begun.
@@ -186,7 +178,11 @@ export class Tasks {
   /** Removes an ended task from the list. */
   remove(id: string): boolean {
     const record = this.records.get(id);
-    if (!record || !isEnded(record.status)) return false;
+    return record !== undefined && isEnded(record.status) && this.forget(id);
+  }
+
+  /** The log no longer has it, or has it otherwise. */
+  forget(id: string): boolean {
     this.#live.delete(id);
     return this.records.drop(id);
   }
@@ -222,6 +218,7 @@ export class Tasks {
   #begin(live: Live, how: How): void {
     const { record } = live;
     const { maxSeconds } = record.budget;
+    live.hasNext = false;
     if (maxSeconds !== undefined) {
       live.timer = setTimeout(() => {
         live.ending.claim({ way: "timed_out", error: `The agent was stopped after ${maxSeconds} s.` });
@@ -231,6 +228,7 @@ export class Tasks {
     record.activeSince = this.#options.root.world.now();
     void this.#engine.run(record.id, how).then(() => {
       clearTimeout(live.timer);
+      if (live.hasNext) this.#begin(live, "continue");
       if (this.executorOf(record).traits.joinsOwner) this.#changed(record);
     });
   }
@@ -275,6 +273,8 @@ export class Tasks {
     if (isEnded(record.status)) await executor.close?.(record);
     // The notice must be in the owner's inbox before the runner checks whether anything is left to do.
     this.#notices.notify(live);
+    // In the transaction of the end before it: a crash loses neither.
+    live.hasNext = recordNext(record, { executor, records: this.records });
     live.waiting.wake();
     this.#changed(record);
   }
@@ -308,13 +308,14 @@ export class Tasks {
   }
 
   /** Puts the end into the record and the log, in one transaction. */
-  #record({ record, timer }: Live, end: End): void {
+  #record({ record, timer }: Live, ofRun: End): void {
     const now = this.#options.root.world.now();
+    const end = withUnread(ofRun, record);
     clearTimeout(timer);
     noteEnd(record, end, now);
     this.executorOf(record).ended?.(record, end);
-    const staysOpen = end.way === "completed" && record.isMultiTurn;
-    if (!staysOpen) record.completedAt = now;
+    const staysOpen = end.way === "completed" && (record.isMultiTurn || hasMessage(record));
+    if (!staysOpen) Object.assign(record, { completedAt: now, waiting: undefined });
     this.records.move(record, staysOpen ? "idle" : ENDS[end.way].status);
   }
 

@@ -8,7 +8,7 @@ import { replay } from "../../recovery/replay.ts";
 import { Inbox, type InboxEntry, readInbox } from "../../session/inbox.ts";
 import { Session } from "../../session/session.ts";
 import { SessionState } from "../../session/state.ts";
-import type { Store } from "../../store/store.ts";
+import type { SessionRecord, Store } from "../../store/store.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../../tree/working-agent.ts";
 import type { AgentRecord } from "../record.ts";
@@ -33,6 +33,8 @@ export interface ChildDeps {
   /** Gives a sub-agent its own agent tools. */
   tasks: WorkingAgentOptions["tasks"];
   shells: ShellTasks;
+  /** Saves a record with the events of this tick. */
+  save(record: AgentRecord): void;
 }
 
 /** Opens the child session of a record: a new one, or again from its log. */
@@ -40,7 +42,9 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const { parts, tasks } = deps;
   const definition = parts.configuration.agents.get(record.agentType);
   const isKnown = (await deps.store.sessions.get(record.id)) !== undefined;
-  const session = isKnown ? await loadSession(record, parent.session, deps) : createSession(record, parent.session);
+  const session = isKnown
+    ? await loadSession(record, parent.session, deps)
+    : sessionOf(record, parent.session, { stored: [], state: new SessionState() });
   const isNew = session.state.model === undefined; // The start events are one commit and set the model.
   const shells = deps.shells.ofAgent(session.id);
   const mcp = await parts.servers.use(definition);
@@ -57,7 +61,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   });
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
-  if (isNew) await announce(session, record, agent);
+  if (isNew) await announce(record, { session, agent, isKnown, save: deps.save });
   else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
   return {
     session,
@@ -70,21 +74,6 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
       await Promise.all([shells.closeAll(), mcp?.close()]);
     },
   };
-}
-
-function createSession(record: AgentRecord, parent: Session): Session {
-  const now = parent.world.now();
-  parent.log.create({
-    id: record.id,
-    rootId: record.rootId,
-    parentId: parent.id,
-    cwd: parent.place.workingDirectory,
-    name: record.name,
-    userNamed: false,
-    createdAt: now,
-    updatedAt: now,
-  });
-  return sessionOf(record, parent, { stored: [], state: new SessionState() });
 }
 
 export async function loadSession(
@@ -119,29 +108,18 @@ function sessionOf(
   });
 }
 
+/**
+ * The row of the session, the record of the task and the events of its start are one transaction: after a crash there is all of it or
+ * nothing, and so never an end without a start.
+ */
 async function announce(
-  session: Session,
   record: AgentRecord,
-  { kit: { definition }, pathNames }: WorkingAgent,
+  { session, agent, isKnown, save }: Pick<Child, "session" | "agent"> & { isKnown: boolean; save: ChildDeps["save"] },
 ): Promise<void> {
-  const isNested = session.parent?.parent !== undefined;
-  const { model, reasoningEffort, taskModelSource, modelSelectionSource } = record;
-  session.append("subagent.started", {
-    toolCallId: record.callId,
-    agentName: record.agentType,
-    agentDisplayName: record.displayName ?? record.name,
-    agentDescription: record.description,
-    agentType: record.agentType,
-    executionMode: record.mode,
-    ...(isNested ? { parentId: record.ownerId } : {}),
-    model,
-    taskModelSource,
-    modelSelectionSource,
-    resumable: true,
-    remoteSessionId: session.id,
-    path: [...session.agentPath],
-    pathNames: [...pathNames],
-  });
+  const { definition } = agent.kit;
+  const { model, reasoningEffort } = record;
+  if (!isKnown) session.log.create(rowOf(record, session));
+  recordStart(record, { session, agent });
   if (definition && definition.source !== "builtin") {
     session.append("subagent.selected", {
       agentName: definition.name,
@@ -156,7 +134,45 @@ async function announce(
     reasoningEffort: reasoningEffort ?? null,
     contextTier: null,
   });
+  save(record);
   await session.log.committed();
+}
+
+function rowOf(record: AgentRecord, { parent, world, place }: Session): SessionRecord {
+  const now = world.now();
+  return {
+    id: record.id,
+    rootId: record.rootId,
+    parentId: parent?.id,
+    cwd: place.workingDirectory,
+    name: record.name,
+    userNamed: false,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Each run begins with its start event, and owes an end from then on. The caller saves the record in the same tick. */
+export function recordStart(record: AgentRecord, { session, agent }: Pick<Child, "session" | "agent">): void {
+  const isNested = session.parent?.parent !== undefined;
+  const { model, taskModelSource, modelSelectionSource } = record;
+  record.owesEnd = true;
+  session.append("subagent.started", {
+    toolCallId: record.callId,
+    agentName: record.agentType,
+    agentDisplayName: record.displayName ?? record.name,
+    agentDescription: record.description,
+    agentType: record.agentType,
+    executionMode: record.mode,
+    ...(isNested ? { parentId: record.ownerId } : {}),
+    model,
+    taskModelSource,
+    modelSelectionSource,
+    resumable: true,
+    remoteSessionId: session.id,
+    path: [...session.agentPath],
+    pathNames: [...agent.pathNames],
+  });
 }
 
 function usedBefore({ state: { usage } }: Session): { turns: number; tokens: number; toolCalls: number } {
