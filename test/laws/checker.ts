@@ -49,19 +49,15 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
   return broken;
 }
 
-/** Law 2: agents and calls start once and end once, and every turn that began has ended. */
+/** Law 2: each run of an agent has a start and then an end; calls start once and end once. */
 function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const broken: string[] = [];
-  for (const [agentId, starts] of countBy(of(events, "subagent.started"), ({ agentId = "" }) => agentId)) {
-    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter(
-      (event) => event.agentId === agentId,
-    ).length;
-    if (starts !== 1 || ends !== 1)
-      broken.push(`law 2: agent ${agentId.slice(0, 8)} has ${starts} starts and ${ends} ends`);
-  }
-  const known = new Set(of(events, "subagent.started").map(({ agentId }) => agentId));
-  for (const { agentId = "" } of [...of(events, "subagent.completed"), ...of(events, "subagent.failed")]) {
-    if (!known.has(agentId)) broken.push(`law 2: agent ${agentId.slice(0, 8)} ended and never started`);
+  for (const [agentId, runs] of runsOf(events)) {
+    const who = `law 2: agent ${agentId.slice(0, 8)}`;
+    const told = runs.map((isStart) => (isStart ? "start" : "end")).join(" ");
+    if (!runs.includes(true)) broken.push(`${who} ended and never started`);
+    else if (runs.some((isStart, at) => isStart !== (at % 2 === 0)) || runs.length % 2 !== 0)
+      broken.push(`${who} has not one end after each start: ${told}`);
   }
   const callOf = ({ agentId = "main", data }: LawEvent) => `${agentId.slice(0, 8)}/${data.toolCallId}`;
   const ends = countBy(of(events, "tool.execution_complete"), callOf);
@@ -76,6 +72,16 @@ function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
     }
   }
   return broken;
+}
+
+/** By agent: its starts (true) and ends (false) in order. */
+function runsOf(events: readonly LawEvent[]): Map<string, boolean[]> {
+  const runs = new Map<string, boolean[]>();
+  for (const { type, agentId = "", ephemeral } of events) {
+    if (ephemeral || !/^subagent\.(started|completed|failed)$/.test(type)) continue;
+    runs.set(agentId, [...(runs.get(agentId) ?? []), type === "subagent.started"]);
+  }
+  return runs;
 }
 
 /** Law 3, the part that a log shows: depth, and hooks before every call wherever there are hooks. */

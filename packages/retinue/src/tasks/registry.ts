@@ -86,6 +86,7 @@ export class Tasks {
     await this.#open(live);
     if (this.#engine.running(id)) return; // Another caller has continued it meanwhile.
     this.#begin(live, "continue");
+    this.#changed(record); // The session is at work again, also when its main agent rests.
     for (const owned of this.records.ownedBy(id)) {
       if (owned.mode === "background" && owned.status === "running") await this.continue(owned.id);
     }
@@ -285,13 +286,10 @@ export class Tasks {
     await Promise.all(open.map((owned) => this.cancel(owned.id, "parent ended")));
   }
 
-  async #endUnlessEnded(live: Live): Promise<void> {
-    if (!isEnded(live.record.status)) await this.#end(live, live.ending.end ?? { way: "cancelled" });
-  }
-
   /** Ends a task that has no run. */
-  async #end(live: Live, end: End): Promise<void> {
-    live.settling ??= this.#settle(live, end).finally(() => {
+  async #endUnlessEnded(live: Live): Promise<void> {
+    if (isEnded(live.record.status)) return;
+    live.settling ??= this.#settle(live, live.ending.end ?? { way: "cancelled" }).finally(() => {
       live.settling = undefined;
     });
     await live.settling;
