@@ -50,7 +50,6 @@ export class World {
   #connections: Promise<void>[] = [];
   #runtime: Runtime;
 
-
   constructor(options: WorldOptions = {}) {
     this.#options = options;
     this.#root = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-laws-")));

@@ -17,7 +17,8 @@ export class IdleWatch {
     clearTimeout(this.#timers.get(hosted));
     const timer = setTimeout(() => {
       this.#timers.delete(hosted);
-      if (hosted.runner.isRunning || hosted.runner.owesIdle) this.touch(hosted);
+      const { runner, tasks } = hosted;
+      if (runner.isRunning || runner.owesIdle || tasks.registry.records.isBusy) this.touch(hosted);
       else void hosted.close({ isLost: true }); // Parked: agents that wait for messages still do after a resume.
     }, seconds * 1000);
     timer.unref();

@@ -9,7 +9,7 @@ import { Tasks } from "./registry.ts";
 /** An executor whose tasks end when the test says so. */
 class Work implements Executor<AgentRecord> {
   readonly kind = "agent";
-  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
+  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true, delaysIdle: true };
   readonly steps: string[] = [];
   isBroken = false;
   readonly #ends = new Map<string, (end: End) => void>();

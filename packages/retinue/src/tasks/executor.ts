@@ -19,6 +19,8 @@ export interface Traits {
   isAddressable: boolean;
   /** This runtime does the work, so aborting the session ends it. */
   runsHere: boolean;
+  /** It comes to an end by itself, so `session.idle` waits for it. A shell may serve for ever. */
+  delaysIdle: boolean;
 }
 
 /** The inbox of an agent that owns tasks, and how to wake that agent. */

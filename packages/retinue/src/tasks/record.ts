@@ -135,7 +135,7 @@ export function activeMs({ activeMs, activeSince }: Pick<TaskRecord, "activeMs" 
   return activeMs + (activeSince === undefined ? 0 : now - activeSince);
 }
 
-/** Whether it is background work that delays `session.idle` of its owner. */
-export function holdsIdle({ mode, status, isDetached }: TaskRecord): boolean {
+/** Whether it is running work of this session that no call waits for. */
+export function isBackground({ mode, status, isDetached }: TaskRecord): boolean {
   return mode === "background" && status === "running" && isDetached !== true;
 }

@@ -44,6 +44,7 @@ export class Tasks {
       world: root.world,
       kinds: Object.values(executors).map(({ kind }) => kind),
       isKept: (kind) => executors[kind].traits.isKept,
+      delaysIdle: (kind) => executors[kind].traits.delaysIdle,
     });
     this.#notices = new Notices({
       records: this.records,

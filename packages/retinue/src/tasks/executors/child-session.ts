@@ -29,7 +29,7 @@ export interface ChildSessionsOptions extends ChildDeps {
 
 export class ChildSessions implements Executor<AgentRecord> {
   readonly kind = "agent";
-  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
+  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true, delaysIdle: true };
   readonly view;
   readonly #options: ChildSessionsOptions;
   readonly #open = new Map<string, Child>();
