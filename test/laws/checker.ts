@@ -84,6 +84,27 @@ function runsOf(events: readonly LawEvent[]): Map<string, boolean[]> {
   return runs;
 }
 
+/**
+ * Law 2 for background agents of the main agent: it is notified of what they came to, and not more often than they came to something. Only
+ * where nothing was read by a call, which drops the notice.
+ */
+export function wrongNotices(events: readonly LawEvent[]): string[] {
+  const broken: string[] = [];
+  const starts = of(events, "subagent.started").filter(({ data }) => data.parentId === undefined);
+  for (const agentId of new Set(starts.map((event) => event.agentId))) {
+    const [first] = starts.filter((event) => event.agentId === agentId);
+    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter(
+      (event) => event.agentId === agentId && !event.data.cancelled,
+    ).length;
+    const notices = of(events, "system.notification").filter(({ data }) => data.kind?.agentId === agentId).length;
+    const who = `law 2: agent ${agentId?.slice(0, 8)}`;
+    if (notices > ends) broken.push(`${who} came to something ${ends} times, and ${notices} notices were delivered`);
+    if (first?.data.executionMode === "background" && ends > 0 && notices === 0)
+      broken.push(`${who} came to something, and its owner was never notified`);
+  }
+  return broken;
+}
+
 /** Law 3, the part that a log shows: depth, and hooks before every call wherever there are hooks. */
 function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
   const broken = of(events, "subagent.started")
