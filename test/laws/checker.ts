@@ -12,6 +12,8 @@ import type { LawEvent } from "./law-event.ts";
 export interface Witness {
   clients: readonly LawClient[];
   maxDepth: number;
+  /** The session was resumed without its pending work: calls that were answered and not recorded yet are interrupted. */
+  isGivenUp?: boolean;
 }
 
 export function brokenLaws(events: readonly LawEvent[], witness: Witness): string[] {
@@ -19,7 +21,7 @@ export function brokenLaws(events: readonly LawEvent[], witness: Witness): strin
 }
 
 /** Law 1: every ask is settled once, an answer that was taken counts, and a refusal without an ask is on record. */
-function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness): string[] {
+function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp = false }: Witness): string[] {
   const broken: string[] = [];
   for (const kind of ["permission", "external_tool"]) {
     for (const { data } of of(events, `${kind}.requested`)) {
@@ -38,7 +40,7 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
       broken.push(`law 1: two answers to ${callId} were taken`);
     const wasTaken = clients.some((client) => client.acknowledged.has(data.requestId ?? ""));
     const end = endOf(events, callId);
-    if (wasTaken && end && !end.data.success)
+    if (wasTaken && end && !end.data.success && !(isGivenUp && codeOf(end) === "interrupted"))
       broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
   }
   for (const event of of(events, "tool.execution_complete")) {

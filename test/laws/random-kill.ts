@@ -57,7 +57,11 @@ class KillRun {
     await client.call("session.destroy", { sessionId });
     const processes = processesWith(processMark(this.#scenario.seed));
     return [
-      ...brokenLaws(events, { clients: this.#clients, maxDepth: MAX_DEPTH }),
+      ...brokenLaws(events, {
+        clients: this.#clients,
+        maxDepth: MAX_DEPTH,
+        isGivenUp: !this.#scenario.continuePendingWork,
+      }),
       ...wrongNotices(events),
       ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
       ...(processes.length > 0 ? [`law 4: ${processes.length} processes left`] : []),

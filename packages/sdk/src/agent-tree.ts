@@ -1,11 +1,7 @@
 /**
  * The agent tree: a pure fold over a session's events. Screens, the command line and the SDK draw the same tree because
- * they run the same fold.
- *
- * yet makes its node.
- * Owns how an event changes a node. Drawing is in tree-text.ts. Events may come late or out of order, because those of
- * sub-agents travel on their own path. So nothing here assumes nesting: an event of an unknown agent creates its node.
- * yet makes its node.
+ * they run the same fold. Owns how an event changes a node; drawing is in tree-text.ts. Events may come late or out of
+ * order, because those of sub-agents travel on their own path. So an event of an unknown agent creates its node.
  */
 import type { SessionEvent } from "@retinue/protocol";
 import {

@@ -61,11 +61,8 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   session.state = state;
   tree.transcript.restart();
   tree.usage.restart(usage);
-  for (const { id } of lost) tasks.registry.forget(id);
-  for (const record of changed) {
-    tasks.registry.forget(record.id);
-    tasks.registry.records.add(record);
-  }
+  for (const { id } of [...lost, ...changed]) tasks.registry.remove(id, { isCut: true });
+  for (const record of changed) tasks.registry.records.add(record);
   const open = leftOpen(rest, (id) => id === session.id);
   settleLeftOpen(session.log, [...open, { sessionId: session.id, state }], session.world);
   await session.log.committed();

@@ -177,14 +177,10 @@ export class Tasks {
     if (live.record.reason === "lost") this.#notices.notify(live); // Another end has notified the owner itself.
   }
 
-  /** Removes an ended task from the list. */
-  remove(id: string): boolean {
+  /** Removes an ended task from the list; any task when it was cut from the log. */
+  remove(id: string, { isCut = false }: { isCut?: boolean } = {}): boolean {
     const record = this.records.get(id);
-    return record !== undefined && isEnded(record.status) && this.forget(id);
-  }
-
-  /** The log no longer has it, or has it otherwise. */
-  forget(id: string): boolean {
+    if (!record || !(isCut || isEnded(record.status))) return false;
     this.#live.delete(id);
     return this.records.drop(id);
   }
