@@ -8,7 +8,7 @@ import type { Attached } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
 import { type Move, type Plan, promptOf, type Turn } from "./plan.ts";
 
-export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed"] as const;
+export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed", "fork", "selected agent"] as const;
 export const DEPTHS = [0, 1, 2, 3, 4] as const;
 export const ATTACHED = ["sdk", "terminal", "nobody"] as const satisfies readonly Attached[];
 export const FAULTS = [
@@ -40,10 +40,16 @@ export const CELLS: readonly Cell[] = PATHS.flatMap((path) =>
 export const MAX_DEPTH = 4;
 
 export const cellName = ({ path, depth, attached, fault }: Cell): string =>
-  `${path}-${depth}-${attached}-${fault.replace(/\W+/g, "")}`;
+  `${path.replace(" ", "-")}-${depth}-${attached}-${fault.replace(/\W+/g, "")}`;
 
 /** `lead` may start real background work of its own. */
 export const CUSTOM_AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", nestedBackground: true }];
+
+/** What its session is configured with; on one path the main agent is itself a selected agent. */
+export const configOf = ({ path }: Cell): Record<string, unknown> => ({
+  customAgents: CUSTOM_AGENTS,
+  ...(path === "selected agent" ? { agent: "lead" } : {}),
+});
 
 export const holdMark = (cell: Cell): string => `hold-${cellName(cell)}`;
 export const processMark = (cell: Cell): string => `law-${cellName(cell)}`;

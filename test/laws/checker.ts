@@ -12,6 +12,8 @@ import type { LawEvent } from "./law-event.ts";
 export interface Witness {
   clients: readonly LawClient[];
   maxDepth: number;
+  /** The session was resumed without its pending work: calls that were answered and not recorded yet are interrupted. */
+  isGivenUp?: boolean;
 }
 
 export function brokenLaws(events: readonly LawEvent[], witness: Witness): string[] {
@@ -19,7 +21,7 @@ export function brokenLaws(events: readonly LawEvent[], witness: Witness): strin
 }
 
 /** Law 1: every ask is settled once, an answer that was taken counts, and a refusal without an ask is on record. */
-function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness): string[] {
+function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp = false }: Witness): string[] {
   const broken: string[] = [];
   for (const kind of ["permission", "external_tool"]) {
     for (const { data } of of(events, `${kind}.requested`)) {
@@ -38,7 +40,7 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients }: Witness)
       broken.push(`law 1: two answers to ${callId} were taken`);
     const wasTaken = clients.some((client) => client.acknowledged.has(data.requestId ?? ""));
     const end = endOf(events, callId);
-    if (wasTaken && end && !end.data.success)
+    if (wasTaken && end && !end.data.success && !(isGivenUp && codeOf(end) === "interrupted"))
       broken.push(`law 1: the answer to ${callId} was taken and then lost: ${codeOf(end)}`);
   }
   for (const event of of(events, "tool.execution_complete")) {
@@ -61,19 +63,15 @@ export function notOfferedAgain(open: readonly LawEvent[], { events }: LawClient
   });
 }
 
-/** Law 2: agents and calls start once and end once, and every turn that began has ended. */
+/** Law 2: each run of an agent has a start and then an end; calls start once and end once. */
 function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const broken: string[] = [];
-  for (const [agentId, starts] of countBy(of(events, "subagent.started"), ({ agentId = "" }) => agentId)) {
-    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter(
-      (event) => event.agentId === agentId,
-    ).length;
-    if (starts !== 1 || ends !== 1)
-      broken.push(`law 2: agent ${agentId.slice(0, 8)} has ${starts} starts and ${ends} ends`);
-  }
-  const known = new Set(of(events, "subagent.started").map(({ agentId }) => agentId));
-  for (const { agentId = "" } of [...of(events, "subagent.completed"), ...of(events, "subagent.failed")]) {
-    if (!known.has(agentId)) broken.push(`law 2: agent ${agentId.slice(0, 8)} ended and never started`);
+  for (const [agentId, runs] of runsOf(events)) {
+    const who = `law 2: agent ${agentId.slice(0, 8)}`;
+    const told = runs.map((isStart) => (isStart ? "start" : "end")).join(" ");
+    if (!runs.includes(true)) broken.push(`${who} ended and never started`);
+    else if (runs.some((isStart, at) => isStart !== (at % 2 === 0)) || runs.length % 2 !== 0)
+      broken.push(`${who} has not one end after each start: ${told}`);
   }
   const callOf = ({ agentId = "main", data }: LawEvent) => `${agentId.slice(0, 8)}/${data.toolCallId}`;
   const ends = countBy(of(events, "tool.execution_complete"), callOf);
@@ -86,6 +84,37 @@ function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
       if (!ends.has(callOf({ ...message, data: { toolCallId } })))
         broken.push(`law 2: the model asked for ${name} and never got a result`);
     }
+  }
+  return broken;
+}
+
+/** By agent: its starts (true) and ends (false) in order. */
+function runsOf(events: readonly LawEvent[]): Map<string, boolean[]> {
+  const runs = new Map<string, boolean[]>();
+  for (const { type, agentId = "", ephemeral } of events) {
+    if (ephemeral || !/^subagent\.(started|completed|failed)$/.test(type)) continue;
+    runs.set(agentId, [...(runs.get(agentId) ?? []), type === "subagent.started"]);
+  }
+  return runs;
+}
+
+/**
+ * Law 2 for background agents of the main agent: it is notified of what they came to, and not more often than they came to something. Only
+ * where nothing was read by a call, which drops the notice.
+ */
+export function wrongNotices(events: readonly LawEvent[]): string[] {
+  const broken: string[] = [];
+  const starts = of(events, "subagent.started").filter(({ data }) => data.parentId === undefined);
+  for (const agentId of new Set(starts.map((event) => event.agentId))) {
+    const [first] = starts.filter((event) => event.agentId === agentId);
+    const ends = [...of(events, "subagent.completed"), ...of(events, "subagent.failed")].filter(
+      (event) => event.agentId === agentId && !event.data.cancelled,
+    ).length;
+    const notices = of(events, "system.notification").filter(({ data }) => data.kind?.agentId === agentId).length;
+    const who = `law 2: agent ${agentId?.slice(0, 8)}`;
+    if (notices > ends) broken.push(`${who} came to something ${ends} times, and ${notices} notices were delivered`);
+    if (first?.data.executionMode === "background" && ends > 0 && notices === 0)
+      broken.push(`${who} came to something, and its owner was never notified`);
   }
   return broken;
 }

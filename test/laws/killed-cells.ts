@@ -6,7 +6,7 @@
  * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
-import { type Cell, CUSTOM_AGENTS, cellName, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
+import { type Cell, cellName, configOf, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
 import { brokenLaws, notOfferedAgain, processesWith } from "./checker.ts";
 import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -16,6 +16,8 @@ interface Killed {
   cell: Cell;
   sessionId: string;
   clients: LawClient[];
+  /** A copy that was made just before the process was killed. */
+  forkId?: string;
 }
 
 export async function runKilled(cells: readonly Cell[]): Promise<Map<string, string[]>> {
@@ -40,7 +42,7 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
 
 async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
   const client = await crashable.connect({ attached: cell.attached, holds: isHeld(cell) });
-  const config = { ...crashable.session, ...client.abilities, customAgents: CUSTOM_AGENTS };
+  const config = { ...crashable.session, ...client.abilities, ...configOf(cell) };
   const { sessionId } = await client.call<{ sessionId: string }>("session.create", config);
   await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
   if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
@@ -56,7 +58,9 @@ async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
     const deepest = tasks.toSorted((a, b) => (b.path?.length ?? 0) - (a.path?.length ?? 0))[0];
     await client.call("session.tasks.promoteToBackground", { sessionId, id: deepest?.id });
   }
-  return { cell, sessionId, clients: [client] };
+  if (cell.path !== "fork") return { cell, sessionId, clients: [client] };
+  const fork = await client.call<{ sessionId: string }>("sessions.fork", { sessionId });
+  return { cell, sessionId, clients: [client], forkId: fork.sessionId };
 }
 
 async function rejoin(
@@ -66,7 +70,7 @@ async function rejoin(
 ): Promise<LawClient> {
   const client = await crashable.connect({ attached: cell.attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
   clients.push(client);
-  const config = { ...crashable.session, ...client.abilities, customAgents: CUSTOM_AGENTS };
+  const config = { ...crashable.session, ...client.abilities, ...configOf(cell) };
   await client.call("session.resume", { sessionId, continuePendingWork: true, ...config });
   return client;
 }
@@ -83,10 +87,21 @@ async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   await client.call("session.destroy", { sessionId });
   const processes = processesWith(processMark(cell));
   return [
+    ...(await brokenInFork(crashable, killed)),
     ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
     ...notOfferedAgain(open, client),
     ...wrongDeliveries(cell, events),
     ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
     ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),
   ];
+}
+
+async function brokenInFork(crashable: Crashable, { cell, forkId }: Killed): Promise<string[]> {
+  if (forkId === undefined) return [];
+  const fork = { cell, sessionId: forkId, clients: [] };
+  const client = await rejoin(crashable, fork);
+  await client.atRest(forkId);
+  const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: forkId });
+  await client.call("session.destroy", { sessionId: forkId });
+  return brokenLaws(events, { clients: fork.clients, maxDepth: MAX_DEPTH }).map((each) => `in the fork: ${each}`);
 }

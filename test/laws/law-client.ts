@@ -202,7 +202,8 @@ export class LawClient {
       const { success } = await this.#insists(() => this.call<{ success: boolean }>(method, params));
       if (success) this.acknowledged.add(params.requestId);
     } catch (error) {
-      if (!this.#peer.closed) throw error; // The runtime was killed, so the error is expected.
+      const isGone = this.#peer.closed || String(error).includes("Session not found");
+      if (!isGone) throw error; // The runtime was killed or the session closed, so the error is expected.
     }
   }
 

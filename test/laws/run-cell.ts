@@ -1,8 +1,8 @@
 /** Runs one cell of the matrix in this process and says which laws did not hold. */
 import {
   type Cell,
-  CUSTOM_AGENTS,
   cellName,
+  configOf,
   holdMark,
   isHeld,
   MAX_DEPTH,
@@ -24,6 +24,7 @@ export async function runCell(cell: Cell): Promise<string[]> {
   await run.toFault();
   if (cell.path === "resumed") await run.resume({ isRestart: true, isHolding: true });
   if (cell.path === "promoted") await run.promote();
+  const ofFork = cell.path === "fork" ? await run.fork() : [];
   await run.fault();
   await run.rest();
   const events = await run.log();
@@ -32,6 +33,7 @@ export async function runCell(cell: Cell): Promise<string[]> {
     ...leftBehind(world.runtime),
     ...wrongDeliveries(cell, events),
     ...run.notOffered(),
+    ...ofFork,
   ];
   if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
   await run.close();
@@ -80,7 +82,7 @@ class CellRun {
     await this.#world.disconnected();
     if (isRestart) await this.#world.restart();
     this.#client = this.#connect({ isHolding });
-    await this.#world.resumeSession(this.#client, this.#sessionId, { customAgents: CUSTOM_AGENTS });
+    await this.#world.resumeSession(this.#client, this.#sessionId, configOf(this.#cell));
     if (!isHolding) await this.#client.answerOpen(this.#sessionId);
     else if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
   }
@@ -93,6 +95,19 @@ class CellRun {
       id: deepest?.id,
     });
     if (!promoted) throw new Error("a running sync agent could not be promoted");
+  }
+
+  /** A copy, made while everything is at work: it comes to rest by itself, and the original goes on. Returns what is broken in it. */
+  async fork(): Promise<string[]> {
+    const { sessionId } = await this.#client.call<{ sessionId: string }>("sessions.fork", {
+      sessionId: this.#sessionId,
+    });
+    const client = this.#world.connect({ attached: this.#cell.attached });
+    await this.#world.resumeSession(client, sessionId, configOf(this.#cell));
+    await client.atRest(sessionId);
+    const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
+    await client.call("session.destroy", { sessionId });
+    return brokenLaws(events, { clients: [client], maxDepth: MAX_DEPTH }).map((each) => `in the fork: ${each}`);
   }
 
   async fault(): Promise<void> {
@@ -110,7 +125,7 @@ class CellRun {
         this.#silent = this.#client;
         this.#client = this.#connect({ isHolding: false });
         this.#restFrom = 0;
-        await this.#world.resumeSession(this.#client, sessionId, { customAgents: CUSTOM_AGENTS });
+        await this.#world.resumeSession(this.#client, sessionId, configOf(this.#cell));
         this.#world.gates.open(holdMark(this.#cell));
         return;
       default:
@@ -148,7 +163,7 @@ class CellRun {
   }
 
   async #open(): Promise<{ id: string }> {
-    return { id: await this.#world.createSession(this.#client, { customAgents: CUSTOM_AGENTS }) };
+    return { id: await this.#world.createSession(this.#client, configOf(this.#cell)) };
   }
 
   async #atHold(): Promise<void> {
@@ -166,7 +181,7 @@ class CellRun {
   }
 }
 
-/** Law 2: the worker's result reaches the agent that started it, once. */
+/** Law 2: each result of the worker reaches the agent that started it, once; two may be told by one notice. */
 export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string[] {
   if (cell.depth === MAX_DEPTH)
     return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
@@ -183,7 +198,8 @@ export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string
   const owners = results.filter((result) => isResultOf(result, events, worker));
   const notices = events.filter(({ type, data }) => type === "system.notification" && data.kind?.agentId === worker);
   const count = owners.length + notices.length;
-  const isFine = cell.fault === "cancel" ? count <= 1 : count === 1;
+  const most = cell.path === "multi-turn" && cell.fault !== "model error" ? 2 : 1;
+  const isFine = count <= most && (cell.fault === "cancel" || count >= 1);
   return isFine
     ? []
     : [

@@ -3,7 +3,7 @@
  *
  * Owns the folders and closes everything it opened. `restart` is a new runtime on the same home, as after an orderly end.
  */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RuntimeConfig, runtimeConfig } from "../../packages/retinue/src/host/config.ts";
@@ -32,7 +32,12 @@ export interface WorldOptions
   onRequest?: (request: ModelRequest) => void;
   /** Another store than the usual one. */
   openStore?: RuntimeOptions["openStore"];
+  /** A copy of the database of another world, to begin with. */
+  database?: string;
 }
+
+/** Across all worlds: one may go on with the database of another. */
+let calls = 0;
 
 export class World {
   readonly gates = new Gates();
@@ -46,7 +51,6 @@ export class World {
   readonly #clients: LawClient[] = [];
   #connections: Promise<void>[] = [];
   #runtime: Runtime;
-  #calls = 0;
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
@@ -54,7 +58,8 @@ export class World {
     this.home = path.join(this.#root, "home");
     this.folder = path.join(this.#root, "work");
     this.temporary = path.join(this.#root, "tmp");
-    for (const folder of [this.folder, this.temporary]) mkdirSync(folder);
+    for (const folder of [this.folder, this.temporary, this.home]) mkdirSync(folder, { mode: 0o700 });
+    if (options.database) copyFileSync(options.database, path.join(this.home, "retinue.db"));
     this.#runtime = this.#open();
   }
 
@@ -110,7 +115,7 @@ export class World {
   }
 
   #open(): Runtime {
-    const { maxPromptTokens, summary: _, onRequest: __, openStore, ...limits } = this.#options;
+    const { maxPromptTokens, summary: _, onRequest: __, database: ___, openStore, ...limits } = this.#options;
     const config = { ...runtimeConfig({}), home: this.home, tempFolder: this.temporary, ...limits };
     return new Runtime({ config, openStore, catalog: catalogOf(this.#planModel(), maxPromptTokens) });
   }
@@ -141,15 +146,15 @@ export class World {
       yield { type: "end", reason: "stop", usage: NO_USAGE };
       return;
     }
-    const { gate, fails, text, calls } = nextMove(request.messages.map(said));
+    const { gate, fails, text, calls: wanted } = nextMove(request.messages.map(said));
     if (gate !== undefined) await this.gates.pass(gate, signal);
     if (fails !== undefined) throw new ModelError(fails, { kind: "api", status: 400 });
     if (text !== "") yield { type: "text", delta: text };
-    for (const { id = `call-${++this.#calls}`, name, arguments: args } of calls)
+    for (const { id = `call-${++calls}`, name, arguments: args } of wanted)
       yield { type: "call", id, name, arguments: JSON.stringify(args) };
     yield {
       type: "end",
-      reason: calls.length > 0 ? "calls" : "stop",
+      reason: wanted.length > 0 ? "calls" : "stop",
       usage: { ...NO_USAGE, inputTokens: 10, outputTokens: 5 },
     };
   }

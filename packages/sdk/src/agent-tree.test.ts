@@ -89,6 +89,18 @@ describe("order", () => {
     expect(tree.nodes.get("grandchild")).toMatchObject({ depth: 2, calls: [{ name: "grep" }] });
   });
 
+  test("a second start is the next run: it runs again, and a cancelled one is cancelled, not completed", () => {
+    const prompt = event("user.message", { content: "more" }, "a");
+    const turn = [
+      event("assistant.turn_start", { turnId: "0" }, "a"),
+      event("assistant.turn_end", { turnId: "0" }, "a"),
+    ];
+    const first = treeOf([started("a"), ended("a")]);
+    const second = treeOf([started("a"), prompt, ...turn], first);
+    expect(shape(second)).toEqual(["/ idle", "/a running"]);
+    expect(shape(treeOf([ended("a", { cancelled: true })], second))).toEqual(["/ idle", "/a cancelled"]);
+  });
+
   test("an end that comes before its start stands", () => {
     const start = started("a");
     const tree = treeOf([event("user.message", { content: "p" }, "a"), ended("a"), start]);

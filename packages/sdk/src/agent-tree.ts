@@ -1,11 +1,7 @@
 /**
  * The agent tree: a pure fold over a session's events. Screens, the command line and the SDK draw the same tree because
- * they run the same fold.
- *
- * yet makes its node.
- * Owns how an event changes a node. Drawing is in tree-text.ts. Events may come late or out of order, because those of
- * sub-agents travel on their own path. So nothing here assumes nesting: an event of an unknown agent creates its node.
- * yet makes its node.
+ * they run the same fold. Owns how an event changes a node; drawing is in tree-text.ts. Events may come late or out of
+ * order, because those of sub-agents travel on their own path. So an event of an unknown agent creates its node.
  */
 import type { SessionEvent } from "@retinue/protocol";
 import {
@@ -116,6 +112,8 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
   const id = event.agentId ?? data.remoteSessionId ?? data.toolCallId;
   const parentId = data.parentId ?? tree.callers.get(data.toolCallId) ?? MAIN;
   const known = tree.nodes.get(id);
+  // A second start is the next run; a first one that comes late belongs to the run that is known.
+  const isNext = known?.toolCallId !== undefined;
   const node: AgentNode = {
     ...(known ?? newNode(id)),
     parentId,
@@ -126,8 +124,9 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
     toolCallId: data.toolCallId,
     mode: data.executionMode === "background" ? "background" : "sync",
     model: data.model ?? known?.model,
-    status: known && isOver(known) ? known.status : "running",
-    startedAt: at,
+    status: known && !isNext && isOver(known) ? known.status : "running",
+    startedAt: isNext ? (known?.startedAt ?? at) : at,
+    ...(isNext ? { endedAt: undefined, error: undefined, followUp: false } : {}),
   };
   return place(put({ ...tree, callers: tree.callers.delete(data.toolCallId) }, node), node);
 }
@@ -166,7 +165,7 @@ function end(
   const id = event.agentId ?? byToolCall(tree, event.data.toolCallId);
   const node = id === undefined ? undefined : tree.nodes.get(id);
   if (!node) return tree; // An end without a start shows nothing.
-  // At the end of a session, agents that wait for more messages are cancelled; their last status stays.
+  // Some runtimes cancel agents that wait for messages when a session ends; their last status stays.
   if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
     return put(tree, { ...node, status: "completed" });
   }
@@ -203,7 +202,7 @@ function markUsage(tree: AgentTree, id: string): AgentTree {
   return node ? put(tree, { ...node, isUsageTold: true }) : tree;
 }
 
-/** `subagent.completed` is sent for the first run only: a later run is over when a turn ends without calls. */
+/** Some runtimes tell the start and the end of the first run only: then a later run is over when a turn ends without calls. */
 function settleFollowUp(tree: AgentTree, id: string, at: number): AgentTree {
   const node = tree.nodes.get(id);
   if (!node?.followUp || node.hasCalls || node.status !== "running" || id === MAIN) return tree;

@@ -4,8 +4,8 @@ import { byName } from "../method.ts";
 import { AgentPath, AgentPathNames, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
 import { event } from "./event.ts";
 
-/** Why an agent was ended from outside. Ours. */
-export const EndReason = lazy(() => z.enum(["timed_out", "over_budget", "lost"]));
+/** Why an agent was ended from outside, or that all it came to are refusals of its calls. Ours. */
+export const EndReason = lazy(() => z.enum(["timed_out", "over_budget", "lost", "refused"]));
 export type EndReason = Of<typeof EndReason>;
 
 export const ModelSelectionSource = lazy(() =>
@@ -46,7 +46,7 @@ const ended = () => ({
 export const SUBAGENT_EVENTS = byName(
   event("subagent.started", {
     persisted: true,
-    summary: "A sub-agent was created; the envelope's `agentId` is its id.",
+    summary: "A run of a sub-agent begins: its first, or one with a message. The envelope's `agentId` is its id.",
     data: () =>
       open({
         /** The `task` call that started it; the agent's own id when a client started it. */
@@ -77,12 +77,12 @@ export const SUBAGENT_EVENTS = byName(
   }),
   event("subagent.completed", {
     persisted: true,
-    summary: "A sub-agent finished its first run, or was cancelled.",
+    summary: "A run of a sub-agent ended with an answer, or was cancelled.",
     data: () => open({ ...ended(), cancelled: flag() }),
   }),
   event("subagent.failed", {
     persisted: true,
-    summary: "A sub-agent could not start, or ended without an answer.",
+    summary: "A run of a sub-agent ended without an answer.",
     data: () => open({ ...ended(), error: z.string() }),
   }),
   event("subagent.selected", {

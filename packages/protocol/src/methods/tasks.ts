@@ -1,5 +1,6 @@
 /** Calls about tasks: agents, shells, and work that a client reports. */
 import * as z from "zod";
+import { EndReason } from "../events/subagents.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
 import { AgentPath, AgentPathNames, count, flag, json, lazy, type Of, text } from "../schema.ts";
 import { Budget } from "../session-config.ts";
@@ -21,6 +22,8 @@ export const AgentTask = lazy(() =>
     latestResponse: text(),
     result: text(),
     error: text(),
+    /** What the last run came to, where its status does not say it. Ours. */
+    reason: EndReason().optional(),
     /** Null when nobody named one. */
     model: z.string().nullish(),
     resolvedModel: text(),

@@ -7,6 +7,14 @@ import { cliWorld, modelWorld } from "./test-world.ts";
 
 const bash = (command: string) => call("bash", { command, description: "try it" });
 
+test("a server in the background does not hold the answer, and what is stopped at the end is named", async () => {
+  const serve = call("bash", { command: "exec sleep 300", description: "serve", mode: "async", shellId: "dev" });
+  await using world = await modelWorld([serve, say("It runs.")]);
+  const { code, stdout, stderr } = await world.run(["-p", "start the server", "--allow-all-tools"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "It runs.\n" });
+  expect(stderr).toContain('Stopped what still ran in the background: dev ("exec sleep 300").');
+});
+
 describe("an answer", () => {
   test("goes to standard output, and progress to standard error", async () => {
     await using world = await modelWorld([

@@ -6,11 +6,12 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError } from "@retinue/protocol";
+import { AppError, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
 import { askingAt } from "./asking.ts";
+import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
@@ -95,6 +96,7 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
   await configure(session, options, folders);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
   answer.end(end.type === "answered" ? end.text : "");
+  if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);
   if (end.type === "answered") return 0;
   if (end.type === "failed") {
@@ -103,6 +105,16 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
   }
   terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
   return interrupts.exitCode;
+}
+
+/** What the end of this process stops: shells in the background do not hold the answer, and end with the session. */
+async function noteStopped(session: Session, terminal: Terminal): Promise<void> {
+  const running = (await session.tasks.list()).flatMap((task) =>
+    task.type === "shell" && task.status === "running" && task.attachmentMode === "attached" ? [task] : [],
+  );
+  if (running.length === 0) return;
+  const named = running.map(({ id, command }) => `${visible(id)} ("${oneLine(command, MAX_COMMAND)}")`).join(", ");
+  terminal.note(`Stopped what still ran in the background: ${named}.`);
 }
 
 function existingFolder(path: string): string {
@@ -152,6 +164,8 @@ async function configure(session: Session, options: PromptOptions, folders: read
   if (isResumed && reasoningEffort !== undefined) await session.rpc.model.setReasoningEffort({ reasoningEffort });
   if (mode !== undefined) await session.rpc.mode.set({ mode });
 }
+
+const MAX_COMMAND = 80;
 
 /** How long the last events of a stopped run are waited for. */
 const LAST_NEWS_MS = 1000;

@@ -218,6 +218,7 @@ function composeTasks(options: TreeOptions, { parts, ledger, service, main, runn
     main,
     inherit,
     pathOf: (record) => registry.records.pathOf(record),
+    save: (record) => registry.records.save(record),
   });
   const registry: Tasks = new Tasks({
     root,

@@ -2,18 +2,20 @@
  * A copy of a session up to an event, as a session of its own.
  *
  * The copy has the events and the folder. Tasks stay with the original: the events show what sub-agents did, and the copy cannot send
- * them further messages.
+ * them further messages. What had started by then and not ended has an end in the copy, because nobody there works on it.
  */
 import { randomUUID } from "node:crypto";
 import { cpSync, existsSync } from "node:fs";
 import { basename } from "node:path";
 import { AppError } from "@retinue/protocol";
+import { leftOpen } from "../recovery/left-open.ts";
 import { lastCheckpoint } from "../recovery/replay.ts";
 import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.ts";
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
 import { envelopeOf, eventOf } from "../store/stored-event.ts";
 import { releaseLease, withLease } from "./session-lease.ts";
 import type { Sessions } from "./sessions.ts";
+import { endsOf } from "./settle-left-open.ts";
 
 export interface ForkRequest {
   sessionId: string;
@@ -49,8 +51,12 @@ export async function forkSession(
     updatedAt: now,
   };
   const copies = events.map((event) => copyOf(event, { from: sessionId, to: id }));
+  const open = leftOpen(events, () => false).map((each) =>
+    each.sessionId === sessionId ? { ...each, sessionId: id } : each,
+  );
   await withLease(store, id, async (lease) => {
-    await store.commit({ lease, at: now, created: [record], events: copies });
+    const ends = await endsOf(open, { lease, lastId: copies.at(-1)?.id ?? null, world });
+    await store.commit({ lease, at: now, created: [record], events: [...copies, ...ends] });
     await releaseLease(store, lease);
   });
   copyFolder(sessionFolder(runtime.home, sessionId), sessionFolder(runtime.home, id), events);

@@ -9,7 +9,7 @@ import { isOutage, tryAgain } from "../session/outage.ts";
 import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
 import type { Store } from "../store/store.ts";
-import { cancelRunning } from "../tasks/cancel-running.ts";
+import { cancelRunning, closeIdle } from "../tasks/cancel-running.ts";
 import type { ShellService } from "../tools/tool.ts";
 import type { Client } from "../tree/client.ts";
 import type { TreeParts } from "../tree/parts.ts";
@@ -125,7 +125,10 @@ export class HostedSession {
     session.log.close({ discard: isDiscarded });
     runner.close();
     await this.#attempt(() => runner.stop(new Stop("shutdown", "session closed")));
-    if (!isLost) await this.#attempt(() => cancelRunning(registry, "session closed"));
+    if (!isLost) {
+      await this.#attempt(() => cancelRunning(registry, "session closed"));
+      await this.#attempt(() => closeIdle(registry));
+    }
     await this.#attempt(() => registry.park({ isClosing: true }));
     await Promise.all([this.#attempt(() => this.#composed.close()), this.#attempt(() => this.userShells.closeAll())]);
     await this.#attempt(async () => keepLimits(this));

@@ -17,8 +17,10 @@ export class IdleWatch {
     clearTimeout(this.#timers.get(hosted));
     const timer = setTimeout(() => {
       this.#timers.delete(hosted);
-      if (hosted.runner.isRunning || hosted.runner.owesIdle) this.touch(hosted);
-      else hosted.close().catch(() => undefined); // It tries again by itself.
+      const { runner, tasks } = hosted;
+      if (runner.isRunning || runner.owesIdle || tasks.registry.records.isBusy) this.touch(hosted);
+      // Parked: agents that wait for messages still do after a resume. A close that fails tries again by itself.
+      else hosted.close({ isLost: true }).catch(() => undefined);
     }, seconds * 1000);
     timer.unref();
     this.#timers.set(hosted, timer);

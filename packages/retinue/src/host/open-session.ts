@@ -10,6 +10,7 @@ import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
+import { isOpen, leftOpen, runsIn } from "../recovery/left-open.ts";
 import { keptAsks, openAsks } from "../recovery/open-asks.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, sessionFolder } from "../session/folder.ts";
@@ -98,12 +99,23 @@ export async function openStored(
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
   hosted.tree.usage.restart(usage);
   const inOrder = tasks.found.map(({ value }) => value).sort((a, b) => a.startedAt - b.startedAt);
-  for (const task of inOrder) hosted.tasks.registry.records.add(task);
+  const runs = runsIn(events);
+  for (const task of inOrder) {
+    const own = runs.get(task.id);
+    if (task.kind === "agent") task.owesEnd = own !== undefined && isOpen(own); // The log decides what was told.
+    hosted.tasks.registry.records.add(task);
+  }
+  const goesOn = (sessionId: string) =>
+    sessionId === id || inOrder.some((task) => task.id === sessionId && task.status === "running");
   const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));
   return {
     hosted,
     record,
-    left: { asks: [...openAsks(events, (requestId) => kept.has(requestId)), ...keptAsks(asks)], answers: kept },
+    left: {
+      asks: [...openAsks(events, (requestId) => kept.has(requestId)), ...keptAsks(asks)],
+      answers: kept,
+      unowned: leftOpen(events, goesOn),
+    },
     problems: [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message)],
   };
 }

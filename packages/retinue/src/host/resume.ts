@@ -2,15 +2,19 @@
 import { messageOf } from "@retinue/protocol";
 import type { Ask } from "../asks/kinds.ts";
 import { settleInterrupted } from "../loop/calls.ts";
+import type { LeftOpen } from "../recovery/left-open.ts";
 import { type Resume, recoveryPlan } from "../recovery/plan.ts";
 import { isOutage } from "../session/outage.ts";
 import type { HostedSession } from "./hosted-session.ts";
+import { settleLeftOpen } from "./settle-left-open.ts";
 
 /** What an earlier process left unanswered. */
 export interface LeftBehind {
   asks: readonly Ask[];
   /** Answers that were accepted and are not in the log yet, by ask. */
   answers: ReadonlyMap<string, { value: unknown }>;
+  /** Open in the log, with no task that goes on with it. */
+  unowned: readonly LeftOpen[];
 }
 
 const LOST = "The process that ran this agent ended, and the call that waited for it was given up.";
@@ -28,6 +32,7 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
     },
     resume,
   );
+  settleLeftOpen(session.log, left.unowned, session.world);
   if (plan.calls === "interrupt") settleInterrupted(session);
   for (const id of plan.lost) await registry.lose(id, LOST);
   for (const ask of plan.expected) tree.asks.expect(ask, left.answers.get(ask.requestId));

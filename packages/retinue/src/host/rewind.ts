@@ -1,16 +1,20 @@
 /**
  * Rewinding: an event and all later ones are cut from the log, and everything that is derived from the log is rebuilt.
  *
- * Owns the order: first the store, in one transaction, then the state, then files. Only a session at rest can be rewound.
+ * Owns the order: first the store, in one transaction, then the state, then files. Only a session at rest can be rewound. What is left
+ * and had not ended at that point gets its end; the next process does it when this one dies before.
  */
 import { AppError, messageOf } from "@retinue/protocol";
+import { leftOpen, runsIn } from "../recovery/left-open.ts";
 import { lastCheckpoint, replay } from "../recovery/replay.ts";
 import { cutCheckpoints } from "../session/folder.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { envelopeOf } from "../store/stored-event.ts";
 import { recordKey, TASK, type TaskRecord } from "../tasks/record.ts";
+import { rewound } from "../tasks/rewound.ts";
 import { enqueue } from "./enqueue.ts";
 import type { HostedSession } from "./hosted-session.ts";
+import { settleLeftOpen } from "./settle-left-open.ts";
 
 export interface Cut {
   eventsRemoved: number;
@@ -42,19 +46,26 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   await tasks.registry.park(); // Idle agents are opened again, from what is left of their log, when they are next needed.
   refuseWhileBusy(target, "go back");
   const { state, usage, lastId, count } = replay(rest, session.id);
-  const lost = tasksWithoutStart(target, rest);
+  const { lost, changed } = tasksAfter(target, events, rest);
   await session.log.cut({
     from: eventId,
     lastId,
     count,
     deleted: lost.map(({ id }) => id),
-    documents: lost.map((record) => TASK.remove(recordKey(record))),
+    documents: [
+      ...lost.map((record) => TASK.remove(recordKey(record))),
+      ...changed.map((record) => TASK.put(recordKey(record), record)),
+    ],
   });
   state.title = session.state.title;
   session.state = state;
   tree.transcript.restart();
   tree.usage.restart(usage);
-  for (const { id } of lost) tasks.registry.records.drop(id);
+  for (const { id } of [...lost, ...changed]) tasks.registry.remove(id, { isCut: true });
+  for (const record of changed) tasks.registry.records.add(record);
+  const open = leftOpen(rest, (id) => id === session.id);
+  settleLeftOpen(session.log, [...open, { sessionId: session.id, state }], session.world);
+  await session.log.committed();
   const cleanup = cleanCheckpoints(session.place.folder, rest);
   const eventsRemoved = events.length - rest.length;
   session.announce("session.snapshot_rewind", { upToEventId: eventId, eventsRemoved });
@@ -79,12 +90,23 @@ function placeOf(events: readonly StoredEvent[], eventId: string): number {
   return at;
 }
 
-/** Tasks whose start is cut from the log are removed with it. */
-function tasksWithoutStart({ tasks: { registry } }: HostedSession, rest: readonly StoredEvent[]): TaskRecord[] {
-  const started = new Set(rest.filter(({ type }) => type === "subagent.started").map(({ sessionId }) => sessionId));
-  return registry.records
-    .list()
-    .filter((record) => registry.executorOf(record).traits.isKept && !started.has(record.id));
+/** Tasks whose start is cut from the log are removed with it; those that lose a run or its end go back to what they were. */
+function tasksAfter(
+  { tasks: { registry }, session: { world } }: HostedSession,
+  events: readonly StoredEvent[],
+  rest: readonly StoredEvent[],
+): { lost: TaskRecord[]; changed: TaskRecord[] } {
+  const [before, after] = [runsIn(events), runsIn(rest)];
+  const lost: TaskRecord[] = [];
+  const changed: TaskRecord[] = [];
+  for (const record of registry.records.list()) {
+    if (!registry.executorOf(record).traits.isKept) continue;
+    const [all, left] = [before.get(record.id), after.get(record.id)];
+    const now = all && left && rewound(record, { left, all, now: world.now() });
+    if (!now) lost.push(record);
+    else if (now !== record) changed.push(now);
+  }
+  return { lost, changed };
 }
 
 function cleanCheckpoints(folder: string, rest: readonly StoredEvent[]): Omit<Cut, "eventsRemoved"> {

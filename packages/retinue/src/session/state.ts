@@ -5,6 +5,7 @@
  */
 import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
+import { RunSoFar } from "./run-so-far.ts";
 import { UsageTotals } from "./usage.ts";
 import { compactedMessage, wasInterrupted } from "./wording.ts";
 
@@ -44,6 +45,8 @@ export class SessionState {
   /** The model has said that the task is complete; reset by the next prompt of the user. */
   isTaskComplete = false;
   lastAssistantText = "";
+  /** Since the last `subagent.started`. */
+  run = new RunSoFar();
   /** The model owes an answer: the last message is not its own. */
   isModelDue = false;
   /** What the last run failed with; undefined when it did not. */
@@ -106,6 +109,7 @@ export class SessionState {
       reasoning: reasoningOf(data),
     });
     if (data.content !== "") this.lastAssistantText = data.content;
+    this.run.onAssistantMessage(data);
     for (const request of data.toolRequests ?? []) {
       this.openCalls.set(request.toolCallId, {
         id: request.toolCallId,
@@ -124,6 +128,7 @@ export class SessionState {
     const call = this.openCalls.get(data.toolCallId);
     if (!call) return;
     this.openCalls.delete(data.toolCallId);
+    this.run.onCallEnded(data);
     if (data.success && FILE_WRITERS.has(call.name)) this.#onFileChanged(call, data.result?.detailedContent ?? "");
     if (data.error?.code === "rejected") this.isModelDue = false;
     const text = data.modelText ?? (data.success ? (data.result?.content ?? "") : (data.error?.message ?? ""));
@@ -229,6 +234,9 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   },
   "session.title_changed": (state, data) => {
     state.title = data.title;
+  },
+  "subagent.started": (state) => {
+    state.run = new RunSoFar();
   },
   "subagent.selected": (state, data) => {
     state.selectedAgent = data.agentName;

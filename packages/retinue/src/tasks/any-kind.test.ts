@@ -9,7 +9,7 @@ import { Tasks } from "./registry.ts";
 /** An executor whose tasks end when the test says so. */
 class Work implements Executor<AgentRecord> {
   readonly kind = "agent";
-  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
+  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true, delaysIdle: true };
   readonly steps: string[] = [];
   isBroken = false;
   /** Called when a task is closed, which may take long. */
@@ -87,7 +87,7 @@ const record = (id: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
   mode: "background",
   model: "m",
   inherit: "none",
-  hasEnded: false,
+  owesEnd: false,
   ...more,
 });
 

@@ -88,7 +88,7 @@ describe("an agent fails", () => {
     });
   });
 
-  test("in a later run without a second end event, and its owner is notified", async () => {
+  test("in a later run with an end of that run, and its owner is notified", async () => {
     const turns = [
       by("dig", say("gold")),
       main(say("seen")),
@@ -105,7 +105,7 @@ describe("an agent fails", () => {
       const agent = await agentNamed(client, sessionId, "dig");
       expect(agent).toMatchObject({ status: "failed", error: expect.stringContaining("no model") });
       expect(agent).not.toHaveProperty("idleSince");
-      expect(lifeOf(client, id)).toEqual(["started", "completed"]);
+      expect(lifeOf(client, id)).toEqual(["started", "completed", "started", "failed"]);
       expect(client.of("system.notification").map(({ kind }) => kind)).toMatchObject([
         { type: "agent_idle" },
         { type: "agent_completed", status: "failed" },
@@ -207,14 +207,14 @@ describe("cancelling", () => {
     });
   });
 
-  test("an idle agent ends it without a second end event", async () => {
+  test("an idle agent ends it as completed, without a second end event", async () => {
     await inSmallWorld([by("dig", say("gold")), main(say("seen"))], async ({ client, create }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
       await client.received("session.idle");
       expect(await client.call("session.tasks.cancel", { sessionId, id })).toEqual({ cancelled: true });
       const agent = await agentNamed(client, sessionId, "dig");
-      expect(agent).toMatchObject({ status: "cancelled", latestResponse: "gold" });
+      expect(agent).toMatchObject({ status: "completed", latestResponse: "gold" });
       expect(agent).not.toHaveProperty("idleSince");
       expect(lifeOf(client, id)).toEqual(["started", "completed"]);
     });

@@ -19,6 +19,8 @@ export interface Traits {
   isAddressable: boolean;
   /** This runtime does the work, so aborting the session ends it. */
   runsHere: boolean;
+  /** It comes to an end by itself, so `session.idle` waits for it. A shell may serve for ever. */
+  delaysIdle: boolean;
 }
 
 /** The inbox of an agent that owns tasks, and how to wake that agent. */
@@ -44,14 +46,14 @@ export interface Executor<R extends TaskRecord = TaskRecord> {
   readonly kind: R["kind"];
   readonly traits: Traits;
   readonly view: TaskView<R>;
-  /** Prepares what a run needs. A failure here fails the start, and no start event is sent. */
+  /** Prepares what a run needs, and saves the record of a new task with its start event. A failure before that fails the start without any event. */
   open?(record: R, options: { isNew: boolean }): Promise<void>;
   /** The first run. Returns how it ended; undefined when it was parked. */
   start(record: R, options: RunOptions): Promise<End | undefined>;
   /** A later run: after a restart, or with a message that was sent to an idle task. */
   continue?(record: R, options: RunOptions): Promise<End | undefined>;
-  /** Delivers a message to the current run. */
-  message?(record: R, message: { text: string; source: string }): Promise<void>;
+  /** Records the start of a run with this message; it begins after that. */
+  message?(record: R, message: { text: string; source: string }): void;
   /** Asks the client that does the work to stop; false when it goes on. Absent when stopping the run is enough. */
   cancel?(record: R, reason: string): Promise<boolean>;
   /** The task moved to the background: no call waits for it any more. */

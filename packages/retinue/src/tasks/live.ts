@@ -14,6 +14,8 @@ export interface Live {
   timer: NodeJS.Timeout | undefined;
   /** Parked, to go on later in this process or another. */
   isParked: boolean;
+  /** Its next run is recorded, and begins when the current one has unwound. */
+  hasNext: boolean;
 }
 
 export function newLive(record: TaskRecord): Live {
@@ -25,23 +27,25 @@ export function newLive(record: TaskRecord): Live {
     settling: undefined,
     timer: undefined,
     isParked: false,
+    hasNext: false,
   };
 }
 
 /** A decided end wins over the one that the run reports; the text of the run is kept in either case. */
 export function endOf({ ending: { end } }: Live, ofRun: End | undefined): End | undefined {
-  if (!end || end.way === "cancelled" || !ofRun || !("text" in ofRun)) return end ?? ofRun;
+  if (!end || !("error" in end) || !ofRun || !("text" in ofRun)) return end ?? ofRun;
   return { ...end, text: ofRun.text };
 }
 
 /** Puts the end of a run into the record; the state is changed after that, by a move. */
 export function noteEnd(record: TaskRecord, end: End, now: number): void {
   const { message } = record;
-  const { reason } = { reason: undefined, ...ENDS[end.way] };
+  const { reason } = { reason: undefined, ...ENDS[end.way], ...("reason" in end ? { reason: end.reason } : {}) };
   record.activeMs = activeMs(record, now);
   record.activeSince = undefined;
   record.message = undefined;
-  record.reason = reason;
-  if ("error" in end) record.error = end.error;
-  if ("text" in end && end.text) record.turns.push({ message, response: end.text });
+  if (end.way !== "closed") record.reason = reason;
+  const { error } = { error: undefined, ...end };
+  if (error !== undefined) record.error = error;
+  if ("text" in end && end.text) record.turns.push({ message, response: end.text, error });
 }

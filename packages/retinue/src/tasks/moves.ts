@@ -24,18 +24,21 @@ export function checkMove(id: string, from: TaskStatus, to: TaskStatus): void {
 
 /** How a run of a task ended. `text` is its answer, or what there is of it. */
 export type End =
-  | { way: "completed"; text?: string }
-  | { way: "cancelled" }
-  | { way: "failed" | "timed_out" | "over_budget" | "lost"; error: string; text?: string };
+  | { way: "completed"; text?: string; reason?: EndReason }
+  /** `closed`: it had answered, and nobody can send it messages any more. */
+  | { way: "cancelled" | "closed" }
+  | { way: "failed" | "timed_out" | "over_budget" | "lost" | "refused"; error: string; text?: string };
 
 /** The state that each way to end leads to, and the reason to report when the task did not end by itself. */
 export const ENDS = {
   completed: { status: "completed" },
   cancelled: { status: "cancelled" },
+  closed: { status: "completed" },
   failed: { status: "failed" },
   timed_out: { status: "failed", reason: "timed_out" },
   over_budget: { status: "failed", reason: "over_budget" },
   lost: { status: "failed", reason: "lost" },
+  refused: { status: "failed", reason: "refused" },
 } as const satisfies Record<End["way"], { status: TaskStatus; reason?: EndReason }>;
 
 /** What hooks and clean-up get between the decision to end a task and its end. */

@@ -39,6 +39,7 @@ export class Notices {
       if (owner) leaveNotice(this.#options.root.log, owner.id, notice); // It is opened again after a restart, and reads it then.
       return;
     }
+    this.drop(record); // One that was not read yet says no more than this one.
     mailbox.session.inbox.add(notice);
     mailbox.wake();
   }

@@ -48,7 +48,10 @@ const head = lazy(() =>
     activeSince: z.number().optional(),
     /** The message that the current run answers; absent in the first run. */
     message: z.string().optional(),
-    turns: z.array(z.object({ message: z.string().optional(), response: z.string() })),
+    /** What each run answered; `error` is what the run failed with after these words. */
+    turns: z.array(z.object({ message: z.string().optional(), response: z.string(), error: z.string().optional() })),
+    /** Messages that came while it ran: each gets a run of its own, in this order. */
+    waiting: z.array(z.object({ text: z.string(), source: z.string() })).optional(),
   }),
 );
 
@@ -61,8 +64,8 @@ export const AgentRecord = lazy(() =>
     modelSelectionSource: ModelSelectionSource().optional(),
     taskModelSource: TaskModelSource().optional(),
     inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
-    /** The end event of the first run was appended. */
-    hasEnded: z.boolean(),
+    /** The log has a `subagent.started` without an end. Changes in the transaction of those events, and the log decides. */
+    owesEnd: z.boolean(),
   }),
 );
 export type AgentRecord = z.output<ReturnType<typeof AgentRecord>>;
@@ -119,10 +122,10 @@ export function newHead(now: number) {
   };
 }
 
-/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind. */
+/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run. */
 export const TASK = document("task", () => TaskRecord(), {
-  version: 2,
-  migrate: (stored) => (typeof stored === "object" ? { kind: "agent", ...stored } : stored),
+  version: 3,
+  migrate: (stored) => (typeof stored === "object" ? { kind: "agent", owesEnd: false, ...stored } : stored),
 });
 
 export const recordKey = ({ rootId, id }: Pick<TaskRecord, "rootId" | "id">): string => `${rootId}/${id}`;
@@ -132,7 +135,7 @@ export function activeMs({ activeMs, activeSince }: Pick<TaskRecord, "activeMs" 
   return activeMs + (activeSince === undefined ? 0 : now - activeSince);
 }
 
-/** Whether it is background work that delays `session.idle` of its owner. */
-export function holdsIdle({ mode, status, isDetached }: TaskRecord): boolean {
+/** Whether it is running work of this session that no call waits for. */
+export function isBackground({ mode, status, isDetached }: TaskRecord): boolean {
   return mode === "background" && status === "running" && isDetached !== true;
 }

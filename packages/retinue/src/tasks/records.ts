@@ -6,7 +6,7 @@
 import type { Log } from "../session/log.ts";
 import type { World } from "../world.ts";
 import { checkMove, type TaskStatus } from "./moves.ts";
-import { holdsIdle, recordKey, TASK, type TaskKind, type TaskRecord } from "./record.ts";
+import { isBackground, recordKey, TASK, type TaskKind, type TaskRecord } from "./record.ts";
 
 export interface TaskRecordsOptions {
   log: Log;
@@ -14,6 +14,7 @@ export interface TaskRecordsOptions {
   /** In the order in which their tasks are listed. */
   kinds: readonly TaskKind[];
   isKept(kind: TaskKind): boolean;
+  delaysIdle(kind: TaskKind): boolean;
 }
 
 export class TaskRecords {
@@ -59,9 +60,11 @@ export class TaskRecords {
     return owner ? [...this.pathOf(owner), record] : [record];
   }
 
-  /** Whether there is running work that no call waits for. */
+  /** Whether there is running work that no call waits for, and that comes to an end by itself. */
   hasBackground(ownerId: string): boolean {
-    for (const record of this.#running) if (record.ownerId === ownerId && holdsIdle(record)) return true;
+    const { delaysIdle } = this.#options;
+    for (const record of this.#running)
+      if (record.ownerId === ownerId && isBackground(record) && delaysIdle(record.kind)) return true;
     return false;
   }
 
@@ -96,6 +99,12 @@ export class TaskRecords {
     if (owned?.size === 0) this.#byOwner.delete(record.ownerId);
     this.#running.delete(record);
     return this.#byId.delete(id);
+  }
+
+  /** Whether anything runs, background shells included. */
+  get isBusy(): boolean {
+    for (const record of this.#running) if (record.isDetached !== true) return true;
+    return false;
   }
 
   #ownedBy(ownerId: string): Iterable<TaskRecord> {

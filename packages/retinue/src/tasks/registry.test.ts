@@ -161,7 +161,7 @@ describe("an agent that is started", () => {
 });
 
 describe("a message", () => {
-  test("wakes an idle agent; its answer is a second turn and no second end, and the owner is notified", async () => {
+  test("wakes an idle agent; its answer is a second turn with an end of its own, and the owner is notified", async () => {
     const turns = [
       main(delegate("dig")),
       by("dig", say("gold")),
@@ -186,7 +186,7 @@ describe("a message", () => {
         latestResponse: "silver",
         prompt: "and what else?",
       });
-      expect(lifeOf(client, id)).toEqual(["started", "completed"]);
+      expect(lifeOf(client, id)).toEqual(["started", "completed", "started", "completed"]);
       expect(client.of("system.notification")).toHaveLength(1);
       const asked = provider.requests.find((request) => userTexts(request).at(-1)?.endsWith("and what else?"));
       expect(asked && userTexts(asked)).toHaveLength(2);
@@ -195,9 +195,9 @@ describe("a message", () => {
     });
   });
 
-  test("to a running agent is handled in the same run, whose last answer counts", async () => {
+  test("to a running agent waits for its answer, and the owner is notified of both answers", async () => {
     const dig = held(say("gold"));
-    const turns = [byHeld("dig", dig), by("dig", say("silver")), main(say("seen"))];
+    const turns = [byHeld("dig", dig), by("dig", say("silver")), main(say("seen")), main(say("seen"))];
     await inSmallWorld(turns, async ({ client, create }) => {
       const sessionId = await create();
       const id = await startAgent(client, sessionId, "dig");
@@ -209,7 +209,7 @@ describe("a message", () => {
       dig.go();
       await client.received("session.idle");
       expect((await agentNamed(client, sessionId, "dig")).latestResponse).toBe("silver");
-      expect(client.of("system.notification")).toHaveLength(1);
+      expect(client.of("system.notification")).toHaveLength(2);
       const prompts = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
       expect(prompts.map(({ data }) => data.source)).toEqual([`agent-${sessionId}`, "agent-somebody"]);
     });

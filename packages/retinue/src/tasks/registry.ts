@@ -11,6 +11,7 @@ import { type Engine, type EngineFor, type How, localEngine } from "./engine.ts"
 import type { Executor, Mailbox } from "./executor.ts";
 import type { Executors } from "./kinds.ts";
 import { endOf, type Live, newLive, noteEnd } from "./live.ts";
+import { addMessage, checkTakesMessages, hasMessage, type Message, recordNext, withUnread } from "./messages.ts";
 import { ENDS, type End, Ending, isEnded } from "./moves.ts";
 import { Notices } from "./notices.ts";
 import type { TaskRecord } from "./record.ts";
@@ -43,6 +44,7 @@ export class Tasks {
       world: root.world,
       kinds: Object.values(executors).map(({ kind }) => kind),
       isKept: (kind) => executors[kind].traits.isKept,
+      delaysIdle: (kind) => executors[kind].traits.delaysIdle,
     });
     this.#notices = new Notices({
       ...options,
@@ -61,7 +63,6 @@ export class Tasks {
     this.records.add(record);
     this.#live.delete(record.id); // An alias may be reused once its task has ended.
     const live = this.#get(record.id);
-    this.records.save(record);
     const { open, traits } = this.executorOf(record);
     if (traits.joinsOwner || record.mode === "background") this.#changed(record);
     if (open) {
@@ -73,6 +74,7 @@ export class Tasks {
         throw error;
       }
     }
+    this.records.save(record); // One that is opened has been saved with its start event: a crash before that leaves nothing.
     this.#begin(live, "start");
   }
 
@@ -85,35 +87,27 @@ export class Tasks {
     await this.#open(live);
     if (this.#engine.running(id)) return; // Another caller has continued it meanwhile.
     this.#begin(live, "continue");
+    this.#changed(record); // The session is at work again, also when its main agent rests.
     for (const owned of this.records.ownedBy(id)) {
       if (owned.mode === "background" && owned.status === "running") await this.continue(owned.id);
     }
   }
 
-  /** Sends a follow-up message; wakes an idle task. */
-  async send(id: string, message: { text: string; source: string }): Promise<void> {
+  /** Sends a follow-up message: wakes an idle task, or waits until the current run has answered. */
+  async send(id: string, message: Message): Promise<void> {
     const live = this.#get(id);
     const { record } = live;
-    const executor = this.executorOf(record);
-    if (isEnded(record.status))
-      throw new AppError(
-        "task_state",
-        `Agent ${id} has ended (${record.status}) and takes no more messages. Start a new one.`,
-      );
-    if (!executor.message) throw new AppError("task_state", `Agent ${id} takes no more messages.`);
-    if (record.status === "idle") {
+    const canTake = this.executorOf(record).message !== undefined;
+    checkTakesMessages(live, canTake);
+    if (record.status !== "running") {
       live.isParked = false;
       live.ending = new Ending();
+      await this.#open(live);
+      checkTakesMessages(live, canTake); // It may have been closed meanwhile.
     }
-    await this.#open(live);
-    await executor.message(record, message);
-    if (record.status === "running") {
-      this.records.save(record);
-      return;
-    }
-    record.mode = "background"; // However it was started, no call waits for it now.
-    record.message = message.text;
-    this.records.move(record, "running");
+    addMessage(record, message);
+    if (record.status === "running") return this.records.save(record);
+    recordNext(record, { executor: this.executorOf(record), records: this.records });
     this.#begin(live, "continue");
     this.#changed(record);
   }
@@ -147,7 +141,7 @@ export class Tasks {
     const executor = this.executorOf(record);
     if (executor.cancel && !(await executor.cancel(record, reason))) return false;
     const below = this.records.ownedBy(id).map((owned) => this.cancel(owned.id, reason));
-    live.ending.claim({ way: "cancelled" });
+    live.ending.claim({ way: record.status === "idle" && record.isMultiTurn ? "closed" : "cancelled" });
     await this.#opened(live);
     await this.#engine.stop(id, new Stop("cancel", reason));
     await this.#endUnlessEnded(live); // It was idle, or its run had not begun.
@@ -182,10 +176,10 @@ export class Tasks {
     await this.#endUnlessEnded(live);
   }
 
-  /** Removes an ended task from the list. */
-  remove(id: string): boolean {
+  /** Removes an ended task from the list; any task when it was cut from the log. */
+  remove(id: string, { isCut = false }: { isCut?: boolean } = {}): boolean {
     const record = this.records.get(id);
-    if (!record || !isEnded(record.status)) return false;
+    if (!record || !(isCut || isEnded(record.status))) return false;
     this.#live.delete(id);
     return this.records.drop(id);
   }
@@ -221,6 +215,7 @@ export class Tasks {
   #begin(live: Live, how: How): void {
     const { record } = live;
     const { maxSeconds } = record.budget;
+    live.hasNext = false;
     if (maxSeconds !== undefined) {
       live.timer = setTimeout(() => {
         live.ending.claim({ way: "timed_out", error: `The agent was stopped after ${maxSeconds} s.` });
@@ -230,6 +225,7 @@ export class Tasks {
     record.activeSince = this.#options.root.world.now();
     void this.#engine.run(record.id, how).then(() => {
       clearTimeout(live.timer);
+      if (live.hasNext) this.#begin(live, "continue");
       if (this.executorOf(record).traits.joinsOwner) this.#changed(record);
     });
   }
@@ -271,8 +267,9 @@ export class Tasks {
     const end = endOf(live, ofRun); // It may have been cancelled in the meantime.
     if (!end || isEnded(record.status)) return;
     this.#record(live, end);
-    // In the same tick and commit: in between, the owner would look as if nothing were left to do.
+    // In the tick and commit of the end: in between, the owner would look as if nothing were left to do, and a crash would lose them.
     this.#notices.notify(live);
+    live.hasNext = recordNext(record, { executor, records: this.records });
     if (isEnded(record.status)) await executor.close?.(record);
     live.waiting.wake();
     this.#changed(record);
@@ -284,13 +281,10 @@ export class Tasks {
     await Promise.all(open.map((owned) => this.cancel(owned.id, "parent ended")));
   }
 
-  async #endUnlessEnded(live: Live): Promise<void> {
-    if (!isEnded(live.record.status)) await this.#end(live, live.ending.end ?? { way: "cancelled" });
-  }
-
   /** Ends a task that has no run. */
-  async #end(live: Live, end: End): Promise<void> {
-    live.settling ??= this.#settle(live, end).finally(() => {
+  async #endUnlessEnded(live: Live): Promise<void> {
+    if (isEnded(live.record.status)) return;
+    live.settling ??= this.#settle(live, live.ending.end ?? { way: "cancelled" }).finally(() => {
       live.settling = undefined;
     });
     await live.settling;
@@ -308,13 +302,14 @@ export class Tasks {
   }
 
   /** Puts the end into the record and the log, in one transaction. */
-  #record({ record, timer }: Live, end: End): void {
+  #record({ record, timer }: Live, ofRun: End): void {
     const now = this.#options.root.world.now();
+    const end = withUnread(ofRun, record);
     clearTimeout(timer);
     noteEnd(record, end, now);
     this.executorOf(record).ended?.(record, end);
-    const staysOpen = end.way === "completed" && record.isMultiTurn;
-    if (!staysOpen) record.completedAt = now;
+    const staysOpen = end.way === "completed" && (record.isMultiTurn || hasMessage(record));
+    if (!staysOpen) Object.assign(record, { completedAt: now, waiting: undefined });
     this.records.move(record, staysOpen ? "idle" : ENDS[end.way].status);
   }
 

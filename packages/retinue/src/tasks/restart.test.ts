@@ -260,7 +260,7 @@ describe("after a restart", () => {
   });
 });
 
-test("a session whose last client detaches cancels what runs; idle agents stay", async () => {
+test("a session whose last client detaches cancels what runs, and agents that waited for messages have completed", async () => {
   const cut = never();
   const turns = [by("idle", say("gold")), main(say("seen")), byHeld("dig", cut)];
   await inSmallWorld(
@@ -275,7 +275,7 @@ test("a session whose last client detaches cancels what runs; idle agents stay",
       await client.call("session.detach", { sessionId });
       const again = await resumed(world, sessionId);
       expect((await agentNamed(again, sessionId, "dig")).status).toBe("cancelled");
-      expect((await agentNamed(again, sessionId, "idle")).status).toBe("idle");
+      expect((await agentNamed(again, sessionId, "idle")).status).toBe("completed");
     },
     onDisk,
   );

@@ -64,7 +64,7 @@ describe("a shell", () => {
     });
   });
 
-  test("in the background is a task that shows its output, delays the idle and ends with a notice", async () => {
+  test("in the background is a task that shows its output, does not delay the idle, and ends with a notice that wakes the session", async () => {
     const turns = [
       main(bash("until [ -e done ]; do sleep 0.02; done; echo got it", { mode: "async", shellId: "sh" })),
       main(say("started")),
@@ -74,9 +74,8 @@ describe("a shell", () => {
       const { client, folder } = world;
       const sessionId = await allowed(world);
       await send(world, sessionId);
-      await client.received("assistant.idle");
-      await quiet(client, sessionId);
-      expect(client.of("session.idle")).toEqual([]);
+      await client.received("session.idle");
+      const after = client.events.length;
       const [shell] = await shellsOf(client, sessionId);
       expect(shell).toMatchObject({
         type: "shell",
@@ -91,10 +90,10 @@ describe("a shell", () => {
       expect(progress).toMatchObject({ type: "shell", pid: shell?.pid });
       writeFileSync(join(folder, "done"), "");
       await client.call("session.tasks.waitForPending", { sessionId });
-      await client.received("session.idle");
+      await client.received("session.idle", { after });
       expect(client.of("system.notification")).toMatchObject([{ kind: { type: "shell_completed", shellId: "sh" } }]);
-      const after = await client.call("session.tasks.getProgress", { sessionId, id: "sh" });
-      expect(after.progress).toMatchObject({ type: "shell", recentOutput: expect.stringContaining("got it") });
+      const ended = await client.call("session.tasks.getProgress", { sessionId, id: "sh" });
+      expect(ended.progress).toMatchObject({ type: "shell", recentOutput: expect.stringContaining("got it") });
       expect((await shellsOf(client, sessionId))[0]).toMatchObject({ status: "completed" });
       expect(await client.call("session.tasks.cancel", { sessionId, id: "sh" })).toEqual({ cancelled: false });
       expect(await client.call("session.tasks.remove", { sessionId, id: "sh" })).toEqual({ removed: true });
@@ -139,9 +138,10 @@ describe("a shell", () => {
       await client.received("assistant.idle");
       expect(resultsIn(provider.requests.at(-1))[0]).toContain("sh");
       expect((await shellsOf(client, sessionId))[0]).toMatchObject({ status: "running", executionMode: "background" });
-      expect(client.of("session.idle")).toEqual([]);
-      await client.call("session.tasks.cancel", { sessionId, id: "sh" });
       await client.received("session.idle");
+      await client.call("session.tasks.cancel", { sessionId, id: "sh" });
+      await quiet(client, sessionId);
+      expect(client.of("session.idle")).toHaveLength(1);
     });
   });
 

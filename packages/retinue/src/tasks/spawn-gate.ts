@@ -57,7 +57,7 @@ export function spawnGate(configuration: Configuration): SpawnGate {
       note: [note, choice.note].filter(Boolean).join(" ") || undefined,
       inherit: input.inherit === undefined ? definition.inherit : toInherit(input.inherit),
       budget: lowerBudget(definition.budget, input.budget),
-      hasEnded: false,
+      owesEnd: false,
     };
   };
 }

@@ -12,6 +12,7 @@ import { isEnded } from "./moves.ts";
 import { activeMs, type TaskRecord } from "./record.ts";
 import type { Tasks } from "./registry.ts";
 import type { SpawnGate } from "./spawn-gate.ts";
+import { firstAnswer } from "./wait-for.ts";
 
 const DEFAULT_WAIT_SECONDS = 30;
 
@@ -52,13 +53,15 @@ async function startTask(self: Self, input: TaskInput): Promise<Outcome> {
   self.signal.throwIfAborted(); // The caller may have been stopped meanwhile.
   if (known) await tasks.continue(record.id);
   else await tasks.start(record);
-  if (record.mode === "background") return startedInBackground(record);
+  // It may have answered already, and gone on with a message, before the process ended that started it.
+  const wasSync = input.mode !== "background" && firstAnswer(record) !== undefined;
+  if (record.mode === "background" && !wasSync) return startedInBackground(record);
   return await owner.slot.waiting(() => waitForAnswer(self, record), self.signal);
 }
 
 async function waitForAnswer({ tasks, signal }: Self, record: TaskRecord): Promise<Outcome> {
   try {
-    const waited = await tasks.wait(record.id, { afterTurns: 0, signal, forPromotion: true });
+    const waited = await tasks.wait(record.id, { afterTurns: 0, signal, isStarter: true });
     if (waited.type === "promoted") {
       return success(
         `The agent was moved to the background and goes on there. agent_id: ${record.id}. You will be told when it has answered.`,
@@ -74,8 +77,11 @@ async function waitForAnswer({ tasks, signal }: Self, record: TaskRecord): Promi
 }
 
 function resultOf(record: TaskRecord): Outcome {
-  const response = record.turns.at(-1)?.response ?? "";
-  const note = record.note ? `\n\n(${record.note})` : "";
+  const answer = firstAnswer(record);
+  const response = answer ?? record.turns.at(-1)?.response ?? "";
+  const notes = [record.note, record.reason === "refused" && "Note that every call of the agent was refused."];
+  const note = notes.map((each) => (each ? `\n\n(${each})` : "")).join("");
+  if (answer !== undefined) return success(`${answer}${note}`, { detail: answer });
   if (record.status === "failed") {
     const error = record.error ?? "The agent failed.";
     return failure(response ? `${error}\n\nWhat it had so far:\n${response}${note}` : `${error}${note}`, { error });
@@ -119,7 +125,7 @@ function describe(record: TaskRecord, now: number, sinceTurn: number): string {
     orphaned: "has lost whoever works on it",
   }[record.status];
   const seconds = Math.round(activeMs(record, now) / 1000);
-  const head = `Agent ${state}. agent_id: ${record.id}, agent_type: ${record.agentType}, status: ${record.status}, description: ${record.description}, elapsed: ${seconds}s, total_turns: ${record.turns.length}`;
+  const head = `Agent ${state}. agent_id: ${record.id}, agent_type: ${record.agentType}, status: ${record.status}, description: ${record.description}, elapsed: ${seconds}s, total_turns: ${record.turns.length}${record.reason ? `, reason: ${record.reason}` : ""}`;
   const turns = record.turns.flatMap(({ message, response }, index) => {
     if (index < sinceTurn) return [];
     return [

@@ -42,6 +42,7 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     latestResponse: latest,
     result: latest,
     error: record.error,
+    reason: record.reason,
     model: record.model,
     resolvedModel: record.model,
     executionMode: record.mode,
@@ -73,7 +74,10 @@ function agentNotice(record: AgentRecord, id: string): Notice {
   };
   const [change, cause]: [string, Notice["cause"]] =
     record.status === "idle"
-      ? ["has answered and is idle. Read its answer", { type: "agent_idle", ...about }]
+      ? [
+          `has answered and ${record.waiting?.length ? "goes on with the next message" : "is idle"}. Read its answer`,
+          { type: "agent_idle", ...about },
+        ]
       : record.status === "failed"
         ? [`has failed: ${record.error}. Read its result`, { type: "agent_completed", ...about, status: "failed" }]
         : ["has completed. Read its result", { type: "agent_completed", ...about, status: "completed" }];

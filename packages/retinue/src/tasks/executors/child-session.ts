@@ -15,7 +15,7 @@ import type { End } from "../moves.ts";
 import type { AgentRecord, TaskRecord } from "../record.ts";
 import { agentView } from "./agent-view.ts";
 import { firstPrompt, type InheritBlock } from "./first-prompt.ts";
-import { type Child, type ChildDeps, loadSession, openChild } from "./open-child.ts";
+import { type Child, type ChildDeps, loadSession, openChild, recordStart } from "./open-child.ts";
 
 export interface ChildSessionsOptions extends ChildDeps {
   /** The main agent, once it exists. */
@@ -27,7 +27,7 @@ export interface ChildSessionsOptions extends ChildDeps {
 
 export class ChildSessions implements Executor<AgentRecord> {
   readonly kind = "agent";
-  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true };
+  readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true, delaysIdle: true };
   readonly view;
   readonly #options: ChildSessionsOptions;
   readonly #open = new Map<string, Child>();
@@ -50,17 +50,8 @@ export class ChildSessions implements Executor<AgentRecord> {
   async open(record: AgentRecord, { isNew }: { isNew: boolean }): Promise<void> {
     if (this.#open.has(record.id)) return;
     const isKnown = !isNew && (await this.#options.store.sessions.get(record.id)) !== undefined;
-    let hasStarted = isKnown;
-    const onStarted = () => {
-      hasStarted = true;
-    };
-    try {
-      const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
-      this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, onStarted }));
-    } catch (error) {
-      if (!hasStarted) record.hasEnded = true; // There was no start event, so there must be no end event.
-      throw error;
-    }
+    const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
+    this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown }));
   }
 
   async start(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
@@ -90,14 +81,16 @@ export class ChildSessions implements Executor<AgentRecord> {
     return await endOf(child, options);
   }
 
-  async message(record: AgentRecord, { text, source }: { text: string; source: string }): Promise<void> {
-    const { inbox, world } = this.#child(record).session;
+  message(record: AgentRecord, { text, source }: { text: string; source: string }): void {
+    const { session, agent } = this.#child(record);
+    const { inbox, world } = session;
+    recordStart(record, { session, agent });
     inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: text, source });
-    record.prompt = text;
   }
 
   /** An agent that answered has run its stop hook already; for the others it runs now. */
   async ending(record: AgentRecord, end: End, { signal }: { signal: AbortSignal }): Promise<void> {
+    if (end.way === "closed") return;
     const child = this.#open.get(record.id);
     if (!child) return await this.#settleLeft(record);
     if (!child.hasBegun || child.hasAnswered) return;
@@ -106,8 +99,8 @@ export class ChildSessions implements Executor<AgentRecord> {
   }
 
   ended(record: AgentRecord, end: End): void {
-    if (record.hasEnded) return;
-    record.hasEnded = true;
+    if (!record.owesEnd) return; // No run was started that has no end.
+    record.owesEnd = false;
     const { agentType, displayName, model, modelSelectionSource } = record;
     const used = this.#options.parts.usage.of(record.id);
     const about = {
@@ -122,8 +115,8 @@ export class ChildSessions implements Executor<AgentRecord> {
       durationMs: record.activeMs,
     };
     const { append } = this.#sessionOf(record);
-    if (end.way === "completed") append("subagent.completed", about);
-    else if (end.way === "cancelled") append("subagent.completed", { ...about, cancelled: true });
+    if (end.way === "completed") append("subagent.completed", { ...about, reason: record.reason });
+    else if (!("error" in end)) append("subagent.completed", { ...about, cancelled: true });
     else append("subagent.failed", { ...about, error: end.error, reason: record.reason });
   }
 
@@ -197,13 +190,16 @@ async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End
   }
 }
 
-function asEnd(end: RunEnd, { agent }: Child): End | undefined {
-  const { text } = end;
+const REFUSED = "Every call of the agent was refused, and it has said nothing else.";
+
+function asEnd(end: RunEnd, { agent, session }: Child): End | undefined {
+  const { text, hasAnswered, isRefused } = session.state.run; // An answer of an earlier run is not one of this run.
   if (end.type === "stopped") return end.stop.isParked ? undefined : { way: "cancelled" };
   if (agent.budget.isSpent) return { way: "over_budget", error: "The budget is used up.", text };
   if (end.type === "failed") return { way: "failed", error: end.error, text };
+  if (isRefused && !hasAnswered) return { way: "refused", error: REFUSED, text };
   if (text.trim() === "") return { way: "failed", error: "The agent ended without an answer." };
-  return { way: "completed", text };
+  return isRefused ? { way: "completed", text, reason: "refused" } : { way: "completed", text };
 }
 
 function leftEnd({ state: { lastError, lastAssistantText: text } }: Session): RunEnd {

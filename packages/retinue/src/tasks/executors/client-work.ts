@@ -32,7 +32,7 @@ export interface ClientWorkOptions {
 
 export class ClientWork implements Executor<ClientRecord> {
   readonly kind = "client";
-  readonly traits = { isKept: false, joinsOwner: false, isAddressable: false, runsHere: false };
+  readonly traits = { isKept: false, joinsOwner: false, isAddressable: false, runsHere: false, delaysIdle: true };
   readonly view = clientView;
   readonly #options: ClientWorkOptions;
   readonly #held = new Map<string, Held>();

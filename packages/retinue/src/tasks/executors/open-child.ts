@@ -8,7 +8,7 @@ import { replay } from "../../recovery/replay.ts";
 import { Inbox, type InboxEntry, readInbox } from "../../session/inbox.ts";
 import { Session } from "../../session/session.ts";
 import { SessionState } from "../../session/state.ts";
-import type { Store } from "../../store/store.ts";
+import type { SessionRecord, Store } from "../../store/store.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../../tree/working-agent.ts";
 import type { AgentRecord } from "../record.ts";
@@ -33,20 +33,22 @@ export interface ChildDeps {
   /** Gives a sub-agent its own agent tools. */
   tasks: WorkingAgentOptions["tasks"];
   shells: ShellTasks;
+  /** Saves a record with the events of this tick. */
+  save(record: AgentRecord): void;
 }
 
 export interface Opening extends ChildDeps {
   /** The session is in the store already. */
   isKnown: boolean;
-  /** Its start is in the log, whether or not the store has taken it yet. */
-  onStarted(): void;
 }
 
 /** Opens the child session of a record: a new one, or again from its log. */
 export async function openChild(record: AgentRecord, parent: WorkingAgent, deps: Opening): Promise<Child> {
   const { parts, tasks, isKnown } = deps;
   const definition = parts.configuration.agents.get(record.agentType);
-  const session = isKnown ? await loadSession(record, parent.session, deps) : createSession(record, parent.session);
+  const session = isKnown
+    ? await loadSession(record, parent.session, deps)
+    : sessionOf(record, parent.session, { stored: [], state: new SessionState() });
   const isNew = session.state.model === undefined; // The start events are one commit and set the model.
   const shells = deps.shells.ofAgent(session.id);
   const mcp = await parts.servers.use(definition);
@@ -63,10 +65,9 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   });
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
-  if (isNew) {
-    announce(session, record, agent); // Its first turn waits until this is written.
-    deps.onStarted();
-  } else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
+  if (isNew)
+    announce(record, { session, agent, isKnown, save: deps.save }); // Its first turn waits until this is written.
+  else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
   return {
     session,
     agent,
@@ -78,21 +79,6 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
       await Promise.all([shells.closeAll(), mcp?.close()]);
     },
   };
-}
-
-function createSession(record: AgentRecord, parent: Session): Session {
-  const now = parent.world.now();
-  parent.log.create({
-    id: record.id,
-    rootId: record.rootId,
-    parentId: parent.id,
-    cwd: parent.place.workingDirectory,
-    name: record.name,
-    userNamed: false,
-    createdAt: now,
-    updatedAt: now,
-  });
-  return sessionOf(record, parent, { stored: [], state: new SessionState() });
 }
 
 export async function loadSession(
@@ -127,9 +113,54 @@ function sessionOf(
   });
 }
 
-function announce(session: Session, record: AgentRecord, { kit: { definition }, pathNames }: WorkingAgent): void {
+/**
+ * The row of the session, the record of the task and the events of its start are one transaction: after a crash there is all of it or
+ * nothing, and so never an end without a start.
+ */
+function announce(
+  record: AgentRecord,
+  { session, agent, isKnown, save }: Pick<Child, "session" | "agent"> & { isKnown: boolean; save: ChildDeps["save"] },
+): void {
+  const { definition } = agent.kit;
+  const { model, reasoningEffort } = record;
+  if (!isKnown) session.log.create(rowOf(record, session));
+  recordStart(record, { session, agent });
+  if (definition && definition.source !== "builtin") {
+    session.append("subagent.selected", {
+      agentName: definition.name,
+      agentDisplayName: definition.displayName,
+      tools: definition.tools ? [...definition.tools] : null,
+    });
+  }
+  session.append("subagent.configured", { model, multiTurn: record.isMultiTurn, reasoningEffort });
+  session.append("session.model_change", {
+    newModel: model,
+    source: "agent",
+    reasoningEffort: reasoningEffort ?? null,
+    contextTier: null,
+  });
+  save(record);
+}
+
+function rowOf(record: AgentRecord, { parent, world, place }: Session): SessionRecord {
+  const now = world.now();
+  return {
+    id: record.id,
+    rootId: record.rootId,
+    parentId: parent?.id,
+    cwd: place.workingDirectory,
+    name: record.name,
+    userNamed: false,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Each run begins with its start event, and owes an end from then on. The caller saves the record in the same tick. */
+export function recordStart(record: AgentRecord, { session, agent }: Pick<Child, "session" | "agent">): void {
   const isNested = session.parent?.parent !== undefined;
-  const { model, reasoningEffort, taskModelSource, modelSelectionSource } = record;
+  const { model, taskModelSource, modelSelectionSource } = record;
+  record.owesEnd = true;
   session.append("subagent.started", {
     toolCallId: record.callId,
     agentName: record.agentType,
@@ -144,21 +175,7 @@ function announce(session: Session, record: AgentRecord, { kit: { definition }, 
     resumable: true,
     remoteSessionId: session.id,
     path: [...session.agentPath],
-    pathNames: [...pathNames],
-  });
-  if (definition && definition.source !== "builtin") {
-    session.append("subagent.selected", {
-      agentName: definition.name,
-      agentDisplayName: definition.displayName,
-      tools: definition.tools ? [...definition.tools] : null,
-    });
-  }
-  session.append("subagent.configured", { model, multiTurn: record.isMultiTurn, reasoningEffort });
-  session.append("session.model_change", {
-    newModel: model,
-    source: "agent",
-    reasoningEffort: reasoningEffort ?? null,
-    contextTier: null,
+    pathNames: [...agent.pathNames],
   });
 }
 

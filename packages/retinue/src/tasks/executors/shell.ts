@@ -26,7 +26,7 @@ export interface ShellTasksOptions {
 
 export class ShellTasks implements Executor<ShellRecord> {
   readonly kind = "shell";
-  readonly traits = { isKept: false, joinsOwner: false, isAddressable: false, runsHere: true };
+  readonly traits = { isKept: false, joinsOwner: false, isAddressable: false, runsHere: true, delaysIdle: false };
   readonly view: TaskView<ShellRecord>;
   readonly #options: ShellTasksOptions;
   readonly #ofAgent = new Map<string, Shells>();

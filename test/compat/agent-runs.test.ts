@@ -1,0 +1,107 @@
+/** The runs of a sub-agent as a client of the official SDK sees them: one start, one answer and one end for each message. */
+import type { SessionEvent } from "@github/copilot-sdk";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { call, calls, say } from "../support/model-answers.ts";
+import type { ModelRequest } from "../support/model-server.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
+import { openTalk, resumeTalk } from "../support/talk.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startClient();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const task = (mode: "sync") =>
+  calls([
+    {
+      name: "task",
+      args: { name: "helper", agent_type: "general-purpose", description: "Help", prompt: "CHILD do it", mode },
+      id: "task-1",
+    },
+  ]);
+const isChild = (request: ModelRequest) => request.texts("user")[0]?.includes("CHILD") ?? false;
+const failing = { kind: "status" as const, status: 400, headers: {}, body: '{"error":{"message":"child broke"}}' };
+
+function lifeOf(events: readonly SessionEvent[]): string[] {
+  return events.flatMap((event) => {
+    if (event.type === "subagent.completed") return [event.data.cancelled ? "cancelled" : "completed"];
+    return event.type === "subagent.started" || event.type === "subagent.failed" ? [event.type.slice(9)] : [];
+  });
+}
+
+function gate(): { open(): void; opened: Promise<void> } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+test.runIf(ours)("a message to a sub-agent at work does not replace the answer that the call waits for", async () => {
+  await using talk = await openTalk(world);
+  const door = gate();
+  talk.model.reply(async (request) => {
+    if (!isChild(request)) return request.texts("tool").length === 0 ? task("sync") : say("thanks");
+    if (request.texts("user").length > 1) return say("the second answer");
+    await door.opened;
+    return say("the first answer");
+  });
+  await talk.session.send({ prompt: "delegate" });
+  const { agentId = "" } = await talk.record.until("subagent.started");
+  await talk.model.asked(2);
+  expect(await talk.session.rpc.tasks.sendMessage({ id: agentId, message: "and more" })).toMatchObject({ sent: true });
+  door.open();
+  await talk.record.until("session.idle");
+  const results = talk.record.all("tool.execution_complete").map(({ data }) => data.result?.content);
+  expect(results).toEqual(["the first answer"]);
+  expect(lifeOf(talk.record.events)).toEqual(["started", "completed", "started", "completed"]);
+});
+
+test.runIf(ours)("a follow-up that fails is told as a failure, and one that is cancelled as cancelled", async () => {
+  await using talk = await openTalk(world);
+  const door = gate();
+  talk.model.reply(async (request) => {
+    if (!isChild(request)) return say("noted");
+    const text = request.lastText;
+    if (text.includes("break")) return failing;
+    if (text.includes("wait")) await door.opened;
+    return say("the answer");
+  });
+  const { tasks } = talk.session.rpc;
+  const start = async () =>
+    (await tasks.startAgent({ agentType: "general-purpose", prompt: "CHILD do it", name: "helper" })).agentId;
+  const isIdle = (id: string) => async () => (await tasks.list()).tasks.find((each) => each.id === id)?.status;
+  const [broken, stopped] = [await start(), await start()];
+  await expect.poll(isIdle(broken)).toBe("idle");
+  await expect.poll(isIdle(stopped)).toBe("idle");
+  await tasks.sendMessage({ id: broken, message: "break" });
+  await expect.poll(isIdle(broken)).toBe("failed");
+  await tasks.sendMessage({ id: stopped, message: "wait" });
+  await expect.poll(() => talk.model.requests.some(({ lastText }) => lastText.includes("wait"))).toBe(true);
+  expect(await tasks.cancel({ id: stopped })).toEqual({ cancelled: true });
+  door.open();
+  const of = (id: string) => lifeOf(talk.record.events.filter(({ agentId }) => agentId === id));
+  expect(of(broken)).toEqual(["started", "completed", "started", "failed"]);
+  expect(of(stopped)).toEqual(["started", "completed", "started", "cancelled"]);
+});
+
+test.runIf(ours)("a fork of a session whose sub-agent is at work has an end for its start", async () => {
+  await using talk = await openTalk(world);
+  const door = gate();
+  talk.model.reply(async (request) => {
+    if (!isChild(request)) return request.texts("tool").length === 0 ? task("sync") : say("thanks");
+    await door.opened;
+    return call("view", { path: "." });
+  });
+  await talk.session.send({ prompt: "delegate" });
+  await talk.model.asked(2);
+  const { sessionId } = await world.client.rpc.sessions.fork({ sessionId: talk.session.sessionId });
+  await using fork = await resumeTalk(world, sessionId);
+  const events = await fork.session.getEvents();
+  expect(lifeOf(events)).toEqual(["started", "cancelled"]);
+  const ended = events.filter(({ type }) => type === "tool.execution_complete");
+  expect(ended).toHaveLength(events.filter(({ type }) => type === "tool.execution_start").length);
+  await talk.session.abort();
+  door.open();
+});
