@@ -38,6 +38,7 @@ import { Transcript } from "../tree/transcript.ts";
 import { Usage } from "../tree/usage.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
 import type { RuntimeConfig } from "./config.ts";
+import { stopLate } from "./time-limit.ts";
 
 export interface TreeOptions {
   root: Session;
@@ -95,6 +96,7 @@ export function composeTree(options: TreeOptions): SessionTree {
   });
   const runner: Runner = new Runner(main, {
     hasBackground: () => tasks.registry.records.hasBackground(root.id),
+    onLate: () => stopLate(main, { runner, tasks: tasks.registry }),
   });
   return {
     parts,

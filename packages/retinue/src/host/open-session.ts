@@ -96,6 +96,7 @@ export async function openStored(
   const tasks = await TASK.list(store.documents, `${id}/`);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
   hosted.tree.usage.restart(usage);
+  hosted.main.budget.restore(hosted.tree.usage.byRun());
   const inOrder = tasks.found.map(({ value }) => value).sort((a, b) => a.startedAt - b.startedAt);
   for (const task of inOrder) hosted.tasks.registry.records.add(task);
   const kept = new Map(answers.map(({ requestId, answer }) => [requestId, { value: answer }]));

@@ -36,7 +36,9 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
     settleInterrupted(agent.session); // None of them will run.
     throw error;
   }
-  const ends = await Promise.all(calls.map((call) => runCall(agent, call, input)));
+  // Reserved in their order, before any of them runs, so that calls of one turn cannot pass a limit together.
+  const refusals = new Map(calls.map((call) => [call.id, agent.budget.reserveCall()]));
+  const ends = await Promise.all(calls.map((call) => runCall(agent, call, { ...input, refusals })));
   return ends.some(Boolean);
 }
 
@@ -55,8 +57,19 @@ function recordStart({ session }: Agent, call: OpenCall, toolset: Toolset): void
   });
 }
 
-async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise<boolean> {
+interface BatchInput extends CallsInput {
+  /** Why a call may not run, by its id. */
+  refusals: ReadonlyMap<string, string | undefined>;
+}
+
+async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise<boolean> {
   const { signal } = input;
+  const refusal = input.refusals.get(call.id);
+  if (refusal !== undefined && !signal.aborted) {
+    endAsks(agent.session, call.id);
+    recordEnd(agent, call, { outcome: failure(refusal), code: "over_budget" });
+    return false;
+  }
   await agent.slot.enter(signal).catch(() => undefined); // Stopped while it waited for a slot: settled below like any stopped call.
   try {
     const outcome = signal.aborted ? undefined : await outcomeOf(agent, call, input);
@@ -245,7 +258,6 @@ function recordEnd(
   const { permission, external } = session.state.openCalls.get(call.id) ?? {};
   // In one commit with the result below.
   for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);
-  agent.budget.add({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,
     model: session.state.model,

@@ -11,7 +11,6 @@ export interface Live {
   opening: Promise<void> | undefined;
   /** The recording of the end, kept so that the end is recorded once. */
   settling: Promise<void> | undefined;
-  timer: NodeJS.Timeout | undefined;
   /** Parked, to go on later in this process or another. */
   isParked: boolean;
 }
@@ -23,7 +22,6 @@ export function newLive(record: TaskRecord): Live {
     ending: new Ending(),
     opening: undefined,
     settling: undefined,
-    timer: undefined,
     isParked: false,
   };
 }

@@ -61,6 +61,8 @@ export const AgentRecord = lazy(() =>
     modelSelectionSource: ModelSelectionSource().optional(),
     taskModelSource: TaskModelSource().optional(),
     inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
+    /** How long the current run has worked, when an earlier process began it. */
+    workedMs: z.number().optional(),
     /** The end event of the first run was appended. */
     hasEnded: z.boolean(),
   }),

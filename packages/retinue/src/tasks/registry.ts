@@ -163,7 +163,6 @@ export class Tasks {
     await Promise.all(
       kept.map(async (record) => {
         const live = this.#get(record.id);
-        clearTimeout(live.timer);
         live.isParked = true;
         live.waiting.wake();
         await this.#opened(live);
@@ -221,16 +220,8 @@ export class Tasks {
 
   #begin(live: Live, how: How): void {
     const { record } = live;
-    const { maxSeconds } = record.budget;
-    if (maxSeconds !== undefined) {
-      live.timer = setTimeout(() => {
-        live.ending.claim({ way: "timed_out", error: `The agent was stopped after ${maxSeconds} s.` });
-        void this.#engine.stop(record.id, new Stop("cancel", "timed_out"));
-      }, maxSeconds * 1000);
-    }
     record.activeSince = this.#options.root.world.now();
     void this.#engine.run(record.id, how).then(() => {
-      clearTimeout(live.timer);
       if (this.executorOf(record).traits.joinsOwner) this.#changed(record);
     });
   }
@@ -308,9 +299,8 @@ export class Tasks {
   }
 
   /** Puts the end into the record and the log, in one transaction. */
-  #record({ record, timer }: Live, end: End): void {
+  #record({ record }: Live, end: End): void {
     const now = this.#options.root.world.now();
-    clearTimeout(timer);
     noteEnd(record, end, now);
     this.executorOf(record).ended?.(record, end);
     const staysOpen = end.way === "completed" && record.isMultiTurn;

@@ -4,6 +4,7 @@ import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Agent, AgentSettings } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
+import { RunClock } from "../loop/run-clock.ts";
 import { Slot } from "../loop/slot.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Session } from "../session/session.ts";
@@ -16,6 +17,8 @@ export interface WorkingAgentOptions extends Omit<ToolkitOptions, "above" | "tas
   parent?: WorkingAgent;
   pathNames?: readonly string[];
   budget?: Budget;
+  /** Called when a turn begins. */
+  onTurn?(): void;
   /** How an agent starts other agents and reads their answers. */
   tasks(owner: WorkingAgent, call: Parameters<ToolkitOptions["tasks"]>[0]): ReturnType<ToolkitOptions["tasks"]>;
 }
@@ -29,14 +32,20 @@ export class WorkingAgent implements Agent {
   readonly name: string | undefined;
   readonly #parts: TreeParts;
 
-  constructor({ session, parent, pathNames = [], budget = {}, tasks, ...kit }: WorkingAgentOptions) {
+  constructor({ session, parent, pathNames = [], budget = {}, onTurn, tasks, ...kit }: WorkingAgentOptions) {
     this.#parts = kit.parts;
     this.session = session;
     this.pathNames = pathNames;
     this.name = kit.definition?.name;
-    this.slot = new Slot(parent ? kit.parts.limiter : undefined);
+    const clock = new RunClock({ now: session.world.now, above: parent?.slot.clock, limitMs: limitMsOf(budget) });
+    this.slot = new Slot(parent ? kit.parts.limiter : undefined, clock);
     // The main agent's budget is per run; a sub-agent's is for its lifetime.
-    this.budget = new Meter(budget, { above: parent?.budget, isPerRun: !parent });
+    this.budget = new Meter(budget, {
+      above: parent?.budget,
+      isPerRun: !parent,
+      onTurn,
+      seconds: () => clock.elapsedMs / 1000,
+    });
     this.kit = new Toolkit(this, { ...kit, above: parent?.kit, tasks: (call) => tasks(this, call) });
   }
 
@@ -73,3 +82,6 @@ export class WorkingAgent implements Agent {
     return output?.decision === "block" && output.reason ? output.reason : undefined;
   }
 }
+
+const limitMsOf = ({ maxSeconds }: Budget): number | undefined =>
+  maxSeconds === undefined ? undefined : maxSeconds * 1000;
