@@ -92,7 +92,6 @@ export function composeTree(options: TreeOptions): SessionTree {
     tasks: service,
     session: root,
     shells,
-    budget: options.config.budget,
   });
   const runner: Runner = new Runner(main, {
     hasBackground: () => tasks.registry.records.hasBackground(root.id),

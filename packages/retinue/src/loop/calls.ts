@@ -24,6 +24,8 @@ export interface CallsInput {
   signal: AbortSignal;
   /** The calls come from the log of an earlier process: those that had started may have had effects. */
   isResumed?: boolean;
+  /** A person asked for them, not the model: no budget of a run holds. */
+  isByPerson?: boolean;
 }
 
 /** True when the turn ends here, without asking the model again. */
@@ -37,7 +39,7 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
     throw error;
   }
   // Reserved in their order, before any of them runs, so that calls of one turn cannot pass a limit together.
-  const refusals = new Map(calls.map((call) => [call.id, agent.budget.reserveCall()]));
+  const refusals = new Map(calls.map(({ id }) => [id, input.isByPerson ? undefined : agent.budget.reserveCall()]));
   const ends = await Promise.all(calls.map((call) => runCall(agent, call, { ...input, refusals })));
   return ends.some(Boolean);
 }

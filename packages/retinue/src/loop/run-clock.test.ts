@@ -5,7 +5,8 @@ import { Slot } from "./slot.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const clockOf = (options: { limitMs?: number; above?: RunClock } = {}) => new RunClock({ now: Date.now, ...options });
+const clockOf = ({ limitMs, above }: { limitMs?: number; above?: RunClock } = {}) =>
+  new RunClock({ now: Date.now, above, limitMs: () => limitMs });
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Waits for a person until the returned function is called. */

@@ -10,7 +10,8 @@ export interface RunClockOptions {
   now(): number;
   /** The clock of the agent above. */
   above?: RunClock;
-  limitMs?: number;
+  /** Asked when the clock starts to run. */
+  limitMs?: () => number | undefined;
 }
 
 export class RunClock {
@@ -37,7 +38,7 @@ export class RunClock {
   }
 
   get limitMs(): number | undefined {
-    return this.#options.limitMs;
+    return this.#options.limitMs?.();
   }
 
   /** Starts to count, from what was counted before; `onLate` is called once, at the limit. */
@@ -88,7 +89,7 @@ export class RunClock {
       return;
     }
     this.#since = this.#options.now();
-    const { limitMs } = this.#options;
+    const { limitMs } = this;
     if (limitMs !== undefined) this.#timer = longTimer(() => this.#late(), Math.max(0, limitMs - this.#elapsedMs));
   }
 

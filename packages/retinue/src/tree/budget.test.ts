@@ -165,6 +165,23 @@ describe("what a sub-agent uses", () => {
     expect((await waiting).isLast).toBe(false);
   });
 
+  test("two that wait do not keep each other busy", async () => {
+    const root = new Meter({ maxTokens: 10_000 });
+    const [first, second, third] = [0, 1, 2].map(() => new Meter({}, { above: root }));
+    const held = await first?.reserveTurn(need(1000), { signal });
+    let settled = 0;
+    for (const child of [second, third])
+      void child?.reserveTurn(need(1000), { signal }).then((lease) => {
+        settled++;
+        lease.settle();
+      });
+    await new Promise((resolve) => setImmediate(resolve)); // Never comes when they wake each other for ever.
+    expect(settled).toBe(0);
+    held?.settle();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(settled).toBe(2);
+  });
+
   test("does not wait any longer when its agent is stopped", async () => {
     const root = new Meter({ maxTokens: 5000 });
     const stop = new AbortController();

@@ -7,6 +7,7 @@
 import type { Budget } from "@retinue/protocol";
 import type { RequestLease, RequestNeed, RunBudget } from "../loop/agent.ts";
 import { NANO } from "../models/price.ts";
+import { Derived } from "./derived.ts";
 import { type Amounts, type Hold, Ledger, RESOURCES, type Resource, type Share } from "./ledger.ts";
 
 export type { Budget };
@@ -57,7 +58,8 @@ export interface MeterOptions {
 export class Meter implements RunBudget {
   readonly #ledger: Ledger;
   readonly #options: MeterOptions;
-  readonly #maxSeconds: number | undefined;
+  readonly #budget: () => Budget;
+  readonly #limitsOf = new Derived<Amounts>();
   /** Room for the turn to wrap up, kept from the first turn to the end of the run. */
   #kept: Hold | undefined;
   #isNudged = false;
@@ -68,11 +70,11 @@ export class Meter implements RunBudget {
   /** Tokens of the last request for each one that was estimated. */
   #ratio = 1;
 
-  constructor(budget: Budget, options: MeterOptions = {}) {
+  constructor(budget: Budget | (() => Budget), options: MeterOptions = {}) {
     const above = options.above ? options.above.#ledger : undefined;
     this.#options = options;
-    this.#maxSeconds = budget.maxSeconds;
-    this.#ledger = new Ledger(limitsOf(budget), above);
+    this.#budget = typeof budget === "function" ? budget : () => budget;
+    this.#ledger = new Ledger(() => this.#limits(), above);
   }
 
   get used(): Amounts {
@@ -246,11 +248,17 @@ export class Meter implements RunBudget {
   #nudge(costs: readonly Cost[]): string | undefined {
     const fullest = this.#fullest(amountsOf(costs, 0));
     const seconds = this.#options.seconds?.() ?? 0;
-    const isLate = this.#maxSeconds !== undefined && seconds >= NUDGE_AT * this.#maxSeconds;
+    const { maxSeconds } = this.#budget();
+    const isLate = maxSeconds !== undefined && seconds >= NUDGE_AT * maxSeconds;
     if (this.#isNudged || (shareOf(fullest) < NUDGE_AT && !isLate)) return undefined;
     this.#isNudged = true;
-    const what = isLate ? `${Math.round(seconds)} of ${this.#maxSeconds} seconds` : words(fullest);
+    const what = isLate ? `${Math.round(seconds)} of ${maxSeconds} seconds` : words(fullest);
     return `Most of the budget is used (${what}). Come to an end soon.`;
+  }
+
+  #limits(): Amounts {
+    const budget = this.#budget();
+    return this.#limitsOf.get([budget], () => limitsOf(budget));
   }
 
   #over(next: Amounts = {}): OverBudget {
@@ -286,7 +294,6 @@ function limitsOf({ maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost,
     spawns: maxSpawns,
   };
 }
-
 const NAMES: Record<Resource, string> = {
   turns: "turns",
   subtreeTurns: "turns of it and all agents below it",

@@ -25,7 +25,7 @@ export interface Share {
 }
 
 export class Ledger {
-  readonly #limits: Amounts;
+  readonly #limitsNow: () => Amounts;
   readonly #above: Ledger | undefined;
   readonly #used = new Map<Resource, number>();
   readonly #held = new Map<Resource, number>();
@@ -33,8 +33,9 @@ export class Ledger {
   #pending = 0;
   readonly #waiters = new Set<() => void>();
 
-  constructor(limits: Amounts, above?: Ledger) {
-    this.#limits = limits;
+  /** The limits of a main agent change with the agent that is selected. */
+  constructor(limits: () => Amounts, above?: Ledger) {
+    this.#limitsNow = limits;
     this.#above = above;
   }
 
@@ -112,9 +113,14 @@ export class Ledger {
         if (isSettled) return;
         isSettled = true;
         change(used, -1);
-        for (const level of this.#levels()) for (const wake of [...level.#waiters]) wake();
+        // Only what others wait for wakes them: two that wait would otherwise wake each other for ever.
+        if (isPending) for (const level of this.#levels()) for (const wake of [...level.#waiters]) wake();
       },
     };
+  }
+
+  get #limits(): Amounts {
+    return this.#limitsNow();
   }
 
   get #hasLimits(): boolean {

@@ -8,7 +8,8 @@ import { RunClock } from "../loop/run-clock.ts";
 import { Slot } from "../loop/slot.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Session } from "../session/session.ts";
-import { type Budget, Meter } from "./budget.ts";
+import { type Budget, lowerBudget, Meter } from "./budget.ts";
+import { Derived } from "./derived.ts";
 import type { TreeParts } from "./parts.ts";
 import { Toolkit, type ToolkitOptions } from "./toolkit.ts";
 
@@ -16,6 +17,7 @@ export interface WorkingAgentOptions extends Omit<ToolkitOptions, "above" | "tas
   session: Session;
   parent?: WorkingAgent;
   pathNames?: readonly string[];
+  /** A sub-agent's; the main agent's is worked out from the session and the selected definition. */
   budget?: Budget;
   /** Called when a turn begins. */
   onTurn?(): void;
@@ -31,16 +33,19 @@ export class WorkingAgent implements Agent {
   readonly kit: Toolkit;
   readonly name: string | undefined;
   readonly #parts: TreeParts;
+  readonly #budget = new Derived<Budget>();
 
-  constructor({ session, parent, pathNames = [], budget = {}, onTurn, tasks, ...kit }: WorkingAgentOptions) {
+  constructor({ session, parent, pathNames = [], budget, onTurn, tasks, ...kit }: WorkingAgentOptions) {
     this.#parts = kit.parts;
     this.session = session;
     this.pathNames = pathNames;
     this.name = kit.definition?.name;
-    const clock = new RunClock({ now: session.world.now, above: parent?.slot.clock, limitMs: limitMsOf(budget) });
+    const budgetNow = () => budget ?? this.#ownBudget();
+    const limitMs = () => limitMsOf(budgetNow());
+    const clock = new RunClock({ now: session.world.now, above: parent?.slot.clock, limitMs });
     this.slot = new Slot(parent ? kit.parts.limiter : undefined, clock);
     // The main agent's budget is per run; a sub-agent's is for its lifetime.
-    this.budget = new Meter(budget, {
+    this.budget = new Meter(budgetNow, {
       above: parent?.budget,
       isPerRun: !parent,
       onTurn,
@@ -65,6 +70,13 @@ export class WorkingAgent implements Agent {
 
   model(): ModelChoice {
     return this.#parts.configuration.models.choose(this.session.state.model);
+  }
+
+  /** The main agent's: that of the session, and of the definition that it has taken on. */
+  #ownBudget(): Budget {
+    const { budget } = this.#parts.configuration.current;
+    const { definition } = this.kit;
+    return this.#budget.get([budget, definition], () => lowerBudget(budget ?? {}, definition?.budget));
   }
 
   async mayStop(
