@@ -2,7 +2,7 @@
 import type { SessionConfig } from "@github/copilot-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, calls, hang, type ModelCall, say } from "../support/model-answers.ts";
-import type { ModelRequest } from "../support/model-server.ts";
+import type { Endpoint, ModelRequest } from "../support/model-server.ts";
 import { byok, ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk, resumeTalk, type Talk } from "../support/talk.ts";
 
@@ -36,13 +36,18 @@ interface Priced {
   tokenPrices?: object;
 }
 
-/** The main agent takes on a definition with this budget. What is ours is unknown to the types of the official SDK; its client passes it on. */
+/** Session options: a priced model, and a definition with a budget that the main agent takes on. */
+function bounded(model: Endpoint, billing: Priced, budget: object): Partial<SessionConfig> {
+  const { provider, ...rest } = byok(model);
+  const agent = { name: "bounded", description: "Has a budget.", prompt: "Work.", budget };
+  const ofOurs = { provider: { ...provider, billing }, customAgents: [agent] } as Partial<SessionConfig>;
+  return { ...rest, ...ofOurs, agent: "bounded" };
+}
+
+/** What is ours is unknown to the types of the official SDK; its client passes it on. */
 async function priced(billing: Priced, { budget = {}, ...config }: Options = {}): Promise<Talk> {
   const model = world.model.endpoint();
-  const { provider, ...rest } = byok(model);
-  const bounded = { name: "bounded", description: "Has a budget.", prompt: "Work.", budget };
-  const ofOurs = { provider: { ...provider, billing }, customAgents: [bounded] } as Partial<SessionConfig>;
-  const talk = await openTalk(world, { ...rest, ...ofOurs, agent: "bounded", ...config });
+  const talk = await openTalk(world, { ...bounded(model, billing, budget), ...config });
   return { ...talk, model, [Symbol.asyncDispose]: () => talk[Symbol.asyncDispose]() };
 }
 
@@ -280,3 +285,35 @@ describe.runIf(ours)("the bill", () => {
     expect(await bill(again)).toMatchObject({ totalNanoAiu: before.totalNanoAiu, agentMetrics: before.agentMetrics });
   });
 });
+
+test.runIf(ours)(
+  "a run that is killed goes on with what its budget has left, and its bill with what was used",
+  async () => {
+    await using crashing = await startClient();
+    const model = crashing.model.endpoint();
+    const options = bounded(model, { multiplier: 1 }, { maxCost: 5 });
+    const hanging = gate();
+    let turn = 0;
+    let childTurns = 0;
+    model.reply((request): Answer => {
+      if (!isChild(request)) return turn++ === 0 ? calls(tasks(1)) : say("done");
+      if (++childTurns === 2) {
+        hanging.open();
+        return hang();
+      }
+      return calls([{ name: "list_agents", args: {} }]);
+    });
+    const first = await openTalk(crashing, options);
+    await first.session.send({ prompt: "go" });
+    await hanging.opened;
+    await crashing.kill();
+    await using second = await startClient({ folders: crashing.folders, model: crashing.model });
+    const config = { ...options, continuePendingWork: true };
+    await using talk = await resumeTalk(second, first.session.sessionId, config, model);
+    await talk.record.until("session.idle");
+    const billed = credits(await bill(talk));
+    expect(billed).toBeGreaterThan(3);
+    expect(billed).toBeLessThanOrEqual(5);
+    expect(talk.record.one("subagent.failed").data).toMatchObject({ reason: "over_budget" });
+  },
+);
