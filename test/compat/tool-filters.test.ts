@@ -3,7 +3,7 @@ import type { SessionConfig } from "@github/copilot-sdk";
 import { ToolSet } from "@github/copilot-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, say } from "../support/model-answers.ts";
-import { startClient, type World } from "../support/runtime.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk } from "../support/talk.ts";
 
 let world: World;
@@ -72,6 +72,32 @@ test("defaultAgent.excludedTools hides a tool from the main agent", async () => 
   expect(names).not.toContain("mine");
   expect(names).not.toContain("grep");
   expect(names).toContain("yours");
+});
+
+/** What an agent with these tools is offered below the main agent, with this configuration of the session. */
+async function offeredBelow(agentTools: string[] | null, config: Partial<SessionConfig>): Promise<string[]> {
+  const agent = { name: "helper", description: "Helps.", prompt: "Help.", tools: agentTools };
+  await using talk = await openTalk(world, { tools, customAgents: [agent], ...config });
+  const task = { name: "t", agent_type: "helper", description: "d", prompt: "CHILD" };
+  talk.model.script(call("task", task), say("child"), say("done"));
+  await talk.ask("delegate");
+  return talk.model.requests[1]?.toolNames ?? [];
+}
+
+test.runIf(ours)("what is hidden from the main agent comes back only for an agent that names it", async () => {
+  const defaultAgent = { excludedTools: ["mine"] };
+  for (const unset of [null, ["*"], ["custom:*"]]) {
+    const names = await offeredBelow(unset, { defaultAgent });
+    expect(names).toContain("yours");
+    expect(names).not.toContain("mine");
+  }
+  expect(await offeredBelow(["mine"], { defaultAgent })).toEqual(["mine"]);
+});
+
+test.runIf(ours)("availableTools means the same for sub-agents: it never removes a host tool", async () => {
+  const availableTools = ["view", "task"];
+  expect((await offeredBelow(null, { availableTools })).sort()).toEqual(["mine", "task", "view", "yours"]);
+  expect(await offeredBelow(["mine", "grep"], { availableTools })).toEqual(["mine"]);
 });
 
 test("a tool that is filtered out cannot be called either", async () => {

@@ -17,6 +17,7 @@ export const FAULTS = [
   "model error",
   "client gone",
   "late client",
+  "budget",
   "kill -9",
   "host gone too",
 ] as const;
@@ -69,7 +70,12 @@ export const secondAnswer = (cell: Cell): string => `worker answered again in ${
 export const workerAnswer = (cell: Cell): string => `worker answered in ${cellName(cell)}`;
 
 function spawnerPlan(cell: Cell): Plan {
-  const task: Move = { task: workerPlan(cell), name: "worker", ...(isBackground(cell) ? { mode: "background" } : {}) };
+  const task: Move = {
+    task: workerPlan(cell),
+    name: "worker",
+    ...(isBackground(cell) ? { mode: "background" } : {}),
+    ...(cell.fault === "budget" ? { budget: { maxToolCalls: callsAllowed(cell) } } : {}),
+  };
   const isTooDeep = cell.depth === MAX_DEPTH;
   const turns: Turn[] = [{ moves: [task] }];
   if (isTooDeep) turns.push(...(workerPlan(cell).turns ?? []));
@@ -100,7 +106,15 @@ function workerPlan(cell: Cell): Plan {
   };
   const turns: Turn[] = [{ moves: work[cell.attached] }, holdTurn(cell)];
   if (cell.fault === "model error") turns.push({ fails: "the model is broken" });
+  // More calls in one turn than its budget has left.
+  if (cell.fault === "budget") turns.push({ moves: Array.from({ length: 4 }, () => ({ call: "list_agents" })) });
   return { turns, says: workerAnswer(cell) };
+}
+
+/** How many calls the worker may make where its budget goes wrong: what it does before the fault, and two more. */
+export function callsAllowed(cell: Cell): number {
+  const { turns = [] } = workerPlan({ ...cell, fault: "nothing" });
+  return turns.reduce((sum, { moves = [] }) => sum + moves.length, 0) + 2;
 }
 
 function holdTurn(cell: Cell): Turn {

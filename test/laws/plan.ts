@@ -8,7 +8,7 @@
 /** One thing that the model does in a turn. */
 export type Move =
   | { call: string; args?: Record<string, unknown>; id?: string }
-  | { task: Plan; name: string; agent?: string; mode?: "sync" | "background" };
+  | { task: Plan; name: string; agent?: string; mode?: "sync" | "background"; budget?: object };
 
 export interface Turn {
   moves?: readonly Move[];
@@ -61,9 +61,15 @@ export function nextMove(conversation: readonly Said[]): NextMove {
   };
 }
 
+/** The answer in words, whatever the plan still has: no call may follow. */
+export function lastMove(conversation: readonly Said[]): NextMove {
+  const plan = conversation.findLast(({ role, text }) => role === "user" && planIn(text) !== undefined);
+  return { text: planIn(plan?.text ?? "")?.says ?? "I have no plan.", calls: [] };
+}
+
 function callOf(move: Move, agents: readonly string[]): NextMove["calls"][number] {
   if ("call" in move) return { id: move.id, name: move.call, arguments: filled(move.args ?? {}, agents) };
-  const { task, name, agent = "general-purpose", mode } = move;
+  const { task, name, agent = "general-purpose", mode, budget } = move;
   return {
     name: "task",
     arguments: {
@@ -72,6 +78,7 @@ function callOf(move: Move, agents: readonly string[]): NextMove["calls"][number
       agent_type: agent,
       prompt: promptOf(task),
       ...(mode ? { mode } : {}),
+      ...(budget ? { budget } : {}),
     },
   };
 }

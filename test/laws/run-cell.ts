@@ -1,6 +1,7 @@
 /** Runs one cell of the matrix in this process and says which laws did not hold. */
 import {
   type Cell,
+  callsAllowed,
   cellName,
   configOf,
   holdMark,
@@ -34,6 +35,7 @@ export async function runCell(cell: Cell): Promise<string[]> {
     ...wrongDeliveries(cell, events),
     ...run.notOffered(),
     ...ofFork,
+    ...budgetPassed(cell, events),
   ];
   if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
   await run.close();
@@ -179,6 +181,20 @@ class CellRun {
     this.clients.push(client);
     return client;
   }
+}
+
+/** Law 3: the calls that fit ran, no other did, and the agent ended with what it had. */
+function budgetPassed(cell: Cell, events: readonly LawEvent[]): string[] {
+  if (cell.fault !== "budget" || cell.depth === MAX_DEPTH) return [];
+  const end = events.find(({ type }) => type === "subagent.failed");
+  const ran = events.filter(
+    ({ type, agentId, data: { error } }) =>
+      type === "tool.execution_complete" &&
+      agentId === end?.agentId &&
+      !(typeof error === "object" && error.code === "over_budget"),
+  );
+  if (end?.data.reason !== "over_budget") return [`law 3: the worker ended with ${end?.data.reason}`];
+  return ran.length === callsAllowed(cell) ? [] : [`law 3: ${ran.length} of ${callsAllowed(cell)} calls ran`];
 }
 
 /** Law 2: each result of the worker reaches the agent that started it, once; two may be told by one notice. */

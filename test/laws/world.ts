@@ -21,7 +21,7 @@ import { serveConnection } from "../../packages/retinue/src/server/connection.ts
 import { Runtime, type RuntimeOptions } from "../../packages/retinue/src/server/runtime.ts";
 import { Gates } from "./gates.ts";
 import { LawClient, type LawClientOptions } from "./law-client.ts";
-import { nextMove, type Said } from "./plan.ts";
+import { lastMove, nextMove, type Said } from "./plan.ts";
 
 export interface WorldOptions
   extends Partial<Pick<RuntimeConfig, "maxDepth" | "maxConcurrent" | "hookLimitMs" | "unattended">> {
@@ -141,12 +141,14 @@ export class World {
     await new Promise((resolve) => setImmediate(resolve));
     signal.throwIfAborted();
     this.#options.onRequest?.(request);
-    if (request.toolChoice === "none") {
+    if (request.headers?.["x-interaction-type"] === "conversation-compaction") {
       if (this.#options.summary) yield { type: "text", delta: this.#options.summary };
       yield { type: "end", reason: "stop", usage: NO_USAGE };
       return;
     }
-    const { gate, fails, text, calls: wanted } = nextMove(request.messages.map(said));
+    const isLast = request.toolChoice === "none";
+    const conversation = request.messages.map(said);
+    const { gate, fails, text, calls: wanted } = isLast ? lastMove(conversation) : nextMove(conversation);
     if (gate !== undefined) await this.gates.pass(gate, signal);
     if (fails !== undefined) throw new ModelError(fails, { kind: "api", status: 400 });
     if (text !== "") yield { type: "text", delta: text };

@@ -1,5 +1,6 @@
 /** What crosses a process boundary, by name. */
 export { type Attachment, Attachments } from "./attachments.ts";
+export { Billing, type TokenPrices } from "./billing.ts";
 export { type Defined, defined } from "./defined.ts";
 export { AppError, ERRORS, type ErrorCode, messageOf } from "./errors.ts";
 export type { PlanAction } from "./events/asks.ts";
@@ -24,6 +25,7 @@ export type { SkillInfo } from "./events/skills.ts";
 export { EndReason, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
 export type { CallError, CallResult } from "./events/tools.ts";
 export { HOOKS, type HookInput, type HookOutput, type HookType, parseHookOutput } from "./hooks.ts";
+export { type LongTimer, longTimer, timeoutSignal } from "./long-timer.ts";
 export type { Method } from "./method.ts";
 export type { AgentInfo } from "./methods/agent.ts";
 export type { CommandInfo, CommandOutcome } from "./methods/commands.ts";

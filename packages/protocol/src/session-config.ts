@@ -5,6 +5,7 @@
  * are ours and unknown to other runtimes say so.
  */
 import * as z from "zod";
+import { Billing } from "./billing.ts";
 import {
   ContextTier,
   count,
@@ -70,6 +71,8 @@ export const ProviderConfig = lazy(() =>
     maxPromptTokens: count(),
     maxContextWindowTokens: count(),
     maxOutputTokens: count(),
+    /** Ours. */
+    billing: Billing().optional(),
   }),
 );
 export type ProviderConfig = Of<typeof ProviderConfig>;
@@ -113,6 +116,8 @@ export const ModelConfig = lazy(() =>
     maxOutputTokens: count(),
     capabilities: ModelCapabilities().optional(),
     systemMessage: SystemMessageConfig().optional(),
+    /** Ours. */
+    billing: Billing().optional(),
   }),
 );
 export type ModelConfig = Of<typeof ModelConfig>;
@@ -172,7 +177,19 @@ export const McpServers = lazy(() => z.record(z.string(), McpServerConfig()));
 
 /** What an agent may use before it must stop. Ours. */
 export const Budget = lazy(() =>
-  z.object({ maxTurns: count(), maxTokens: count(), maxToolCalls: count(), maxSeconds: count(), maxCost: count() }),
+  z.object({
+    /** Model requests of the agent itself. */
+    maxTurns: count(),
+    /** Model requests of the agent and of all agents below it. */
+    maxSubtreeTurns: count(),
+    maxTokens: count(),
+    maxToolCalls: count(),
+    maxSeconds: count(),
+    /** AI credits. */
+    maxCost: count(),
+    /** Sub-agents that it and those below it start. */
+    maxSpawns: count(),
+  }),
 );
 export type Budget = Of<typeof Budget>;
 

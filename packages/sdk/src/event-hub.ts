@@ -3,7 +3,7 @@
  *
  * Owns order and isolation: listeners get events in the order in which they came, and one that throws stops no other.
  */
-import { AppError, type EventOf, type EventType, type SessionEvent } from "@retinue/protocol";
+import { AppError, type EventOf, type EventType, longTimer, type SessionEvent } from "@retinue/protocol";
 
 export type EventListener = (event: SessionEvent) => void;
 export type TypedEventListener<Type extends EventType> = (event: EventOf<Type>) => void;
@@ -76,7 +76,7 @@ export class EventHub {
   ): Promise<Found> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void) => {
-        clearTimeout(timer);
+        timer?.clear();
         stop();
         this.#waiters.delete(fail);
         signal?.removeEventListener("abort", cancel);
@@ -89,7 +89,7 @@ export class EventHub {
         if (found !== undefined) settle(() => resolve(found));
       });
       const late = () => fail(new AppError("timed_out", `Timeout after ${timeoutMs}ms waiting for ${what}`));
-      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
+      const timer = timeoutMs === undefined ? undefined : longTimer(late, timeoutMs);
       this.#waiters.add(fail);
       signal?.addEventListener("abort", cancel, { once: true });
       if (signal?.aborted) cancel();

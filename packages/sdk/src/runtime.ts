@@ -4,7 +4,7 @@
  * Owns the link, the peer on it, and what happens to calls when the runtime is gone: all of them reject with the same
  * error. What sessions do after a lost connection is in reconnect.ts.
  */
-import { AppError, type Dispatch, messageOf, Peer } from "@retinue/protocol";
+import { AppError, type Dispatch, type LongTimer, longTimer, messageOf, Peer } from "@retinue/protocol";
 import { openLink, type RuntimeConnection } from "./connection.ts";
 import { type ClientInfo, type ProtocolVersion, shakeHands } from "./handshake.ts";
 import type { LaunchOptions } from "./launch.ts";
@@ -157,13 +157,13 @@ function asError(error: unknown): Error {
 }
 
 async function limit<Value>(promise: Promise<Value>, ms: number, what: string): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: LongTimer | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AppError("timed_out", `${what} took more than ${ms / 1000} s`)), ms);
+    timer = longTimer(() => reject(new AppError("timed_out", `${what} took more than ${ms / 1000} s`)), ms);
   });
   try {
     return await Promise.race([promise, late]);
   } finally {
-    clearTimeout(timer);
+    timer?.clear();
   }
 }

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { delimiter, dirname, join } from "node:path";
-import { AppError, messageOf, streamTransport, type Transport } from "@retinue/protocol";
+import { AppError, type LongTimer, longTimer, messageOf, streamTransport, type Transport } from "@retinue/protocol";
 import { type LaunchOptions, launchArguments, launchEnvironment } from "./launch.ts";
 import type {
   Link,
@@ -183,13 +183,13 @@ function connected(socket: Socket): Promise<void> {
 }
 
 async function within<Value>(ms: number, promise: Promise<Value>, complaint: string): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: LongTimer | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AppError("timed_out", `${complaint} within ${ms / 1000} s`)), ms);
+    timer = longTimer(() => reject(new AppError("timed_out", `${complaint} within ${ms / 1000} s`)), ms);
   });
   try {
     return await Promise.race([promise, late]);
   } finally {
-    clearTimeout(timer);
+    timer?.clear();
   }
 }

@@ -72,6 +72,7 @@ export const CONTEXT_EVENTS = byName(
           cacheReadTokens: count(),
           cacheWriteTokens: count(),
           duration: count(),
+          copilotUsage: open({ totalNanoAiu: z.number() }).optional(),
         }).optional(),
         ...tokenCounts(),
       }),

@@ -152,6 +152,10 @@ const answerEvents = byName(
           cacheWriteTokens: z.number(),
           reasoningTokens: z.number(),
         }).optional(),
+        /** What it cost. Ours. */
+        totalNanoAiu: count(),
+        /** The model that the endpoint says has answered, when it is not the one that was asked. Ours. */
+        answeredBy: text(),
         /** Ours. */
         apiDurationMs: count(),
         reasoningText: text(),
@@ -226,6 +230,7 @@ const modelEvents = byName(
         cacheWriteTokens: count(),
         reasoningTokens: count(),
         cost: count(),
+        copilotUsage: open({ totalNanoAiu: z.number(), model: text() }).optional(),
         /** Milliseconds. */
         duration: count(),
         timeToFirstTokenMs: count(),

@@ -47,6 +47,8 @@ export const ModelUsage = lazy(() =>
       reasoningTokens: count(),
     }),
     totalNanoAiu: count(),
+    /** Which models endpoints said have answered, where those were not the one that was asked. Ours. */
+    answeredBy: strings().optional(),
   }),
 );
 export type ModelUsage = Of<typeof ModelUsage>;

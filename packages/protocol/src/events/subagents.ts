@@ -3,6 +3,7 @@ import * as z from "zod";
 import { byName } from "../method.ts";
 import { AgentPath, AgentPathNames, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
 import { event } from "./event.ts";
+import { ModelUsage } from "./session.ts";
 
 /** Why an agent was ended from outside, or that all it came to are refusals of its calls. Ours. */
 export const EndReason = lazy(() => z.enum(["timed_out", "over_budget", "lost", "refused"]));
@@ -39,6 +40,12 @@ const ended = () => ({
   totalToolCalls: count(),
   totalTokens: count(),
   durationMs: count(),
+  /** What the agent itself used, split as endpoints bill it. Ours. */
+  usage: ModelUsage().shape.usage.optional(),
+  /** The same by model. Ours. */
+  modelMetrics: z.record(z.string(), ModelUsage()).optional(),
+  /** What it cost. Ours. */
+  totalNanoAiu: count(),
   /** Ours. */
   reason: EndReason().optional(),
 });

@@ -1,7 +1,8 @@
 /** Calls on the connection and the runtime as a whole. */
 import * as z from "zod";
+import { Billing } from "../billing.ts";
 import { byName, method, noParams, nothing } from "../method.ts";
-import { count, flag, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
+import { flag, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
 import { ModelCapabilities } from "../session-config.ts";
 import { CommandInfo } from "./commands.ts";
 
@@ -14,20 +15,7 @@ export const ModelInfo = lazy(() =>
     name: z.string(),
     capabilities: ModelCapabilities(),
     policy: z.object({ state: z.enum(["enabled", "disabled", "unconfigured"]), terms: text() }).optional(),
-    billing: z
-      .object({
-        multiplier: count(),
-        tokenPrices: z
-          .object({
-            inputPrice: count(),
-            outputPrice: count(),
-            cacheReadPrice: count(),
-            cacheWritePrice: count(),
-            batchSize: count(),
-          })
-          .optional(),
-      })
-      .optional(),
+    billing: Billing().optional(),
     supportedReasoningEfforts: strings().optional(),
     defaultReasoningEffort: text(),
     supportedContextTiers: strings().optional(),

@@ -91,10 +91,12 @@ const fileHead = lazy(() =>
     budget: z
       .object({
         turns: limit().optional(),
+        "subtree-turns": limit().optional(),
         tokens: limit().optional(),
         "tool-calls": limit().optional(),
         seconds: limit().optional(),
         cost: limit().optional(),
+        spawns: limit().optional(),
       })
       .default({}),
   }),
@@ -172,10 +174,12 @@ export function toInherit(value: string | undefined): Inherit {
 function toBudget(budget: z.output<ReturnType<typeof fileHead>>["budget"]): Budget {
   return defined({
     maxTurns: budget.turns,
+    maxSubtreeTurns: budget["subtree-turns"],
     maxTokens: budget.tokens,
     maxToolCalls: budget["tool-calls"],
     maxSeconds: budget.seconds,
     maxCost: budget.cost,
+    maxSpawns: budget.spawns,
   });
 }
 

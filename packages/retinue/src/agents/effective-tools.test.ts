@@ -104,6 +104,35 @@ describe("ceilings", () => {
     expect(names({ ...MAIN, ...hidden, definition: agent(["host_a"]) })).toContain("host_a");
   });
 
+  test.each([[null], [["*"]], [["custom:*", "view"]], [["**"]]])(
+    "what is hidden from the default agent is not brought back by the tools %j, at any depth",
+    (tools) => {
+      const hidden = { defaultAgentExcludedTools: ["host_a"] };
+      for (const node of [MAIN, CHILD]) {
+        const limits = { ...node, ...hidden, definition: agent(tools) };
+        expect(names(limits)).not.toContain("host_a");
+        expect(names({ ...limits, defaultAgentExcludedTools: [] })).toContain("host_a");
+        const below = { ...CHILD, ...hidden, ancestors: ancestorsOfChild(limits), definition: agent(["host_*"]) };
+        expect(names(below)).toContain("host_a"); // Hiding is not a ceiling.
+      }
+    },
+  );
+
+  test("an agent has the hidden tools that it brings itself", () => {
+    const hidden = { defaultAgentExcludedTools: ["host_a", "mcp:*"] };
+    const definition = { ...agent(null), toolDefinitions: [{ name: "host_a" }], mcpServers: { db: { command: "db" } } };
+    expect(names({ ...CHILD, ...hidden, definition: agent(null) })).not.toContain("db-query");
+    expect(names({ ...CHILD, ...hidden, definition })).toEqual(expect.arrayContaining(["host_a", "db-query"]));
+  });
+
+  test("availableTools never removes a host tool, whoever asks for it", () => {
+    const sessionFilters = { availableTools: ["view"] };
+    const ofAll = [MAIN, { ...CHILD, definition: agent(null) }, { ...CHILD, definition: agent(["*"]) }];
+    for (const node of ofAll) expect(names({ ...node, sessionFilters })).toEqual(["view", "host_a", "host_b"]);
+    const named = { ...CHILD, sessionFilters, definition: agent(["host_a", "edit"]) };
+    expect(names(named)).toEqual(["host_a"]);
+  });
+
   test("the session's excludedTools win over everything that names the tool", () => {
     const node = { ...CHILD, sessionFilters: { excludedTools: ["host_a"] }, definition: agent(["host_a", "view"]) };
     expect(names(node)).toEqual(["view"]);
@@ -159,7 +188,15 @@ test("authority only shrinks down any tree", () => {
       let node: NodeLimits = { ...limits, isMainAgent: true, ancestors: [], definition: selected };
       /** What a child of the node could have at most: a child whose own list forbids nothing. */
       const ceiling = (of: NodeLimits) =>
-        new Set(names({ ...limits, isMainAgent: false, ancestors: ancestorsOfChild(of), definition: agent(null) }));
+        new Set(
+          names({
+            ...limits,
+            defaultAgentExcludedTools: [], // Hides, and is no limit for an agent that names the tool.
+            isMainAgent: false,
+            ancestors: ancestorsOfChild(of),
+            definition: agent(null),
+          }),
+        );
       let above = ceiling(node);
       for (const next of path) {
         const ancestors = ancestorsOfChild(node);

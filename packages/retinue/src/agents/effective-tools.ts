@@ -7,7 +7,7 @@
 import { AppError } from "@retinue/protocol";
 import { decideOffer, type ToolFilters } from "../tools/filters.ts";
 import type { AgentDefinition } from "./definition.ts";
-import { matchesAny, matchesPattern, namesOneTool, type ToolRef } from "./tool-patterns.ts";
+import { matchesAny, matchesPattern, meansAll, namesOneTool, type ToolRef } from "./tool-patterns.ts";
 
 /** One agent above a node. */
 export interface Ancestor {
@@ -19,12 +19,13 @@ export interface Ancestor {
 /** The place of a node in the tree, with its limits. `ancestors` runs from the root to the parent. */
 export interface NodeLimits {
   sessionFilters: ToolFilters;
-  /** Hidden from the default agent; no limit for anybody else. */
+  /** Hidden from the default agent, and from every agent that does not name the tool. Not a ceiling. */
   defaultAgentExcludedTools: readonly string[];
   isMainAgent: boolean;
   ancestors: readonly Ancestor[];
   /** Absent: the default agent, which has no list of its own. */
-  definition?: Pick<AgentDefinition, "name" | "tools" | "ceiling">;
+  definition?: Pick<AgentDefinition, "name" | "tools" | "ceiling"> &
+    Partial<Pick<AgentDefinition, "toolDefinitions" | "mcpServers">>;
   /** Rules of the session that forbid a tool to everybody. */
   denyRules: readonly DenyRule[];
   planMode: boolean;
@@ -131,13 +132,24 @@ function underCeilings(tool: ToolRef, node: NodeLimits): Decision | undefined {
 
 function underOwnRules(tool: ToolRef, node: NodeLimits): Decision | undefined {
   const { definition } = node;
+  const isHidden = node.defaultAgentExcludedTools.some((pattern) => matchesPattern(pattern, tool));
   if (definition === undefined) {
-    const hidden = node.isMainAgent && node.defaultAgentExcludedTools.some((pattern) => matchesPattern(pattern, tool));
-    return hidden
+    return isHidden
       ? forbidden("defaultAgent.excludedTools", "defaultAgent.excludedTools hides it from the main agent")
       : undefined;
   }
-  if (matchesAny(definition.tools, tool)) return undefined;
+  if (matchesAny(definition.tools, tool)) {
+    if (!isHidden || names(definition, tool)) return undefined;
+    const reason = `defaultAgent.excludedTools hides it, and the agent ${definition.name} does not name it`;
+    return forbidden("defaultAgent.excludedTools", reason);
+  }
   if (node.isMainAgent && tool.source === "builtin" && KEPT_BY_MAIN_AGENT.includes(tool.name)) return undefined;
   return forbidden("agent-tools", `the tools of the agent ${definition.name} do not have it`);
+}
+
+/** Whether an agent asks for this tool in particular: by its list, or because it brings the tool itself. */
+function names({ tools, toolDefinitions, mcpServers }: NonNullable<NodeLimits["definition"]>, tool: ToolRef): boolean {
+  if (toolDefinitions?.some(({ name }) => name === tool.name)) return true;
+  if (tool.mcp && mcpServers && tool.mcp.server in mcpServers) return true;
+  return tools?.some((pattern) => !meansAll(pattern) && matchesPattern(pattern, tool)) ?? false;
 }

@@ -24,6 +24,11 @@ export function namesOneTool(pattern: string): boolean {
   return !pattern.includes("*");
 }
 
+/** A pattern for everything, or everything of one origin. It allows what is there, and names none of it. */
+export function meansAll(pattern: string): boolean {
+  return /^(builtin:|mcp:|custom:)?\*+$/.test(pattern);
+}
+
 function matchesServer(pattern: string, tool: ToolRef): boolean {
   const at = pattern.indexOf("/");
   if (at < 0 || tool.mcp === undefined || pattern.slice(0, at) !== tool.mcp.server) return false;

@@ -19,7 +19,10 @@ export interface Asker {
   readonly name?: string | undefined;
   /** Names from the main agent's child down to this agent; empty for the main agent. */
   readonly pathNames: readonly string[];
-  readonly slot: { waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> };
+  readonly slot: Record<
+    "waiting" | "waitingForPerson",
+    <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>
+  >;
 }
 
 export interface AskOptions<K extends AskKind> {
@@ -51,12 +54,11 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   const open = asker.asks.open({ ...place, requestId, kind, payload, from, isRepeat, comesAgain, shown }, { signal });
   if (unattended !== undefined) open.answered(unattended);
   if (!earlier) await record(kind, asked, { open, asks: asker.asks, signal });
-  const answer = await asker.slot
-    .waiting(() => offered(open), signal)
-    .catch((error: unknown) => {
-      if (!earlier?.isCompleted) KINDS[kind].settleStopped(asked, stopOf(signal) ?? new Stop("abort", "withdrawn"));
-      throw error;
-    });
+  const wait = isForPerson(kind) ? "waitingForPerson" : "waiting"; // A person's time is not the agent's.
+  const answer = await asker.slot[wait](() => offered(open), signal).catch((error: unknown) => {
+    if (!earlier?.isCompleted) KINDS[kind].settleStopped(asked, stopOf(signal) ?? new Stop("abort", "withdrawn"));
+    throw error;
+  });
   options.onAnswer?.(answer);
   if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
   if (KINDS[kind].endsWithCall || comesAgain) return answer; // The result of the call settles it, in one commit.
@@ -64,6 +66,10 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   await session.log.recorded({ signal });
   return answer;
 }
+
+/** The others are answered by the host program, whose time counts. */
+const isForPerson = (kind: AskKind): boolean => PERSONS.includes(kind);
+const PERSONS: readonly AskKind[] = ["permission", "question", "elicitation", "exit_plan"];
 
 async function record<K extends AskKind>(
   kind: K,

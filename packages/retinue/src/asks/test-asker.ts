@@ -118,20 +118,19 @@ export class SmallAsker implements Disposable {
   }
 
   as(session: Session, pathNames: readonly string[] = []): Asker {
+    const waiting: Asker["slot"]["waiting"] = async (work) => {
+      this.story.push("slot given back");
+      try {
+        return await work();
+      } finally {
+        this.story.push("slot taken");
+      }
+    };
     return {
       session,
       pathNames,
       asks: this.asks,
-      slot: {
-        waiting: async (work) => {
-          this.story.push("slot given back");
-          try {
-            return await work();
-          } finally {
-            this.story.push("slot taken");
-          }
-        },
-      },
+      slot: { waiting, waitingForPerson: waiting },
     };
   }
 

@@ -4,7 +4,15 @@
  * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect, unless it
  * is a guard: then what it was asked about must not happen.
  */
-import { defined, type HookInput, type HookOutput, type HookType, messageOf, parseHookOutput } from "@retinue/protocol";
+import {
+  defined,
+  type HookInput,
+  type HookOutput,
+  type HookType,
+  longTimer,
+  messageOf,
+  parseHookOutput,
+} from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
 
 export interface HookHost {
@@ -143,12 +151,12 @@ function checkReadable(answer: unknown, output: object | undefined): void {
 async function within<T>(ms: number, limit: AbortController, signal: AbortSignal, work: Promise<T>): Promise<T> {
   let stop: () => void = () => undefined;
   const ended = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the hook did not answer within ${ms / 1000} s`)), ms);
+    const timer = longTimer(() => reject(new Error(`the hook did not answer within ${ms / 1000} s`)), ms);
     const onAbort = () => reject(new Error("the run was stopped"));
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     stop = () => {
-      clearTimeout(timer);
+      timer.clear();
       signal.removeEventListener("abort", onAbort);
     };
   });

@@ -145,11 +145,12 @@ describe("a resume changes what it names and nothing else", () => {
     });
   });
 
-  test("tools excluded for the default agent, which sub-agents still have", async () => {
+  test("tools excluded for the default agent, which only sub-agents that name them have", async () => {
     await inTree({}, async ({ offered, below, configure }) => {
       await configure({ defaultAgent: { excludedTools: ["bash", "task"] } });
       expect(await offered()).toEqual(without(BUILTIN, "bash", "task"));
-      expect(await below("general-purpose")).toEqual(BUILTIN);
+      expect(await below("general-purpose")).toEqual(without(BUILTIN, "bash", "task"));
+      expect(await below("explore")).toContain("bash");
     });
   });
 

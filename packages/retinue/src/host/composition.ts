@@ -39,6 +39,7 @@ import { Transcript } from "../tree/transcript.ts";
 import { Usage } from "../tree/usage.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
 import type { RuntimeConfig } from "./config.ts";
+import { stopLate } from "./time-limit.ts";
 
 export interface TreeOptions {
   root: Session;
@@ -93,10 +94,10 @@ export function composeTree(options: TreeOptions): SessionTree {
     tasks: service,
     session: root,
     shells,
-    budget: options.config.budget,
   });
   const runner: Runner = new Runner(main, {
     hasBackground: () => tasks.registry.records.hasBackground(root.id),
+    onLate: () => stopLate(main, { runner, tasks: tasks.registry }),
   });
   return {
     parts,

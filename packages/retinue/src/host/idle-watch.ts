@@ -1,9 +1,10 @@
 /** Closes a session that has been idle for the configured time; its clients may resume it. */
+import { type LongTimer, longTimer } from "@retinue/protocol";
 import type { HostedSession } from "./hosted-session.ts";
 
 export class IdleWatch {
   readonly #seconds: () => number;
-  readonly #timers = new Map<HostedSession, NodeJS.Timeout>();
+  readonly #timers = new Map<HostedSession, LongTimer>();
 
   /** 0 means that no session closes by itself. */
   constructor(seconds: () => number) {
@@ -14,20 +15,19 @@ export class IdleWatch {
   touch(hosted: HostedSession): void {
     const seconds = this.#seconds();
     if (seconds <= 0 || hosted.isClosing) return;
-    clearTimeout(this.#timers.get(hosted));
-    const timer = setTimeout(() => {
+    this.#timers.get(hosted)?.clear();
+    const late = () => {
       this.#timers.delete(hosted);
       const { runner, tasks } = hosted;
       if (runner.isRunning || runner.owesIdle || tasks.registry.records.isBusy) this.touch(hosted);
       // Parked: agents that wait for messages still do after a resume. A close that fails tries again by itself.
       else hosted.close({ isLost: true }).catch(() => undefined);
-    }, seconds * 1000);
-    timer.unref();
-    this.#timers.set(hosted, timer);
+    };
+    this.#timers.set(hosted, longTimer(late, seconds * 1000, { isIdle: true }));
   }
 
   forget(hosted: HostedSession): void {
-    clearTimeout(this.#timers.get(hosted));
+    this.#timers.get(hosted)?.clear();
     this.#timers.delete(hosted);
   }
 }

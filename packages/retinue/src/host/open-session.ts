@@ -98,6 +98,7 @@ export async function openStored(
   const tasks = await TASK.list(store.documents, `${id}/`);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
   hosted.tree.usage.restart(usage);
+  hosted.main.budget.restore(hosted.tree.usage.byRun());
   const inOrder = tasks.found.map(({ value }) => value).sort((a, b) => a.startedAt - b.startedAt);
   const runs = runsIn(events);
   for (const task of inOrder) {

@@ -32,7 +32,7 @@ export async function runTool(
   });
   try {
     session.append("tool.user_requested", { toolCallId: callId, toolName: name, arguments: args });
-    await runCalls(main, { calls: [call], toolset, badArguments: new Map(), signal });
+    await runCalls(main, { calls: [call], toolset, badArguments: new Map(), signal, isByPerson: true });
     await session.log.committed();
   } finally {
     stop();

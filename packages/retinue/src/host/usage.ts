@@ -1,7 +1,8 @@
 /** What a session tree has used, by model and by agent: a view over the states of its sessions. */
-import type { AgentUsage, ModelUsage } from "@retinue/protocol";
+import type { AgentUsage } from "@retinue/protocol";
+import { NANO } from "../models/price.ts";
 import type { SessionState } from "../session/state.ts";
-import { addTotals, type ModelTotals } from "../session/usage.ts";
+import { addTotals, type ModelTotals, modelMetrics } from "../session/usage.ts";
 import type { Tasks } from "../tasks/registry.ts";
 import type { TreeParts } from "../tree/parts.ts";
 
@@ -13,54 +14,41 @@ export interface Used {
 export function usageMetrics({ tree: { root, usage }, tasks }: Used) {
   const all = new Map<string, ModelTotals>();
   let apiDurationMs = 0;
+  let totalNanoAiu = 0;
   const agentMetrics: Record<string, AgentUsage> = {};
   for (const [sessionId, used] of usage.entries()) {
     const task = tasks.registry.records.get(sessionId);
     apiDurationMs += used.apiDurationMs;
+    totalNanoAiu += used.nanoAiu;
     for (const [model, totals] of used.models) all.set(model, addTotals(all.get(model), totals));
     agentMetrics[sessionId === root.id ? "main" : sessionId] = {
       agentName: task?.agentType,
       agentDisplayName: task?.displayName,
       totalApiDurationMs: used.apiDurationMs,
-      totalNanoAiu: 0,
-      modelMetrics: metricsOf(used.models),
+      totalNanoAiu: used.nanoAiu,
+      modelMetrics: modelMetrics(used.models),
     };
   }
   const changes = codeChanges(root.state);
-  const modelMetrics = metricsOf(all);
+  const totals = { totalNanoAiu, totalApiDurationMs: apiDurationMs, modelMetrics: modelMetrics(all), agentMetrics };
   const startTime = root.state.startTime ?? new Date(root.world.now()).toISOString();
   return {
     metrics: {
-      totalPremiumRequestCost: 0,
+      ...totals,
+      totalPremiumRequestCost: totalNanoAiu / NANO,
       totalUserRequests: root.state.userPrompts,
-      totalNanoAiu: 0,
-      totalApiDurationMs: apiDurationMs,
       sessionStartTime: startTime,
       codeChanges: { ...changes, filesModifiedCount: changes.filesModified.length },
-      modelMetrics,
-      agentMetrics,
       ...(root.state.model ? { currentModel: root.state.model } : {}),
     },
     shutdown: {
-      totalPremiumRequests: 0,
-      totalNanoAiu: 0,
-      totalApiDurationMs: apiDurationMs,
+      ...totals,
+      totalPremiumRequests: totalNanoAiu / NANO,
       sessionStartTime: Date.parse(startTime),
       codeChanges: changes,
-      modelMetrics,
-      agentMetrics,
       ...(root.state.model ? { currentModel: root.state.model } : {}),
     },
   };
-}
-
-function metricsOf(totals: ReadonlyMap<string, ModelTotals>): Record<string, ModelUsage> {
-  return Object.fromEntries(
-    [...totals].map(([model, { requests, usage }]) => [
-      model,
-      { requests: { count: requests, cost: 0 }, usage, totalNanoAiu: 0 },
-    ]),
-  );
 }
 
 function codeChanges({ linesAdded, linesRemoved, filesModified }: SessionState) {

@@ -7,6 +7,7 @@ import type { PermissionRequest } from "@retinue/protocol";
 import type { Asker } from "../asks/ask.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { ModelChoice } from "../models/catalog.ts";
+import type { Rates } from "../models/price.ts";
 import type { Rules } from "../permissions/rules.ts";
 import type { CallContext, CallServices, Tool } from "../tools/tool.ts";
 import type { Slot } from "./slot.ts";
@@ -46,12 +47,37 @@ export interface KitOptions {
 
 /** What an agent may use. */
 export interface RunBudget {
-  /** Called when a run begins. */
+  /** Called when a run begins with a prompt of its own. */
   begin(): void;
-  /** Called before each model call: returns words for the model when little is left, and throws when nothing is. */
-  beforeTurn(): string | undefined;
-  /** Counts what a turn or a call has used. */
-  add(used: { tokens?: number; toolCalls?: number; cost?: number }): void;
+  /** Called when a run has ended: gives back what was kept for its last turn. */
+  end(): void;
+  /** Called before each turn. Waits while other agents hold what they may give back, and throws when the turn cannot fit. */
+  reserveTurn(need: RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
+  /** The same for a request that is no turn, such as a summary. */
+  reserveRequest(need: RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
+  /** Called before each call, in the order of the calls: counts it, or says in words why it may not run. */
+  reserveCall(): string | undefined;
+}
+
+/** What a model request may take, before it is sent. */
+export interface RequestNeed {
+  /** An estimate. */
+  inputTokens: number;
+  /** The longest answer of the model, when it is known. */
+  maxOutputTokens: number | undefined;
+  rates: Rates;
+}
+
+/** A request that fits. It is settled once, whatever came of it. */
+export interface RequestLease {
+  /** For the model, when little is left. */
+  words?: string;
+  /** The turn to wrap up: no call follows it. */
+  isLast: boolean;
+  /** How long the answer may get. */
+  maxOutputTokens: number | undefined;
+  /** Without a usage: nothing came back. */
+  settle(used?: { inputTokens: number; outputTokens: number; nanoAiu: number }): void;
 }
 
 export type Answering = { type: "ask" } | { type: "deny"; reason: string };

@@ -25,6 +25,8 @@ export interface CallsInput {
   signal: AbortSignal;
   /** The calls come from the log of an earlier process: those that had started may have had effects. */
   isResumed?: boolean;
+  /** A person asked for them, not the model: no budget of a run holds. */
+  isByPerson?: boolean;
 }
 
 /** True when the turn ends here, without asking the model again. */
@@ -37,7 +39,9 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
     settleInterrupted(agent.session); // None of them will run.
     throw error;
   }
-  const ends = await Promise.all(calls.map((call) => runCall(agent, call, input)));
+  // Reserved in their order, before any of them runs, so that calls of one turn cannot pass a limit together.
+  const refusals = new Map(calls.map(({ id }) => [id, input.isByPerson ? undefined : agent.budget.reserveCall()]));
+  const ends = await Promise.all(calls.map((call) => runCall(agent, call, { ...input, refusals })));
   return ends.some(Boolean);
 }
 
@@ -56,8 +60,19 @@ function recordStart({ session }: Agent, call: OpenCall, toolset: Toolset): void
   });
 }
 
-async function runCall(agent: Agent, call: OpenCall, input: CallsInput): Promise<boolean> {
+interface BatchInput extends CallsInput {
+  /** Why a call may not run, by its id. */
+  refusals: ReadonlyMap<string, string | undefined>;
+}
+
+async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise<boolean> {
   const { signal } = input;
+  const refusal = input.refusals.get(call.id);
+  if (refusal !== undefined && !signal.aborted) {
+    endAsks(agent.session, call.id);
+    recordEnd(agent, call, { outcome: failure(refusal), code: "over_budget" });
+    return false;
+  }
   await agent.slot.enter(signal).catch(() => undefined); // Stopped while it waited for a slot: settled below like any stopped call.
   try {
     const outcome = signal.aborted ? undefined : await outcomeOf(agent, call, input);
@@ -251,7 +266,6 @@ function recordEnd(
   // In one commit with the result below.
   for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);
   agent.asks.callEnded({ sessionId: session.id, callId: call.id });
-  agent.budget.add({ toolCalls: 1 });
   const common = {
     toolCallId: call.id,
     model: session.state.model,

@@ -7,10 +7,11 @@ import { AppError, messageOf } from "@retinue/protocol";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import { addCheckpoint } from "../session/folder.ts";
-import type { Agent, Toolset } from "./agent.ts";
+import type { Agent, RequestLease, Toolset } from "./agent.ts";
 import words from "./compaction.md";
 import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
 import { specsOf } from "./model-request.ts";
+import { requestNeed, settleRequest } from "./request-need.ts";
 
 export interface CompactionInput {
   system: string;
@@ -34,12 +35,9 @@ export async function compactIfNeeded(agent: Agent, input: Omit<CompactionInput,
   if (!compaction.enabled || before.currentTokens < compaction.startAt * before.tokenLimit) return;
   if (agent.session.state.messages.length > 2) {
     try {
-      await agent.slot.enter(input.signal);
       await compact(agent, { ...input, trigger: "threshold" });
     } catch (error) {
       if (input.signal.aborted) throw error; // Otherwise the failure is recorded, and the turn goes on with what fits.
-    } finally {
-      agent.slot.leave();
     }
   }
   truncate(agent, input);
@@ -62,7 +60,7 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
     ...(input.trigger === "manual" ? {} : { tokenLimit: before.tokenLimit, trigger: input.trigger }),
   });
   try {
-    const { summary, usage, durationMs } = await summarise(agent, input);
+    const { summary, usage, totalNanoAiu, durationMs, model } = await reserved(agent, input);
     const checkpoint = addCheckpoint(session.place.folder, { title: titleOf(agent), content: summary });
     session.append("session.compaction_complete", {
       success: true,
@@ -73,7 +71,7 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
       summaryContent: summary,
       checkpointNumber: checkpoint.number,
       checkpointPath: checkpoint.path,
-      compactionTokensUsed: { ...usage, duration: durationMs, model: agent.model().id },
+      compactionTokensUsed: { ...usage, duration: durationMs, model, copilotUsage: { totalNanoAiu } },
       customInstructions: input.customInstructions || undefined,
       trigger: input.trigger === "manual" ? undefined : input.trigger,
       ...sizes,
@@ -92,10 +90,29 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
   }
 }
 
-async function summarise(
-  agent: Agent,
-  input: CompactionInput,
-): Promise<{ summary: string; usage: Usage; durationMs: number }> {
+interface Summary {
+  summary: string;
+  usage: Usage;
+  totalNanoAiu: number;
+  durationMs: number;
+  model: string;
+}
+
+const FREE: RequestLease = { isLast: false, maxOutputTokens: undefined, settle: () => undefined };
+
+async function reserved(agent: Agent, input: CompactionInput): Promise<Summary> {
+  // A person who asks for a summary asks outside of any run, so no budget of a run holds.
+  const lease = input.trigger === "manual" ? FREE : await agent.budget.reserveRequest(requestNeed(agent, input), input);
+  try {
+    await agent.slot.enter(input.signal);
+    return await summarise(agent, input, lease);
+  } finally {
+    lease.settle(); // Unless the answer has done so.
+    agent.slot.leave();
+  }
+}
+
+async function summarise(agent: Agent, input: CompactionInput, lease: RequestLease): Promise<Summary> {
   const { session } = agent;
   const choice = agent.model();
   const startedAt = session.world.now();
@@ -111,6 +128,7 @@ async function summarise(
       tools: specsOf(input.toolset),
       toolChoice: "none",
       stream: agent.settings.streaming,
+      maxOutputTokens: lease.maxOutputTokens,
       headers: { "x-initiator": "agent", "x-interaction-type": "conversation-compaction" },
     },
     { signal: input.signal, onRestart: () => (summary = "") },
@@ -119,8 +137,9 @@ async function summarise(
     if (part.type === "text") summary += part.delta;
     if (part.type === "end") usage = part.usage;
   }
+  const totalNanoAiu = settleRequest(lease, usage, choice.info);
   if (summary.trim() === "") throw new AppError("model_failed", "The model returned no summary.");
-  return { summary, usage, durationMs: session.world.now() - startedAt };
+  return { summary, usage, totalNanoAiu, durationMs: session.world.now() - startedAt, model: choice.id };
 }
 
 /** Drops the oldest messages until the rest fits, never between a call and its result. */

@@ -24,8 +24,15 @@ export async function drive(
   agent: Agent,
   { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean },
 ): Promise<RunEnd> {
+  try {
+    return await work(agent, { signal, isPending });
+  } finally {
+    agent.budget.end();
+  }
+}
+
+async function work(agent: Agent, { signal, isPending }: { signal: AbortSignal; isPending: boolean }): Promise<RunEnd> {
   const { session } = agent;
-  agent.budget.begin();
   let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
   let vetoes = 0;
   let continuations = 0;
@@ -35,15 +42,16 @@ export async function drive(
     const entries = pending ? [] : session.inbox.takeForRun();
     if (!pending && entries.length === 0) break;
     if (entries.length > 0) session.announce("pending_messages.modified", {});
+    if (delivery === "idle" && entries[0]?.kind === "prompt") agent.budget.begin(); // A notice goes on with what led to it.
     let reason: string | undefined;
-    const work = async () => {
+    const interaction = async () => {
       const done = await (pending
         ? interactPending(agent, { signal })
         : interact(agent, entries, { signal, delivery }));
       if (vetoes < MAX_VETOES) reason = await agent.mayStop(done.text, { isAgain: vetoes > 0, signal });
       return done;
     };
-    end = await one(agent, work, signal);
+    end = await one(agent, interaction, signal);
     pending = false;
     delivery = "queued";
     if (end.type !== "completed") continue;

@@ -12,6 +12,7 @@ import { callerOf, runCalls } from "./calls.ts";
 import { compactIfNeeded } from "./compaction.ts";
 import { toolsChangedNotice } from "./prompt.ts";
 import type { Answer } from "./reading.ts";
+import { requestNeed } from "./request-need.ts";
 import { runTurn } from "./turn.ts";
 
 /** The outcome of an interaction when nothing was thrown. */
@@ -94,21 +95,21 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
   for (let turn = 0; turn < agent.settings.maxTurns; turn++) {
     input.signal.throwIfAborted();
     const turnId = String(turn);
-    const words = agent.budget.beforeTurn();
     await compactIfNeeded(agent, { system, toolset, signal: input.signal });
-    session.append("assistant.turn_start", { turnId, interactionId: input.interactionId });
-    if (words)
-      session.append("user.message", {
-        content: "",
-        transformedContent: words,
-        source: "system",
-        interactionId: input.interactionId,
-        turnId,
-      });
-    if (await steer(agent, turnId, input.interactionId)) initiator = "user";
+    const lease = await agent.budget.reserveTurn(requestNeed(agent, { system, toolset }), input);
     let answer: Answer;
     let endsHere = false;
     try {
+      session.append("assistant.turn_start", { turnId, interactionId: input.interactionId });
+      if (lease.words)
+        session.append("user.message", {
+          content: "",
+          transformedContent: lease.words,
+          source: "system",
+          interactionId: input.interactionId,
+          turnId,
+        });
+      if (await steer(agent, turnId, input.interactionId)) initiator = "user";
       await agent.slot.enter(input.signal);
       answer = await runTurn(agent, {
         turnId,
@@ -119,12 +120,14 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
         headers: input.prompt?.requestHeaders,
         responseFormat: input.prompt?.responseFormat,
         requiredTool: turn === 0 ? input.prompt?.requiredTool : undefined,
+        lease,
         signal: input.signal,
       });
     } catch (error) {
       session.append("assistant.turn_end", { turnId });
       throw error;
     } finally {
+      lease.settle(); // Unless the turn has done so.
       agent.slot.leave();
     }
     if (answer.calls.length > 0) {

@@ -15,6 +15,10 @@ export interface RequestInput {
   headers?: Readonly<Record<string, string>>;
   requiredTool?: string;
   responseFormat?: unknown;
+  /** How long the answer may get. */
+  maxOutputTokens?: number;
+  /** No call may follow. */
+  isFinal?: boolean;
 }
 
 export function modelRequest(agent: Agent, input: RequestInput): ModelRequest {
@@ -27,13 +31,18 @@ export function modelRequest(agent: Agent, input: RequestInput): ModelRequest {
     messages: info.vision ? messages : withoutImages(messages),
     tools: specsOf(input.toolset),
     stream: settings.streaming,
-    maxOutputTokens: info.maxOutputTokens,
+    maxOutputTokens: input.maxOutputTokens ?? info.maxOutputTokens,
     reasoningEffort: session.state.reasoningEffort,
     reasoningSummary: settings.reasoningSummary,
     responseFormat: input.responseFormat,
-    toolChoice: input.requiredTool ? { name: input.requiredTool } : undefined,
+    toolChoice: toolChoiceOf(input),
     headers: { ...interactionHeaders(agent, input.initiator), ...input.headers },
   };
+}
+
+function toolChoiceOf({ requiredTool, isFinal }: RequestInput): ModelRequest["toolChoice"] {
+  if (isFinal) return "none";
+  return requiredTool ? { name: requiredTool } : undefined;
 }
 
 function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<string, string> {

@@ -31,6 +31,8 @@ export class Reading {
   #bytes = 0;
   #announcedBytes = 0;
   responseId: string | undefined;
+  /** The model that the endpoint says has answered. */
+  model: string | undefined;
   finish: Answer["finish"] = "stop";
   usage: Usage = NO_USAGE;
   firstPartAt: number | undefined;
@@ -84,6 +86,7 @@ export class Reading {
         this.finish = part.reason;
         this.usage = part.usage;
         this.responseId = part.responseId;
+        this.model = part.model;
         return;
       default:
         part satisfies never;

@@ -19,19 +19,27 @@ function newController(): AbortController {
 
 const NOTHING: RunEnd = { type: "completed", text: "" };
 
+export interface RunnerOptions {
+  /** Whether background work of the agent still runs. */
+  hasBackground?(): boolean;
+  /** Called when a busy period has used up the agent's time; without it nobody watches the time here. */
+  onLate?(): void;
+}
+
 export class Runner {
   readonly #agent: Agent;
   readonly #hasBackground: () => boolean;
+  readonly #onLate: (() => void) | undefined;
   #run: { controller: AbortController; ended: Promise<RunEnd> } | undefined;
   /** A busy period has begun, and its `session.idle` was not sent yet. */
   #owesIdle = false;
   #wasAborted = false;
   #isClosed = false;
 
-  /** `hasBackground` says whether background work of the agent still runs. */
-  constructor(agent: Agent, { hasBackground = () => false }: { hasBackground?: () => boolean } = {}) {
+  constructor(agent: Agent, { hasBackground = () => false, onLate }: RunnerOptions = {}) {
     this.#agent = agent;
     this.#hasBackground = hasBackground;
+    this.#onLate = onLate;
   }
 
   get isRunning(): boolean {
@@ -77,9 +85,11 @@ export class Runner {
 
   close(): void {
     this.#isClosed = true;
+    this.#agent.slot.clock.stop();
   }
 
   #start({ isPending = false }: { isPending?: boolean }): void {
+    if (this.#onLate && !this.#agent.slot.clock.isStarted) this.#agent.slot.clock.start(this.#onLate);
     this.#owesIdle = true;
     this.#wasAborted = false;
     const run = { controller: newController(), ended: Promise.resolve<RunEnd>(NOTHING) };
@@ -96,7 +106,7 @@ export class Runner {
         const end = await drive(this.#agent, { signal, isPending: pending });
         pending = false;
         this.#wasAborted = end.type === "stopped";
-        if (end.type === "stopped" && end.stop.isParked) return end;
+        if (end.type === "stopped" && end.stop.isParked) return this.#parked(end);
         if (!session.parent) await this.#endRun(end, signal);
         else if (end.type === "stopped") return end; // A stopped sub-agent has ended, whatever still waits in its inbox.
         if (this.#isClosed || session.inbox.isEmpty) return end;
@@ -105,6 +115,11 @@ export class Runner {
     } finally {
       this.#onEnded(); // In the same tick as the check of the inbox: what comes later starts a run of its own.
     }
+  }
+
+  #parked(end: RunEnd): RunEnd {
+    if (this.#onLate) this.#agent.slot.clock.stop();
+    return end;
   }
 
   #onEnded(): void {
@@ -132,6 +147,7 @@ export class Runner {
     const { session } = this.#agent;
     if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#hasBackground()) return;
     this.#owesIdle = false;
+    this.#agent.slot.clock.stop();
     const { mode } = session.state;
     session.announce("session.idle", {
       aborted: this.#wasAborted || undefined,

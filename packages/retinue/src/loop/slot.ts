@@ -5,6 +5,8 @@
  * any depth.
  */
 
+import { RunClock } from "./run-clock.ts";
+
 /** Gives out a limited number of places, in the order in which they were requested. */
 export class Limiter {
   #free: number;
@@ -50,33 +52,40 @@ export class Limiter {
 
 export class Slot {
   readonly #limiter: Limiter | undefined;
+  /** How long the agent has worked. */
+  readonly clock: RunClock;
   /** How many parts of the agent's work are not waiting. */
   #active = 0;
   #entering: Promise<void> | undefined;
 
   /** The main agent has no limiter, and so no limit. */
-  constructor(limiter?: Limiter) {
+  constructor(limiter?: Limiter, clock = new RunClock({ now: Date.now })) {
     this.#limiter = limiter;
+    this.clock = clock;
   }
 
   async enter(signal?: AbortSignal): Promise<void> {
-    if (!this.#limiter) return;
     this.#active++;
-    if (this.#active === 1) this.#entering = this.#limiter.take(signal);
+    if (this.#active === 1) {
+      this.clock.work(1);
+      this.#entering = this.#limiter?.take(signal);
+    }
     try {
       await this.#entering;
     } catch (error) {
+      if (this.#active > 0) this.clock.work(-1);
       this.#active = 0;
       throw error;
     }
   }
 
   leave(): void {
-    if (!this.#limiter || this.#active === 0) return;
+    if (this.#active === 0) return;
     this.#active--;
     if (this.#active > 0) return;
+    this.clock.work(-1);
     this.#entering = undefined;
-    this.#limiter.give();
+    this.#limiter?.give();
   }
 
   /** Gives the place back while it waits for something outside. */
@@ -88,5 +97,10 @@ export class Slot {
       // A stopped agent has nothing left to do, and must not queue for a place to find that out.
       if (!signal?.aborted) await this.enter(signal);
     }
+  }
+
+  /** The same for a person, whose time does not count. */
+  waitingForPerson<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.waiting(() => this.clock.waitingForPerson(work), signal);
   }
 }

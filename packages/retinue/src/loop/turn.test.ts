@@ -21,6 +21,7 @@ async function turn(
       initiator: "user",
       system: "be kind",
       toolset: toolset([]),
+      lease: { isLast: false, maxOutputTokens: undefined, settle: () => undefined },
       signal: new AbortController().signal,
     });
     await main.session.log.committed();

@@ -7,14 +7,16 @@
 import type { ModelChoice } from "../models/catalog.ts";
 import type { ModelCall, ModelError, Provider } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
-import type { Agent, Toolset } from "./agent.ts";
+import type { Agent, RequestLease, Toolset } from "./agent.ts";
 import { contextSize } from "./context-size.ts";
 import { modelRequest, type RequestInput } from "./model-request.ts";
 import { type Answer, Reading } from "./reading.ts";
+import { settleRequest } from "./request-need.ts";
 
 export interface TurnInput extends RequestInput {
   turnId: string;
   interactionId: string;
+  lease: RequestLease;
   signal: AbortSignal;
 }
 
@@ -24,7 +26,8 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   session.announce("session.usage_info", contextSize(agent, input));
   const startedAt = session.world.now();
   const reading = new Reading(agent);
-  const parts = withRetries(choice.provider, modelRequest(agent, input), {
+  const { maxOutputTokens, isLast: isFinal } = input.lease;
+  const parts = withRetries(choice.provider, modelRequest(agent, { ...input, maxOutputTokens, isFinal }), {
     signal: input.signal,
     onFailure: ({ error }) => reportFailure(agent, { error, input, durationMs: session.world.now() - startedAt }),
     onRestart: () => reading.restart(),
@@ -32,23 +35,30 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   for await (const part of parts) reading.read(part);
   const answer = reading.end();
   const durationMs = session.world.now() - startedAt;
-  report(agent, { answer, input, durationMs, reading });
+  report(agent, { answer, input, choice, durationMs, reading });
   return answer;
 }
 
-function report(
-  agent: Agent,
-  { answer, input, durationMs, reading }: { answer: Answer; input: TurnInput; durationMs: number; reading: Reading },
-): void {
+interface Report {
+  answer: Answer;
+  input: TurnInput;
+  /** The model that was asked; the session may have switched to another one meanwhile. */
+  choice: ModelChoice;
+  durationMs: number;
+  reading: Reading;
+}
+
+function report(agent: Agent, { answer, input, choice, durationMs, reading }: Report): void {
   const { session } = agent;
-  const choice = agent.model();
   const { usage } = answer;
+  const totalNanoAiu = settleRequest(input.lease, usage, choice.info);
   const blocks = answer.reasoning?.blocks;
-  agent.budget.add({ tokens: usage.inputTokens + usage.outputTokens, cost: choice.info.multiplier ?? 0 });
   session.announce("assistant.usage", {
     model: choice.id,
     ...usage,
     cost: choice.info.multiplier ?? 0,
+    copilotUsage: { totalNanoAiu, model: reading.model ?? choice.wireModel },
+    maxOutputTokens: input.lease.maxOutputTokens,
     duration: durationMs,
     initiator: session.parent ? "sub-agent" : input.initiator,
     interactionType: session.parent ? "conversation-subagent" : "conversation-agent",
@@ -75,6 +85,8 @@ function report(
     apiCallId: reading.responseId || undefined,
     parentToolCallId: session.parentCallId,
     usage,
+    totalNanoAiu,
+    answeredBy: reading.model === choice.wireModel ? undefined : reading.model,
     apiDurationMs: durationMs,
   });
   if (answer.reasoning?.text) {

@@ -1,8 +1,10 @@
 /** A time limit that can be extended: it starts over with each progress report, and is paused while a person is asked. */
+import { type LongTimer, longTimer } from "@retinue/protocol";
+
 export class TimeLimit {
   readonly #ms: number;
   readonly #controller = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: LongTimer | undefined;
   #holds = 0;
 
   constructor(ms: number) {
@@ -20,14 +22,14 @@ export class TimeLimit {
   }
 
   restart(): void {
-    clearTimeout(this.#timer);
-    if (this.#holds === 0) this.#timer = setTimeout(() => this.#controller.abort(), this.#ms);
+    this.#timer?.clear();
+    if (this.#holds === 0) this.#timer = longTimer(() => this.#controller.abort(), this.#ms);
   }
 
   /** Pauses the limit until every hold is released. */
   hold(): () => void {
     this.#holds += 1;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     return () => {
       this.#holds -= 1;
       this.restart();
@@ -35,7 +37,7 @@ export class TimeLimit {
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#holds = Infinity;
   }
 }

@@ -1,7 +1,7 @@
 /** The providers that a person has set up: `config.json` in the home folder. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, lazy, messageOf } from "@retinue/protocol";
+import { AppError, Billing, lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { addOwnKey } from "../secrets/known-values.ts";
 
@@ -21,6 +21,7 @@ const ConfiguredModel = lazy(() =>
       maxOutputTokens: count(),
       vision: z.boolean().optional(),
       multiplier: z.number().optional(),
+      billing: Billing().optional(),
     }),
   ]),
 );
@@ -33,6 +34,7 @@ export interface ConfiguredModel {
   maxOutputTokens?: number;
   vision?: boolean;
   multiplier?: number;
+  billing?: Billing;
 }
 
 const ConfiguredProvider = lazy(() =>

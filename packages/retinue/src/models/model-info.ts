@@ -1,14 +1,13 @@
 /** What is known about a model: its limits, whether it takes images, what it costs; and its form in `models.list`. */
-import type { ModelCapabilities } from "@retinue/protocol";
+import type { Billing, ModelCapabilities } from "@retinue/protocol";
+import type { Pricing } from "./price.ts";
 
-export interface ModelInfo {
+export interface ModelInfo extends Pricing {
   maxPromptTokens: number;
   contextWindow: number;
   maxOutputTokens?: number;
   vision: boolean;
   reasoningEffort: boolean;
-  /** Cost relative to the base rate, when known. */
-  multiplier?: number;
 }
 
 /** Any source of limits; the names are those of the session's configuration. */
@@ -18,6 +17,7 @@ export interface ModelLimits {
   maxOutputTokens?: number;
   capabilities?: ModelCapabilities;
   multiplier?: number;
+  billing?: Billing;
 }
 
 const DEFAULT_PROMPT_TOKENS = 128_000;
@@ -35,6 +35,7 @@ export function modelInfo(...sources: readonly (ModelLimits | undefined)[]): Mod
     vision: first("vision") ?? false,
     reasoningEffort: first("reasoningEffort") ?? false,
     multiplier: first("multiplier"),
+    tokenPrices: first("tokenPrices"),
   };
 }
 
@@ -46,7 +47,8 @@ function flat({ capabilities, ...source }: ModelLimits): Partial<ModelInfo> {
     maxOutputTokens: source.maxOutputTokens ?? limits?.max_output_tokens,
     vision: supports?.vision,
     reasoningEffort: supports?.reasoningEffort,
-    multiplier: source.multiplier,
+    multiplier: source.multiplier ?? source.billing?.multiplier,
+    tokenPrices: source.billing?.tokenPrices,
   };
 }
 
@@ -57,11 +59,11 @@ export interface ListedModel {
     supports: { vision: boolean; reasoningEffort: boolean };
     limits: { max_prompt_tokens: number; max_output_tokens?: number; max_context_window_tokens: number };
   };
-  billing?: { multiplier: number };
+  billing?: Billing;
 }
 
 export function listed(id: string, name: string, info: ModelInfo): ListedModel {
-  const { vision, reasoningEffort, maxPromptTokens, maxOutputTokens, contextWindow, multiplier } = info;
+  const { vision, reasoningEffort, maxPromptTokens, maxOutputTokens, contextWindow, multiplier, tokenPrices } = info;
   return {
     id,
     name,
@@ -73,6 +75,6 @@ export function listed(id: string, name: string, info: ModelInfo): ListedModel {
         max_context_window_tokens: contextWindow,
       },
     },
-    billing: multiplier === undefined ? undefined : { multiplier },
+    billing: multiplier === undefined && !tokenPrices ? undefined : { multiplier, tokenPrices },
   };
 }

@@ -1,5 +1,5 @@
 /** Asks an endpoint which models it has: `GET /models`, as OpenAI-compatible and Anthropic endpoints answer it. */
-import type { ModelCapabilities } from "@retinue/protocol";
+import { Billing, type ModelCapabilities } from "@retinue/protocol";
 import * as z from "zod";
 import { type ListedModel, listed, modelInfo } from "./model-info.ts";
 import { ModelError } from "./provider.ts";
@@ -25,7 +25,7 @@ const Models = z.object({
         })
         .optional()
         .catch(undefined),
-      billing: z.looseObject({ multiplier: count }).optional().catch(undefined),
+      billing: Billing().optional().catch(undefined),
     }),
   ),
 });
@@ -62,9 +62,6 @@ function isUnavailable(error: unknown): boolean {
 function listedEntry(entry: Entry, vision: boolean | undefined): ListedModel {
   const { id, name, display_name: displayName, context_length: maxContextWindowTokens, billing } = entry;
   const capabilities: ModelCapabilities | undefined = entry.capabilities;
-  const info = modelInfo(
-    { capabilities, maxContextWindowTokens, multiplier: billing?.multiplier },
-    { capabilities: { supports: { vision } } },
-  );
+  const info = modelInfo({ capabilities, maxContextWindowTokens, billing }, { capabilities: { supports: { vision } } });
   return listed(id, displayName ?? name ?? id, info);
 }

@@ -88,7 +88,7 @@ export type Part =
   /** `arguments` as the model wrote them, which may not be JSON; "{}" when it wrote nothing. */
   | { type: "call"; id: string; name: string; arguments: string }
   /** Exactly one, and last. */
-  | { type: "end"; reason: FinishReason; usage: Usage; responseId?: string };
+  | { type: "end"; reason: FinishReason; usage: Usage; responseId?: string; model?: string };
 
 export type FinishReason = "stop" | "calls" | "length" | "filtered";
 

@@ -1,5 +1,5 @@
 /** Replaying the events of a session tree: the state of its root, what each child used, and where the log ends. */
-import { messageOf } from "@retinue/protocol";
+import { type EventType, messageOf } from "@retinue/protocol";
 import { SessionState } from "../session/state.ts";
 import { UsageTotals } from "../session/usage.ts";
 import type { StoredEvent } from "../store/store.ts";
@@ -25,8 +25,10 @@ export function replay(events: readonly StoredEvent[], rootId: string): Replayed
       const { id, type, data } = envelopeOf(stored);
       lastId = id;
       if (type === undefined) continue;
-      if (stored.sessionId === rootId) state.apply({ type, data });
-      else usageOf(usage, stored.sessionId).apply({ type, data });
+      if (stored.sessionId === rootId) {
+        state.apply({ type, data });
+        if (beginsRun(type, data)) for (const each of [state.usage, ...usage.values()]) each.mark();
+      } else usageOf(usage, stored.sessionId).apply({ type, data });
     } catch (error) {
       problems.push(messageOf(error));
     }
@@ -39,6 +41,11 @@ export function lastCheckpoint(events: readonly StoredEvent[]): number {
   const compactions = events.filter(({ type }) => type === "session.compaction_complete");
   const numbers = compactions.map((event) => eventOf(event, "session.compaction_complete")?.data.checkpointNumber ?? 0);
   return Math.max(0, ...numbers);
+}
+
+/** Where the main agent's budget begins anew; the loop does the same when it enters such a prompt. */
+function beginsRun(type: EventType, data: object): boolean {
+  return type === "user.message" && "delivery" in data && data.delivery === "idle";
 }
 
 function usageOf(all: Map<string, UsageTotals>, sessionId: string): UsageTotals {

@@ -1,18 +1,38 @@
 /** What one session has used, by model. Small enough to keep after the session has closed. */
-import type { EventData, EventType } from "@retinue/protocol";
+import type { EventData, EventType, ModelUsage } from "@retinue/protocol";
+import { NANO } from "../models/price.ts";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
 
 export interface ModelTotals {
   requests: number;
   usage: Usage;
+  nanoAiu: number;
+  /** What endpoints said has answered, where it was not the model that was asked. */
+  answeredBy: ReadonlySet<string>;
 }
+
+/** What counts for budgets. */
+export interface Tally {
+  turns: number;
+  tokens: number;
+  toolCalls: number;
+  nanoAiu: number;
+  /** 1 for a sub-agent, which somebody started. */
+  spawns: number;
+}
+
+const NOTHING: Tally = { turns: 0, tokens: 0, toolCalls: 0, nanoAiu: 0, spawns: 0 };
 
 export class UsageTotals {
   readonly models = new Map<string, ModelTotals>();
   apiDurationMs = 0;
   toolCalls = 0;
+  turns = 0;
   /** The usage of the latest model call. */
   lastCall: Usage = NO_USAGE;
+  /** From the main agent's child down to this one; empty for the main agent. */
+  path: readonly string[] = [];
+  #before = NOTHING;
 
   get tokens(): number {
     let total = 0;
@@ -20,26 +40,70 @@ export class UsageTotals {
     return total;
   }
 
+  get nanoAiu(): number {
+    let total = 0;
+    for (const { nanoAiu } of this.models.values()) total += nanoAiu;
+    return total;
+  }
+
+  get tally(): Tally {
+    const { turns, tokens, toolCalls, nanoAiu } = this;
+    return { turns, tokens, toolCalls, nanoAiu, spawns: this.path.length > 0 ? 1 : 0 };
+  }
+
+  /** What was used since the latest mark. */
+  get sinceMark(): Tally {
+    const { turns, tokens, toolCalls, nanoAiu, spawns } = this.tally;
+    const before = this.#before;
+    return {
+      turns: turns - before.turns,
+      tokens: tokens - before.tokens,
+      toolCalls: toolCalls - before.toolCalls,
+      nanoAiu: nanoAiu - before.nanoAiu,
+      spawns: spawns - before.spawns,
+    };
+  }
+
+  mark(): void {
+    this.#before = this.tally;
+  }
+
   apply({ type, data }: { type: EventType; data: object }): void {
-    if (type === "tool.execution_complete") this.toolCalls++;
+    if (type === "tool.execution_complete") {
+      const { error } = data as EventData<"tool.execution_complete">;
+      if (error?.code !== "over_budget") this.toolCalls++; // A call that did not fit did not run.
+    } else if (type === "subagent.started") this.path = (data as EventData<"subagent.started">).path ?? [];
     else if (type === "assistant.message") {
-      const { model, usage, apiDurationMs } = data as EventData<"assistant.message">;
-      if (model) this.#count(model, usage ?? NO_USAGE, apiDurationMs ?? 0);
+      const { model, usage, totalNanoAiu, answeredBy, apiDurationMs } = data as EventData<"assistant.message">;
+      if (!model) return;
+      this.turns++;
+      this.#count(model, { usage: usage ?? NO_USAGE, nanoAiu: totalNanoAiu, answeredBy }, apiDurationMs);
     } else if (type === "session.compaction_complete") {
       const used = (data as EventData<"session.compaction_complete">).compactionTokensUsed;
-      if (used?.model) this.#count(used.model, { ...NO_USAGE, ...numbersOf(used) }, used.duration ?? 0);
+      const usage = { ...NO_USAGE, ...numbersOf(used ?? {}) };
+      if (used?.model) this.#count(used.model, { usage, nanoAiu: used.copilotUsage?.totalNanoAiu }, used.duration);
     }
   }
 
-  #count(model: string, usage: Usage, durationMs: number): void {
-    this.models.set(model, addTotals(this.models.get(model), { requests: 1, usage }));
+  #count(
+    model: string,
+    { usage, nanoAiu = 0, answeredBy }: { usage: Usage; nanoAiu?: number; answeredBy?: string },
+    durationMs = 0,
+  ): void {
+    const one = { requests: 1, usage, nanoAiu, answeredBy: new Set(answeredBy === undefined ? [] : [answeredBy]) };
+    this.models.set(model, addTotals(this.models.get(model), one));
     this.apiDurationMs += durationMs;
     this.lastCall = usage;
   }
 }
 
 export function addTotals(a: ModelTotals | undefined, b: ModelTotals): ModelTotals {
-  return { requests: (a?.requests ?? 0) + b.requests, usage: addUsage(a?.usage ?? NO_USAGE, b.usage) };
+  return {
+    requests: (a?.requests ?? 0) + b.requests,
+    usage: addUsage(a?.usage ?? NO_USAGE, b.usage),
+    nanoAiu: (a?.nanoAiu ?? 0) + b.nanoAiu,
+    answeredBy: new Set([...(a?.answeredBy ?? []), ...b.answeredBy]),
+  };
 }
 
 function addUsage(a: Usage, b: Usage): Usage {
@@ -59,4 +123,31 @@ function numbersOf({
   cacheWriteTokens = 0,
 }: Partial<Usage>): Partial<Usage> {
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
+}
+
+/** What a sub-agent's end event says of its own usage: the numbers, split as endpoints bill them, and by model. */
+export function billOf(used: UsageTotals | undefined) {
+  const all = [...(used?.models ?? [])];
+  const total = all.reduce<ModelTotals | undefined>((sum, [, totals]) => addTotals(sum, totals), undefined);
+  return {
+    totalToolCalls: used?.toolCalls ?? 0,
+    totalTokens: used?.tokens ?? 0,
+    totalNanoAiu: used?.nanoAiu ?? 0,
+    usage: total?.usage ?? NO_USAGE,
+    modelMetrics: modelMetrics(used?.models ?? new Map()),
+  };
+}
+
+export function modelMetrics(totals: ReadonlyMap<string, ModelTotals>): Record<string, ModelUsage> {
+  return Object.fromEntries(
+    [...totals].map(([model, { requests, usage, nanoAiu, answeredBy }]) => [
+      model,
+      {
+        requests: { count: requests, cost: nanoAiu / NANO },
+        usage,
+        totalNanoAiu: nanoAiu,
+        ...(answeredBy.size > 0 ? { answeredBy: [...answeredBy] } : {}),
+      },
+    ]),
+  );
 }

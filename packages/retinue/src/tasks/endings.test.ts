@@ -72,7 +72,7 @@ describe("an agent fails", () => {
 
   test("when its budget is used up, with the text of its last turn", async () => {
     const turns = [
-      main(delegate("dig", { budget: { maxTurns: 1 } })),
+      main(delegate("dig", { budget: { maxTurns: 2 } })),
       by("dig", call("list_agents")),
       by("dig", say("this is all I have")),
       main(say("done")),

@@ -11,7 +11,6 @@ export interface Live {
   opening: Promise<void> | undefined;
   /** The recording of the end, kept so that the end is recorded once. */
   settling: Promise<void> | undefined;
-  timer: NodeJS.Timeout | undefined;
   /** Parked, to go on later in this process or another. */
   isParked: boolean;
   /** Its next run is recorded, and begins when the current one has unwound. */
@@ -25,7 +24,6 @@ export function newLive(record: TaskRecord): Live {
     ending: new Ending(),
     opening: undefined,
     settling: undefined,
-    timer: undefined,
     isParked: false,
     hasNext: false,
   };

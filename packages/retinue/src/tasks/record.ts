@@ -64,6 +64,8 @@ export const AgentRecord = lazy(() =>
     modelSelectionSource: ModelSelectionSource().optional(),
     taskModelSource: TaskModelSource().optional(),
     inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
+    /** How long the current run has worked, when an earlier process began it. */
+    workedMs: z.number().optional(),
     /** The log has a `subagent.started` without an end. Changes in the transaction of those events, and the log decides. */
     owesEnd: z.boolean(),
   }),

@@ -157,7 +157,6 @@ export class Tasks {
     await Promise.all(
       kept.map(async (record) => {
         const live = this.#get(record.id);
-        clearTimeout(live.timer);
         live.isParked = true;
         live.waiting.wake();
         await this.#opened(live);
@@ -214,17 +213,9 @@ export class Tasks {
 
   #begin(live: Live, how: How): void {
     const { record } = live;
-    const { maxSeconds } = record.budget;
     live.hasNext = false;
-    if (maxSeconds !== undefined) {
-      live.timer = setTimeout(() => {
-        live.ending.claim({ way: "timed_out", error: `The agent was stopped after ${maxSeconds} s.` });
-        void this.#engine.stop(record.id, new Stop("cancel", "timed_out"));
-      }, maxSeconds * 1000);
-    }
     record.activeSince = this.#options.root.world.now();
     void this.#engine.run(record.id, how).then(() => {
-      clearTimeout(live.timer);
       if (live.hasNext) this.#begin(live, "continue");
       if (this.executorOf(record).traits.joinsOwner) this.#changed(record);
     });
@@ -302,10 +293,9 @@ export class Tasks {
   }
 
   /** Puts the end into the record and the log, in one transaction. */
-  #record({ record, timer }: Live, ofRun: End): void {
+  #record({ record }: Live, ofRun: End): void {
     const now = this.#options.root.world.now();
     const end = withUnread(ofRun, record);
-    clearTimeout(timer);
     noteEnd(record, end, now);
     this.executorOf(record).ended?.(record, end);
     const staysOpen = end.way === "completed" && (record.isMultiTurn || hasMessage(record));

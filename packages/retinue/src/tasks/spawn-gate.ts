@@ -34,6 +34,8 @@ export function spawnGate(configuration: Configuration): SpawnGate {
       settings: limits.models,
     });
     const { mode, note } = modeOf(owner, input.mode ?? "sync");
+    const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
+    if (overBudget !== undefined) throw new AppError("spawn_refused", overBudget);
     const id = session.world.newId();
     const isBuiltin = definition.source === "builtin";
     return {

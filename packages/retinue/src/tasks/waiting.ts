@@ -1,4 +1,5 @@
 /** The callers that wait for a change of a task, and how they are woken. */
+import { longTimer } from "@retinue/protocol";
 export class Waiting {
   readonly #wakers = new Set<() => void>();
   #count = 0;
@@ -28,7 +29,7 @@ export class Waiting {
     const timer =
       timeoutMs === undefined
         ? undefined
-        : setTimeout(() => {
+        : longTimer(() => {
             isOver = true;
             this.wake();
           }, timeoutMs);
@@ -42,7 +43,7 @@ export class Waiting {
       }
     } finally {
       this.#count--;
-      clearTimeout(timer);
+      timer?.clear();
       signal.removeEventListener("abort", onAbort);
     }
   }

@@ -19,10 +19,12 @@ export const TaskInput = lazy(() =>
     budget: z
       .object({
         maxTurns: z.number().positive().optional(),
+        maxSubtreeTurns: z.number().positive().optional(),
         maxTokens: z.number().positive().optional(),
         maxToolCalls: z.number().positive().optional(),
         maxSeconds: z.number().positive().optional(),
         maxCost: z.number().positive().optional(),
+        maxSpawns: z.number().min(0).optional(),
       })
       .optional()
       .describe("What this piece of work may use at most; it can only lower the agent's own limits"),

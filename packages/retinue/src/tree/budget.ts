@@ -1,18 +1,16 @@
 /**
- * What an agent may use in one run, and what happens when it is nearly used up: a nudge, one turn to wrap up, then the end.
+ * What an agent may use, and what happens when it is nearly used up: a nudge, one turn to wrap up, then the end.
  *
- * What a sub-agent uses counts for every agent above it.
+ * A turn is sent only when its worst case fits into the limits of the agent and of every agent above it. The turn to wrap up is the
+ * last one that fits, so room for it is kept from the first turn on. Counting is in ledger.ts.
  */
 import type { Budget } from "@retinue/protocol";
+import type { RequestLease, RequestNeed, RunBudget } from "../loop/agent.ts";
+import { NANO } from "../models/price.ts";
+import { Derived } from "./derived.ts";
+import { type Amounts, type Hold, Ledger, RESOURCES, type Resource, type Share } from "./ledger.ts";
 
 export type { Budget };
-
-export interface Used {
-  turns: number;
-  tokens: number;
-  toolCalls: number;
-  cost: number;
-}
 
 export class OverBudget extends Error {
   override readonly name = "OverBudget";
@@ -22,7 +20,22 @@ export class OverBudget extends Error {
 }
 
 const NUDGE_AT = 0.8;
-const LIMITS = ["maxTurns", "maxTokens", "maxToolCalls", "maxSeconds", "maxCost"] as const;
+const LIMITS = [
+  "maxTurns",
+  "maxSubtreeTurns",
+  "maxTokens",
+  "maxToolCalls",
+  "maxSeconds",
+  "maxCost",
+  "maxSpawns",
+] as const satisfies readonly (keyof Budget)[];
+
+/** An answer of this length is useful: an ordinary turn has room for one, and leaves room for one more. */
+const ANSWER_TOKENS = 1024;
+/** The shortest answer that endpoints let a request ask for. */
+const SHORTEST_TOKENS = 16;
+/** How long an answer may get when a limit needs a bound and the model names none. */
+const LONGEST_TOKENS = 16_384;
 
 /** The lower of each pair of limits, so that a call cannot get more than the agent's definition allows. */
 export function lowerBudget(a: Budget, b: Budget = {}): Budget {
@@ -32,83 +45,272 @@ export function lowerBudget(a: Budget, b: Budget = {}): Budget {
   return Object.fromEntries(both.filter(([, limit]) => limit < Number.POSITIVE_INFINITY));
 }
 
-export class Meter {
-  readonly #budget: Budget;
-  readonly #above: Meter | undefined;
-  readonly #isPerRun: boolean;
-  readonly #used: Used = { turns: 0, tokens: 0, toolCalls: 0, cost: 0 };
+export interface MeterOptions {
+  above?: Meter;
+  /** The main agent's budget is for one run: a prompt, and everything that follows from it. */
+  isPerRun?: boolean;
+  /** How much of `maxSeconds` is gone. */
+  seconds?(): number;
+  /** Called when a turn begins. */
+  onTurn?(): void;
+}
+
+export class Meter implements RunBudget {
+  readonly #ledger: Ledger;
+  readonly #options: MeterOptions;
+  readonly #budget: () => Budget;
+  readonly #limitsOf = new Derived<Amounts>();
+  /** Room for the turn to wrap up, kept from the first turn to the end of the run. */
+  #kept: Hold | undefined;
   #isNudged = false;
   #isWrapping = false;
+  #isCut = false;
+  /** The limit that ended it, in words. */
+  #reached = "";
+  /** Tokens of the last request for each one that was estimated. */
+  #ratio = 1;
 
-  /** Usage counts for `above` as well. */
-  constructor(budget: Budget, { above, isPerRun = false }: { above?: Meter; isPerRun?: boolean } = {}) {
-    this.#budget = budget;
-    this.#above = above;
-    this.#isPerRun = isPerRun;
+  constructor(budget: Budget | (() => Budget), options: MeterOptions = {}) {
+    const above = options.above ? options.above.#ledger : undefined;
+    this.#options = options;
+    this.#budget = typeof budget === "function" ? budget : () => budget;
+    this.#ledger = new Ledger(() => this.#limits(), above);
   }
 
-  get used(): Readonly<Used> {
-    return this.#used;
+  get used(): Amounts {
+    return Object.fromEntries(RESOURCES.map((resource) => [resource, this.#ledger.used(resource)]));
   }
 
-  /** The last turn was the one to wrap up, so its text is a partial result. */
+  /** It was stopped by a limit, so its text is a partial result. */
   get isSpent(): boolean {
-    return this.#isWrapping;
+    return this.#isCut;
   }
 
-  /** Called when a run begins: a budget per run is reset, one for a lifetime is not. */
+  /** What the log says that this agent, with everything below it, has used before. */
+  restore(used: Amounts): void {
+    this.#ledger.restore(used);
+  }
+
   begin(): void {
-    if (!this.#isPerRun) return;
-    Object.assign(this.#used, { turns: 0, tokens: 0, toolCalls: 0, cost: 0 });
+    if (!this.#options.isPerRun) return;
+    this.#ledger.restore({});
     this.#isNudged = false;
     this.#isWrapping = false;
+    this.#isCut = false;
   }
 
-  add(used: Partial<Used>): void {
-    this.#used.turns += used.turns ?? 0;
-    this.#used.tokens += used.tokens ?? 0;
-    this.#used.toolCalls += used.toolCalls ?? 0;
-    this.#used.cost += used.cost ?? 0;
-    // Turns count only for the agent itself; tokens, calls and money also for the agents above.
-    this.#above?.add({ ...used, turns: 0 });
+  end(): void {
+    this.#keep(undefined);
   }
 
-  /** Nothing, words for the model, or the end. A used-up budget above ends this agent too, after a turn to wrap up. */
-  beforeTurn(): string | undefined {
-    const words = this.#check();
-    this.add({ turns: 1 });
-    return words;
-  }
-
-  #check(): string | undefined {
-    const { what, share } = this.#fullest();
-    if (share >= 1) {
-      if (this.#isWrapping) throw new OverBudget(what);
-      this.#isWrapping = true;
-      return `The budget is used up (${what}). This is the last turn: call no more tools, and answer now with what you have.`;
+  async reserveTurn(need: RequestNeed, { signal }: { signal: AbortSignal }): Promise<RequestLease> {
+    if (this.#isWrapping) {
+      this.#isCut = true;
+      throw new OverBudget(this.#reached);
     }
-    if (share >= NUDGE_AT && !this.#isNudged) {
-      this.#isNudged = true;
-      return `Most of the budget is used (${what}). Come to an end soon.`;
-    }
-    return undefined;
+    const lease = await this.#reserved(need, { turns: 1, subtreeTurns: 1 }, signal);
+    this.#options.onTurn?.();
+    return lease;
   }
 
-  #fullest(): { what: string; share: number } {
-    const { maxTurns, maxTokens, maxToolCalls, maxCost } = this.#budget;
-    const shares = [
-      share("turns", this.#used.turns, maxTurns),
-      share("tokens", this.#used.tokens, maxTokens),
-      share("tool calls", this.#used.toolCalls, maxToolCalls),
-      share("cost", this.#used.cost, maxCost),
+  async reserveRequest(need: RequestNeed, { signal }: { signal: AbortSignal }): Promise<RequestLease> {
+    return await this.#reserved(need, {}, signal);
+  }
+
+  reserveCall(): string | undefined {
+    if (this.#isWrapping) this.#isCut = true;
+    const hold = this.#isWrapping ? undefined : this.#ledger.reserve({ toolCalls: 1 });
+    hold?.settle({ toolCalls: 1 }); // A call is counted when it begins: its worst case is what it needs.
+    return hold
+      ? undefined
+      : `The budget is used up (${this.#isWrapping ? this.#reached : words(this.#fullest())}), so this call did not run. Call no more tools, and answer with what you have.`;
+  }
+
+  reserveSpawn(): string | undefined {
+    const hold = this.#isWrapping ? undefined : this.#ledger.reserve({ spawns: 1 });
+    hold?.settle({ spawns: 1 });
+    return hold
+      ? undefined
+      : `The budget is used up (${words(this.#fullest({ spawns: 1 }))}), so no agent was started. Do this work yourself instead of delegating it.`;
+  }
+
+  /** Others may hold more than they will use: then it waits for them before it settles for less. */
+  async #reserved(need: RequestNeed, counted: Amounts, signal: AbortSignal): Promise<RequestLease> {
+    for (;;) {
+      signal.throwIfAborted();
+      const lease = this.#attempt(need, counted);
+      if (lease) return lease;
+      await this.#ledger.change(signal);
+    }
+  }
+
+  #attempt(need: RequestNeed, counted: Amounts): RequestLease | undefined {
+    const isTurn = counted.turns !== undefined;
+    if (!this.#ledger.isLimited)
+      return this.#lease(need, counted, {
+        output: Number.POSITIVE_INFINITY,
+        words: isTurn ? this.#nudge([]) : undefined,
+      });
+    const costs = this.#costs(need, counted);
+    if (isTurn) this.#keep(undefined);
+    const ordinary = isTurn && this.#ledger.left("toolCalls") <= 0 ? 0 : this.#room(costs, { isLast: false });
+    if (ordinary >= ANSWER_TOKENS) {
+      return this.#lease(need, counted, { output: ordinary, words: isTurn ? this.#nudge(costs) : undefined });
+    }
+    if (this.#ledger.isPending) {
+      if (isTurn) this.#keep(costs);
+      return undefined;
+    }
+    const last = this.#room(costs, { isLast: true });
+    if (!isTurn || last < SHORTEST_TOKENS) {
+      if (isTurn) this.#isCut = true;
+      throw this.#over(amountsOf(costs, SHORTEST_TOKENS));
+    }
+    return this.#lease(need, counted, { output: last, words: this.#wrapUp(costs), isLast: true });
+  }
+
+  /** How long the answer may get; with room for a last turn, unless this is the last one. */
+  #room(costs: readonly Cost[], { isLast }: { isLast: boolean }): number {
+    const room = costs.map(({ resource, fixed, input, output }) => {
+      const left = this.#ledger.left(resource);
+      if (left === Number.POSITIVE_INFINITY) return left;
+      // An answer is part of the input of the next turn.
+      const over = isLast ? left - fixed : left - 2 * fixed - output * ANSWER_TOKENS;
+      const each = isLast ? output : output + input;
+      if (each === 0) return over >= 0 ? Number.POSITIVE_INFINITY : 0;
+      return over / each;
+    });
+    return Math.floor(Math.max(0, Math.min(...room)));
+  }
+
+  #lease(
+    need: RequestNeed,
+    counted: Amounts,
+    { output, words, isLast = false }: { output: number; words?: string; isLast?: boolean },
+  ): RequestLease {
+    const costs = this.#costs(need, counted);
+    const isTurn = counted.turns !== undefined;
+    const isBounded = output < Number.POSITIVE_INFINITY;
+    const longest = need.maxOutputTokens ?? LONGEST_TOKENS;
+    const maxOutputTokens = isBounded ? Math.min(output, longest) : need.maxOutputTokens;
+    const worst = amountsOf(costs, isBounded ? (maxOutputTokens ?? 0) : 0);
+    const hold = this.#ledger.reserve(worst, { isPending: true });
+    if (!hold) throw this.#over(worst); // Cannot be: `output` was worked out from what is left.
+    const keepRoom = (inputTokens: number) => {
+      if (isTurn && !isLast) this.#keep(this.#costs({ ...need, inputTokens }, counted));
+    };
+    let isSettled = false;
+    keepRoom(need.inputTokens + (isBounded ? (maxOutputTokens ?? 0) / this.#ratio : 0));
+    return {
+      words,
+      isLast,
+      maxOutputTokens,
+      settle: (used) => {
+        if (isSettled) return;
+        isSettled = true;
+        if (used && used.inputTokens > 0) this.#ratio = used.inputTokens / need.inputTokens;
+        const tokens = used ? used.inputTokens + used.outputTokens : 0;
+        hold.settle({ ...counted, tokens, nanoAiu: used?.nanoAiu ?? 0 });
+        if (this.#kept && used) keepRoom(need.inputTokens + used.outputTokens / this.#ratio);
+      },
+    };
+  }
+
+  #costs({ inputTokens, rates }: RequestNeed, counted: Amounts): Cost[] {
+    const tokens = Math.ceil(inputTokens * this.#ratio);
+    const dearest = Math.max(rates.input, rates.cacheWrite);
+    return [
+      { resource: "turns", fixed: counted.turns ?? 0, input: 0, output: 0 },
+      { resource: "subtreeTurns", fixed: counted.subtreeTurns ?? 0, input: 0, output: 0 },
+      { resource: "tokens", fixed: tokens, input: 1, output: 1 },
+      { resource: "nanoAiu", fixed: rates.request + tokens * dearest, input: dearest, output: rates.output },
     ];
-    const above = this.#above ? this.#above.#fullest() : { what: "", share: 0 };
-    return shares.reduce((most, each) => (each.share > most.share ? each : most), above);
+  }
+
+  /** Room for a last turn, after a turn with these costs. Best effort: what calls add to the next prompt is not known yet. */
+  #keep(costs: readonly Cost[] | undefined): void {
+    this.#kept?.settle();
+    this.#kept = costs && this.#ledger.reserve(amountsOf(costs, ANSWER_TOKENS));
+  }
+
+  #wrapUp(costs: readonly Cost[]): string {
+    const fullest = this.#fullest(amountsOf(costs, 0));
+    const isFirst = this.#ledger.used("turns") === 0;
+    this.#isWrapping = true;
+    this.#reached = words(fullest);
+    // An agent with one turn of its own that answers in it has done what it was asked to.
+    this.#isCut = !(isFirst && fullest?.resource === "turns");
+    return isFirst
+      ? `This is the only turn that the budget allows (${this.#reached}). Call no tools, and answer now.`
+      : `The budget is used up (${this.#reached}). This is the last turn: call no more tools, and answer now with what you have.`;
+  }
+
+  #nudge(costs: readonly Cost[]): string | undefined {
+    const fullest = this.#fullest(amountsOf(costs, 0));
+    const seconds = this.#options.seconds?.() ?? 0;
+    const { maxSeconds } = this.#budget();
+    const isLate = maxSeconds !== undefined && seconds >= NUDGE_AT * maxSeconds;
+    if (this.#isNudged || (shareOf(fullest) < NUDGE_AT && !isLate)) return undefined;
+    this.#isNudged = true;
+    const what = isLate ? `${Math.round(seconds)} of ${maxSeconds} seconds` : words(fullest);
+    return `Most of the budget is used (${what}). Come to an end soon.`;
+  }
+
+  #limits(): Amounts {
+    const budget = this.#budget();
+    return this.#limitsOf.get([budget], () => limitsOf(budget));
+  }
+
+  #over(next: Amounts = {}): OverBudget {
+    return new OverBudget(words(this.#fullest(next)));
+  }
+
+  #fullest(next: Amounts = {}): Share | undefined {
+    return this.#ledger.shares(next).sort((a, b) => shareOf(b) - shareOf(a))[0];
   }
 }
 
-function share(name: string, used: number, limit: number | undefined): { what: string; share: number } {
-  return limit === undefined
-    ? { what: "", share: 0 }
-    : { what: `${used} of ${limit} ${name}`, share: limit === 0 ? 1 : used / limit };
+/** What a request takes of one limit: an amount that is known before, and one for each token of its answer, now and as input later. */
+interface Cost {
+  resource: Resource;
+  fixed: number;
+  input: number;
+  output: number;
+}
+
+function amountsOf(costs: readonly Cost[], outputTokens: number): Amounts {
+  return Object.fromEntries(
+    costs.map(({ resource, fixed, output }) => [resource, Math.ceil(fixed + output * outputTokens)]),
+  );
+}
+
+function limitsOf({ maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost, maxSpawns }: Budget): Amounts {
+  return {
+    turns: maxTurns,
+    subtreeTurns: maxSubtreeTurns,
+    tokens: maxTokens,
+    toolCalls: maxToolCalls,
+    nanoAiu: maxCost === undefined ? undefined : Math.round(maxCost * NANO),
+    spawns: maxSpawns,
+  };
+}
+const NAMES: Record<Resource, string> = {
+  turns: "turns",
+  subtreeTurns: "turns of it and all agents below it",
+  tokens: "tokens",
+  toolCalls: "tool calls",
+  nanoAiu: "credits",
+  spawns: "agents started",
+};
+
+function shareOf(share: Share | undefined): number {
+  if (!share) return 0;
+  return share.limit === 0 ? 1 : share.used / share.limit;
+}
+
+function words(share: Share | undefined): string {
+  if (!share) return "no limit is set";
+  const unit = share.resource === "nanoAiu" ? NANO : 1;
+  const whose = share.isAbove ? ", of an agent above" : "";
+  return `${Math.min(share.used, share.limit) / unit} of ${share.limit / unit} ${NAMES[share.resource]}${whose}`;
 }

@@ -4,10 +4,12 @@ import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Agent, AgentSettings } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
+import { RunClock } from "../loop/run-clock.ts";
 import { Slot } from "../loop/slot.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Session } from "../session/session.ts";
-import { type Budget, Meter } from "./budget.ts";
+import { type Budget, lowerBudget, Meter } from "./budget.ts";
+import { Derived } from "./derived.ts";
 import type { TreeParts } from "./parts.ts";
 import { Toolkit, type ToolkitOptions } from "./toolkit.ts";
 
@@ -15,7 +17,10 @@ export interface WorkingAgentOptions extends Omit<ToolkitOptions, "above" | "tas
   session: Session;
   parent?: WorkingAgent;
   pathNames?: readonly string[];
+  /** A sub-agent's; the main agent's is worked out from the session and the selected definition. */
   budget?: Budget;
+  /** Called when a turn begins. */
+  onTurn?(): void;
   /** How an agent starts other agents and reads their answers. */
   tasks(owner: WorkingAgent, call: Parameters<ToolkitOptions["tasks"]>[0]): ReturnType<ToolkitOptions["tasks"]>;
 }
@@ -28,15 +33,24 @@ export class WorkingAgent implements Agent {
   readonly kit: Toolkit;
   readonly name: string | undefined;
   readonly #parts: TreeParts;
+  readonly #budget = new Derived<Budget>();
 
-  constructor({ session, parent, pathNames = [], budget = {}, tasks, ...kit }: WorkingAgentOptions) {
+  constructor({ session, parent, pathNames = [], budget, onTurn, tasks, ...kit }: WorkingAgentOptions) {
     this.#parts = kit.parts;
     this.session = session;
     this.pathNames = pathNames;
     this.name = kit.definition?.name;
-    this.slot = new Slot(parent ? kit.parts.limiter : undefined);
+    const budgetNow = () => budget ?? this.#ownBudget();
+    const limitMs = () => limitMsOf(budgetNow());
+    const clock = new RunClock({ now: session.world.now, above: parent?.slot.clock, limitMs });
+    this.slot = new Slot(parent ? kit.parts.limiter : undefined, clock);
     // The main agent's budget is per run; a sub-agent's is for its lifetime.
-    this.budget = new Meter(budget, { above: parent?.budget, isPerRun: !parent });
+    this.budget = new Meter(budgetNow, {
+      above: parent?.budget,
+      isPerRun: !parent,
+      onTurn,
+      seconds: () => clock.elapsedMs / 1000,
+    });
     this.kit = new Toolkit(this, { ...kit, above: parent?.kit, tasks: (call) => tasks(this, call) });
   }
 
@@ -58,6 +72,13 @@ export class WorkingAgent implements Agent {
     return this.#parts.configuration.models.choose(this.session.state.model);
   }
 
+  /** The main agent's: that of the session, and of the definition that it has taken on. */
+  #ownBudget(): Budget {
+    const { budget } = this.#parts.configuration.current;
+    const { definition } = this.kit;
+    return this.#budget.get([budget, definition], () => lowerBudget(budget ?? {}, definition?.budget));
+  }
+
   async mayStop(
     response: string,
     { isAgain, signal }: { isAgain: boolean; signal: AbortSignal },
@@ -73,3 +94,6 @@ export class WorkingAgent implements Agent {
     return output?.decision === "block" && output.reason ? output.reason : undefined;
   }
 }
+
+const limitMsOf = ({ maxSeconds }: Budget): number | undefined =>
+  maxSeconds === undefined ? undefined : maxSeconds * 1000;

@@ -29,6 +29,7 @@ type MessageUsage = z.infer<typeof MessageUsage>;
 
 const WholeMessage = z.looseObject({
   id: text,
+  model: text,
   content: z.array(ContentBlock),
   stop_reason: text,
   usage: MessageUsage.nullish(),
@@ -37,7 +38,7 @@ const WholeMessage = z.looseObject({
 const Event = z.looseObject({
   type: z.string(),
   index: count,
-  message: z.looseObject({ id: text, usage: MessageUsage.nullish() }).optional().catch(undefined),
+  message: z.looseObject({ id: text, model: text, usage: MessageUsage.nullish() }).optional().catch(undefined),
   content_block: ContentBlock.optional(),
   delta: z
     .looseObject({ type: text, text, thinking: text, signature: text, partial_json: text, stop_reason: text })
@@ -64,6 +65,7 @@ type Call = Extract<Part, { type: "call" }>;
 
 class MessageReader {
   #id: string | undefined;
+  #model: string | undefined;
   #stop: string | undefined;
   #isWhole = false;
   #usage: MessageUsage = {};
@@ -77,6 +79,7 @@ class MessageReader {
     switch (event.type) {
       case "message_start":
         this.#id = event.message?.id ?? undefined;
+        this.#model = event.message?.model ?? undefined;
         this.#count(event.message?.usage);
         return;
       case "content_block_start":
@@ -101,6 +104,7 @@ class MessageReader {
   *readWhole(value: unknown): Generator<Part> {
     const message = parseWire(WholeMessage, value);
     this.#id = message.id ?? undefined;
+    this.#model = message.model ?? undefined;
     for (const [at, block] of message.content.entries()) {
       yield* this.#start(at, block);
       this.#finish(at);
@@ -162,7 +166,8 @@ class MessageReader {
     yield* this.#order.parts(author);
     yield* calls;
     const reason = finishReason(this.#stop, calls.length > 0);
-    yield { type: "end", reason, usage: usageOf(this.#usage), ...(this.#id && { responseId: this.#id }) };
+    const from = { ...(this.#id && { responseId: this.#id }), ...(this.#model && { model: this.#model }) };
+    yield { type: "end", reason, usage: usageOf(this.#usage), ...from };
   }
 
   /** The counts of `message_delta` are totals, and it repeats only some of those in `message_start`. */

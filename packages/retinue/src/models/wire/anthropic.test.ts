@@ -80,6 +80,7 @@ const END = {
   type: "end",
   reason: "calls",
   responseId: "msg_1",
+  model: "claude-sonnet-4-5",
   usage: { inputTokens: 115, outputTokens: 42, cacheReadTokens: 100, cacheWriteTokens: 10, reasoningTokens: 0 },
 };
 const cache_control = { type: "ephemeral" };

@@ -28,6 +28,7 @@ const ChatUsage = z.looseObject({
 
 const Chunk = z.looseObject({
   id: text,
+  model: text,
   choices: z
     .array(z.looseObject({ delta: Delta.nullish(), message: Delta.nullish(), finish_reason: text }))
     .nullish()
@@ -55,6 +56,7 @@ class ChatReader {
   #done = false;
   #finish: string | undefined;
   #id: string | undefined;
+  #model: string | undefined;
   #usage: Usage = NO_USAGE;
   #calls = new ToolCallPieces();
 
@@ -68,8 +70,9 @@ class ChatReader {
   }
 
   *read(value: unknown): Generator<Part> {
-    const { id, choices, usage } = parseWire(Chunk, value);
+    const { id, model, choices, usage } = parseWire(Chunk, value);
     this.#id ??= id || undefined;
+    this.#model ??= model || undefined;
     if (usage) this.#usage = usageOf(usage);
     const [choice] = choices ?? [];
     if (!choice) return;
@@ -91,9 +94,14 @@ class ChatReader {
     const calls = this.#calls.finished({ wasCut: this.#finish === "length" });
     yield* calls;
     const reason = finishReason(this.#finish, calls.length > 0);
-    yield { type: "end", reason, usage: this.#usage, ...(this.#id && { responseId: this.#id }) };
+    yield { type: "end", reason, usage: this.#usage, ...from(this.#id, this.#model) };
   }
 }
+
+const from = (id: string | undefined, model: string | undefined) => ({
+  ...(id && { responseId: id }),
+  ...(model && { model }),
+});
 
 function contentOf(content: z.infer<typeof Delta>["content"]): string {
   if (!content) return "";

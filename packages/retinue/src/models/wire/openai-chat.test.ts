@@ -224,6 +224,7 @@ describe("a streamed chat completion", () => {
         type: "end",
         reason: "stop",
         responseId: "chatcmpl-1",
+        model: "gpt-4.1",
         usage: { inputTokens: 20, outputTokens: 7, cacheReadTokens: 16, cacheWriteTokens: 0, reasoningTokens: 3 },
       },
     ]);

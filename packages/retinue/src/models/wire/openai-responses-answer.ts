@@ -25,6 +25,7 @@ type Item = z.infer<typeof Item>;
 
 const Response = z.looseObject({
   id: text,
+  model: text,
   status: text,
   error: z.looseObject({ message: text, code: text }).nullish().catch(undefined),
   incomplete_details: z.looseObject({ reason: text }).nullish().catch(undefined),
@@ -152,7 +153,8 @@ class ResponseReader {
     yield* this.#order.parts(author);
     yield* this.#calls;
     const reason = finishReason(response, this.#calls.length > 0);
-    yield { type: "end", reason, usage: usageOf(response), ...(response.id && { responseId: response.id }) };
+    const { id, model } = response;
+    yield { type: "end", reason, usage: usageOf(response), ...(id && { responseId: id }), ...(model && { model }) };
   }
 }
 

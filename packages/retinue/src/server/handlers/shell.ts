@@ -1,5 +1,5 @@
 /** Commands that run without the model: for a program, or for a person, whose commands the model reads later. */
-import type { Result } from "@retinue/protocol";
+import { longTimer, type Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import type { Shell } from "../../tools/tool.ts";
 import { existingFolder } from "../../workspace/folders.ts";
@@ -15,9 +15,9 @@ export const shellHandlers: Handlers = {
     const target = hosted(params, scope);
     const { command, cwd = ".", timeout = DEFAULT_TIMEOUT_MS } = params;
     const shell = start(target, command, existingFolder(target.session, cwd));
-    const timer = setTimeout(() => void shell.kill(), timeout);
+    const timer = longTimer(() => void shell.kill(), timeout);
     void shell.ended.then(() => {
-      clearTimeout(timer);
+      timer.clear();
       target.userShells.remove(shell.id);
     });
     return { processId: shell.id };

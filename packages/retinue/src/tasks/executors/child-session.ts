@@ -9,6 +9,7 @@ import { callerOf, settleInterrupted } from "../../loop/calls.ts";
 import type { RunEnd } from "../../loop/drive.ts";
 import type { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
+import { billOf } from "../../session/usage.ts";
 import type { WorkingAgent } from "../../tree/working-agent.ts";
 import type { Executor, RunOptions } from "../executor.ts";
 import type { End } from "../moves.ts";
@@ -16,6 +17,7 @@ import type { AgentRecord, TaskRecord } from "../record.ts";
 import { agentView } from "./agent-view.ts";
 import { firstPrompt, type InheritBlock } from "./first-prompt.ts";
 import { type Child, type ChildDeps, loadSession, openChild, recordStart } from "./open-child.ts";
+import { timeLimit } from "./time-limit.ts";
 
 export interface ChildSessionsOptions extends ChildDeps {
   /** The main agent, once it exists. */
@@ -69,7 +71,7 @@ export class ChildSessions implements Executor<AgentRecord> {
       source: `agent-${parent?.id ?? root.id}`,
     });
     child.runner.wake();
-    return await endOf(child, options);
+    return await endOf(child, record, options);
   }
 
   async continue(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
@@ -78,7 +80,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     const hasPrompt = state.messages.length > 0 || !inbox.isEmpty;
     if (!hasPrompt) return await this.start(record, options);
     child.runner.continuePending();
-    return await endOf(child, options);
+    return await endOf(child, record, options);
   }
 
   message(record: AgentRecord, { text, source }: { text: string; source: string }): void {
@@ -86,6 +88,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     const { inbox, world } = session;
     recordStart(record, { session, agent });
     inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: text, source });
+    record.workedMs = undefined; // A new run has all its time.
   }
 
   /** An agent that answered has run its stop hook already; for the others it runs now. */
@@ -110,8 +113,7 @@ export class ChildSessions implements Executor<AgentRecord> {
       model,
       firstDispatchedModel: model,
       modelSelectionSource,
-      totalToolCalls: used?.toolCalls ?? 0,
-      totalTokens: used?.tokens ?? 0,
+      ...billOf(used),
       durationMs: record.activeMs,
     };
     const { append } = this.#sessionOf(record);
@@ -164,7 +166,7 @@ export class ChildSessions implements Executor<AgentRecord> {
 }
 
 /** The end of the run, once the agent has read the notices of its own tasks. */
-async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End | undefined> {
+async function endOf(child: Child, record: AgentRecord, { signal, joining }: RunOptions): Promise<End | undefined> {
   const { runner } = child;
   child.hasBegun = true;
   child.hasAnswered = false;
@@ -174,18 +176,21 @@ async function endOf(child: Child, { signal, joining }: RunOptions): Promise<End
   };
   signal.addEventListener("abort", onAbort, { once: true });
   onAbort();
+  const limit = timeLimit(child, record);
   try {
     // Nothing was left to do: an earlier process finished the run and did not record its end.
     let end = (await runner.ended()) ?? leftEnd(child.session);
     while (end.type === "completed" && !signal.aborted) {
       const own = joining();
-      if (!own && !runner.isRunning) break;
-      await own;
+      if ((!own && !runner.isRunning) || limit.isLate) break;
+      await Promise.race([own, limit.late]);
       end = (await runner.ended()) ?? end;
     }
+    if (limit.isLate) return { way: "timed_out", error: limit.error, text: child.session.state.lastAssistantText };
     child.hasAnswered = end.type === "completed";
     return asEnd(end, child);
   } finally {
+    limit.clear();
     signal.removeEventListener("abort", onAbort);
   }
 }

@@ -11,7 +11,7 @@ import { SessionState } from "../../session/state.ts";
 import type { SessionRecord, Store } from "../../store/store.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../../tree/working-agent.ts";
-import type { AgentRecord } from "../record.ts";
+import { type AgentRecord, recordKey, TASK } from "../record.ts";
 import type { ShellTasks } from "./shell.ts";
 
 /** A child session at work. */
@@ -52,7 +52,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
   const isNew = session.state.model === undefined; // The start events are one commit and set the model.
   const shells = deps.shells.ofAgent(session.id);
   const mcp = await parts.servers.use(definition);
-  const agent = new WorkingAgent({
+  const agent: WorkingAgent = new WorkingAgent({
     parts,
     tasks,
     session,
@@ -61,13 +61,14 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
     parent,
     pathNames: [...parent.pathNames, record.name],
     budget: record.budget,
+    onTurn: () => noteWorked(record, agent),
     mcp,
   });
   const runner = new Runner(agent);
   parts.usage.count(session.id, session.state.usage);
   if (isNew)
     announce(record, { session, agent, isKnown, save: deps.save }); // Its first turn waits until this is written.
-  else agent.budget.add(usedBefore(session)); // Usage before a restart counts.
+  else agent.budget.restore(parts.usage.bySubtree(session.id)); // What was used before a restart counts.
   return {
     session,
     agent,
@@ -179,8 +180,9 @@ export function recordStart(record: AgentRecord, { session, agent }: Pick<Child,
   });
 }
 
-function usedBefore({ state: { usage } }: Session): { turns: number; tokens: number; toolCalls: number } {
-  let turns = 0;
-  for (const { requests } of usage.models.values()) turns += requests;
-  return { turns, tokens: usage.tokens, toolCalls: usage.toolCalls };
+/** Kept with the events of the turn, so that a run that is killed goes on with the time that it had left. */
+function noteWorked(record: AgentRecord, { slot, session }: WorkingAgent): void {
+  if (record.budget.maxSeconds === undefined) return;
+  record.workedMs = slot.clock.elapsedMs;
+  session.log.changeDocument(TASK.put(recordKey(record), record));
 }

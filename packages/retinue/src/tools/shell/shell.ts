@@ -3,12 +3,14 @@
  *
  * Which shells a session has is in shells.ts. An exit by signal n is the exit code 128 + n, as in a shell.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { constants } from "node:os";
 import path from "node:path";
+import { longTimer } from "@retinue/protocol";
 import { makePrivateFolder, PRIVATE_FILE } from "../../store/private-files.ts";
 import type { Shell, ShellStart } from "../tool.ts";
 import { forgetGroupIfGone, killGroup, rememberGroup, type Signal, signalGroup } from "./process-group.ts";
@@ -229,8 +231,8 @@ async function drained(child: ChildProcess): Promise<void> {
 /** These three settle when what they wait for happens, and never once `stop` is aborted. */
 function after(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    stop.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    const timer = longTimer(resolve, ms);
+    stop.addEventListener("abort", () => timer.clear(), { once: true });
   });
 }
 

@@ -4,7 +4,9 @@
  * Owns the order of queries (one after another, for all agents of a session tree), their limits, and the process that runs them: it
  * starts with the first query and ends when it has been idle for a while. No other file can be reached from a query.
  */
+
 import path from "node:path";
+import { longTimer } from "@retinue/protocol";
 import type { DatabaseService, SqlQuery, SqlResult } from "../tool.ts";
 import { SqlProcess, type SqlRequest } from "./sql-process.ts";
 import type { SqlStatement } from "./sql-statements.ts";
@@ -139,11 +141,11 @@ async function firstOf<T>(
   const stopped = new Promise<never>((_, reject) => {
     const abort = () => reject(new QueryStopped(ABORTED));
     const timer =
-      limitMs === undefined ? undefined : setTimeout(() => reject(new QueryStopped(tooLong(limitMs))), limitMs);
+      limitMs === undefined ? undefined : longTimer(() => reject(new QueryStopped(tooLong(limitMs))), limitMs);
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
     release = () => {
-      clearTimeout(timer);
+      timer?.clear();
       signal.removeEventListener("abort", abort);
     };
   });

@@ -7,7 +7,7 @@
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { TextDecoder } from "node:util";
-import { AppError } from "@retinue/protocol";
+import { AppError, timeoutSignal } from "@retinue/protocol";
 import type { Agent, Response } from "undici";
 import type { CallServices } from "../tool.ts";
 
@@ -47,7 +47,7 @@ export function createFetchPage({
     const [{ Agent }, { isPrivateAddress }] = await Promise.all([import("undici"), import("./private-address.ts")]);
     const guard = new Guard((found) => !isPrivateAddress(found) || isExempt(found, allowPrivate));
     const agent = new Agent({ connect: { lookup: guard.lookup, timeout: timeoutMs } });
-    const limits = { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), maxBytes };
+    const limits = { signal: AbortSignal.any([signal, timeoutSignal(timeoutMs)]), maxBytes };
     try {
       return await follow(new URL(address), { agent, guard, mayFollow, ...limits });
     } catch (error) {

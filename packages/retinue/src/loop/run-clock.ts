@@ -1,0 +1,105 @@
+/**
+ * The time that an agent works: `maxSeconds` counts it.
+ *
+ * The clock stands still while all that is under way, in the agent and in the agents below it, waits for a person. As long as anything
+ * works it runs: a question that nobody answers must not give the other agents endless time.
+ */
+import { type LongTimer, longTimer } from "@retinue/protocol";
+
+export interface RunClockOptions {
+  now(): number;
+  /** The clock of the agent above. */
+  above?: RunClock;
+  /** Asked when the clock starts to run. */
+  limitMs?: () => number | undefined;
+}
+
+export class RunClock {
+  readonly #options: RunClockOptions;
+  /** Parts of the work that go on, here and below. */
+  #working = 0;
+  /** Parts that wait for a person, here and below. */
+  #asking = 0;
+  #elapsedMs = 0;
+  #since: number | undefined;
+  #timer: LongTimer | undefined;
+  #onLate: (() => void) | undefined;
+
+  constructor(options: RunClockOptions) {
+    this.#options = options;
+  }
+
+  get elapsedMs(): number {
+    return this.#elapsedMs + (this.#since === undefined ? 0 : this.#options.now() - this.#since);
+  }
+
+  get isStarted(): boolean {
+    return this.#onLate !== undefined;
+  }
+
+  get limitMs(): number | undefined {
+    return this.#options.limitMs?.();
+  }
+
+  /** Starts to count, from what was counted before; `onLate` is called once, at the limit. */
+  start(onLate: () => void, { fromMs = 0 }: { fromMs?: number } = {}): void {
+    this.stop();
+    this.#elapsedMs = fromMs;
+    this.#onLate = onLate;
+    this.#turn();
+  }
+
+  stop(): void {
+    this.#onLate = undefined;
+    this.#turn();
+  }
+
+  /** A part of the work begins (1) or ends (-1). */
+  work(change: 1 | -1): void {
+    for (const clock of this.#levels()) {
+      clock.#working += change;
+      clock.#turn();
+    }
+  }
+
+  async waitingForPerson<T>(wait: () => Promise<T>): Promise<T> {
+    this.#ask(1);
+    try {
+      return await wait();
+    } finally {
+      this.#ask(-1);
+    }
+  }
+
+  #ask(change: 1 | -1): void {
+    for (const clock of this.#levels()) {
+      clock.#asking += change;
+      clock.#turn();
+    }
+  }
+
+  /** Runs, or stands still, as things are now. */
+  #turn(): void {
+    const isRunning = this.#onLate !== undefined && (this.#working > 0 || this.#asking === 0);
+    if (isRunning === (this.#since !== undefined)) return;
+    if (!isRunning) {
+      this.#elapsedMs = this.elapsedMs;
+      this.#since = undefined;
+      this.#timer?.clear();
+      return;
+    }
+    this.#since = this.#options.now();
+    const { limitMs } = this;
+    if (limitMs !== undefined) this.#timer = longTimer(() => this.#late(), Math.max(0, limitMs - this.#elapsedMs));
+  }
+
+  #late(): void {
+    const onLate = this.#onLate;
+    this.stop();
+    onLate?.();
+  }
+
+  #levels(): RunClock[] {
+    return this.#options.above ? [this, ...this.#options.above.#levels()] : [this];
+  }
+}
