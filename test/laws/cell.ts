@@ -11,7 +11,15 @@ import { type Move, type Plan, promptOf, type Turn } from "./plan.ts";
 export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed"] as const;
 export const DEPTHS = [0, 1, 2, 3, 4] as const;
 export const ATTACHED = ["sdk", "terminal", "nobody"] as const satisfies readonly Attached[];
-export const FAULTS = ["nothing", "cancel", "model error", "client gone", "kill -9"] as const;
+export const FAULTS = [
+  "nothing",
+  "cancel",
+  "model error",
+  "client gone",
+  "store fails",
+  "hook hangs",
+  "kill -9",
+] as const;
 
 export interface Cell {
   path: (typeof PATHS)[number];
@@ -36,6 +44,13 @@ export const CUSTOM_AGENTS = [{ name: "lead", description: "Leads others.", prom
 
 export const holdMark = (cell: Cell): string => `hold-${cellName(cell)}`;
 export const processMark = (cell: Cell): string => `law-${cellName(cell)}`;
+
+/** The hook that hangs: after the held call, or after the call that follows the gate. */
+export const isHanging = (cell: Cell) => (call: { hookType: string; input: Record<string, unknown> }) => {
+  if (cell.fault !== "hook hangs" || call.hookType !== "postToolUse") return false;
+  const mark = cell.attached === "nobody" ? "list_agents" : holdMark(cell);
+  return JSON.stringify(call.input).includes(mark);
+};
 
 /** The ask at which the fault happens. */
 export const isHeld = (cell: Cell) => (event: LawEvent) => JSON.stringify(event.data).includes(holdMark(cell));

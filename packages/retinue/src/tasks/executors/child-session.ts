@@ -47,7 +47,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     return this.#open.get(sessionId);
   }
 
-  async open(record: AgentRecord, { isNew }: { isNew: boolean }): Promise<void> {
+  async open(record: AgentRecord, { isNew, signal }: { isNew: boolean; signal: AbortSignal }): Promise<void> {
     if (this.#open.has(record.id)) return;
     const isKnown = !isNew && (await this.#options.store.sessions.get(record.id)) !== undefined;
     let hasStarted = isKnown;
@@ -56,7 +56,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     };
     try {
       const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
-      this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, onStarted }));
+      this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, onStarted, signal }));
     } catch (error) {
       if (!hasStarted) record.hasEnded = true; // There was no start event, so there must be no end event.
       throw error;
@@ -99,7 +99,7 @@ export class ChildSessions implements Executor<AgentRecord> {
   /** An agent that answered has run its stop hook already; for the others it runs now. */
   async ending(record: AgentRecord, end: End, { signal }: { signal: AbortSignal }): Promise<void> {
     const child = this.#open.get(record.id);
-    if (!child) return await this.#settleLeft(record);
+    if (!child) return await this.#settleLeft(record, signal);
     if (!child.hasBegun || child.hasAnswered) return;
     const stopReason = end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error";
     await this.#runStopHook(child, { stopReason, signal });
@@ -149,10 +149,11 @@ export class ChildSessions implements Executor<AgentRecord> {
   }
 
   /** Gives an end to the calls and asks of a child session that will not be continued. */
-  async #settleLeft(record: AgentRecord): Promise<void> {
+  async #settleLeft(record: AgentRecord, signal: AbortSignal): Promise<void> {
     const { parts, store } = this.#options;
     parts.asks.forget(record.id);
-    if (await store.sessions.get(record.id)) settleInterrupted(await loadSession(record, parts.root, { store }));
+    if (await store.sessions.get(record.id))
+      settleInterrupted(await loadSession(record, parts.root, { store, signal }));
   }
 
   /** The agent's own signal is aborted by now; this one ends hooks that hang. */
