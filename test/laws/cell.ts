@@ -18,6 +18,8 @@ export const FAULTS = [
   "client gone",
   "late client",
   "budget",
+  "store fails",
+  "hook hangs",
   "kill -9",
   "host gone too",
 ] as const;
@@ -54,6 +56,13 @@ export const configOf = ({ path }: Cell): Record<string, unknown> => ({
 
 export const holdMark = (cell: Cell): string => `hold-${cellName(cell)}`;
 export const processMark = (cell: Cell): string => `law-${cellName(cell)}`;
+
+/** The hook that hangs: after the held call, or after the call that follows the gate. */
+export const isHanging = (cell: Cell) => (call: { hookType: string; input: Record<string, unknown> }) => {
+  if (cell.fault !== "hook hangs" || call.hookType !== "postToolUse") return false;
+  const mark = cell.attached === "nobody" ? "list_agents" : holdMark(cell);
+  return JSON.stringify(call.input).includes(mark);
+};
 
 /** The ask at which the fault happens. */
 export const isHeld = (cell: Cell) => (event: LawEvent) => JSON.stringify(event.data).includes(holdMark(cell));

@@ -17,6 +17,7 @@ export interface LawData {
   error?: string | { message: string; code?: string };
   result?: { kind?: string; content?: string };
   decisionSource?: string;
+  infoType?: string;
   kind?: { type: string; agentId?: string };
   content?: string;
   modelText?: string;

@@ -1,10 +1,13 @@
 /** Runs one cell of the matrix in this process and says which laws did not hold. */
+
+import { FaultyStore } from "../support/faulty-store.ts";
 import {
   type Cell,
   callsAllowed,
   cellName,
   configOf,
   holdMark,
+  isHanging,
   isHeld,
   MAX_DEPTH,
   processMark,
@@ -20,8 +23,9 @@ import { World } from "./world.ts";
 const CONCURRENT = 2;
 
 export async function runCell(cell: Cell): Promise<string[]> {
-  await using world = new World({ maxConcurrent: CONCURRENT, maxDepth: MAX_DEPTH });
-  const run = new CellRun(world, cell);
+  const store = new FaultyStore();
+  await using world = new World({ maxConcurrent: CONCURRENT, maxDepth: MAX_DEPTH, openStore: store.open });
+  const run = new CellRun(world, cell, store);
   await run.toFault();
   if (cell.path === "resumed") await run.resume({ isRestart: true, isHolding: true });
   if (cell.path === "promoted") await run.promote();
@@ -48,15 +52,17 @@ class CellRun {
   readonly clients: LawClient[] = [];
   readonly #world: World;
   readonly #cell: Cell;
+  readonly #store: FaultyStore;
   #client: LawClient;
   /** A client that stays and answers nothing. */
   #silent: LawClient | undefined;
   #sessionId = "";
   #restFrom = 0;
 
-  constructor(world: World, cell: Cell) {
+  constructor(world: World, cell: Cell, store: FaultyStore) {
     this.#world = world;
     this.#cell = cell;
+    this.#store = store;
     this.#client = this.#connect({ isHolding: true });
   }
 
@@ -84,7 +90,7 @@ class CellRun {
     await this.#world.disconnected();
     if (isRestart) await this.#world.restart();
     this.#client = this.#connect({ isHolding });
-    await this.#world.resumeSession(this.#client, this.#sessionId, configOf(this.#cell));
+    await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
     if (!isHolding) await this.#client.answerOpen(this.#sessionId);
     else if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
   }
@@ -105,7 +111,7 @@ class CellRun {
       sessionId: this.#sessionId,
     });
     const client = this.#world.connect({ attached: this.#cell.attached });
-    await this.#world.resumeSession(client, sessionId, configOf(this.#cell));
+    await this.#world.resumeSession(client, sessionId, this.#config);
     await client.atRest(sessionId);
     const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
     await client.call("session.destroy", { sessionId });
@@ -113,10 +119,15 @@ class CellRun {
   }
 
   async fault(): Promise<void> {
-    const sessionId = this.#sessionId;
     this.#restFrom = this.#client.events.length;
     switch (this.#cell.fault) {
       case "cancel":
+        return await this.#cancel();
+      case "store fails":
+        return await this.#breakStore();
+      case "hook hangs":
+        await this.#goOn();
+        await this.#client.when(() => this.#client.hooks.some(isHanging(this.#cell)), "the hook that hangs");
         return await this.#cancel();
       case "client gone":
         await this.resume();
@@ -127,14 +138,42 @@ class CellRun {
         this.#silent = this.#client;
         this.#client = this.#connect({ isHolding: false });
         this.#restFrom = 0;
-        await this.#world.resumeSession(this.#client, sessionId, configOf(this.#cell));
+        await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
         this.#world.gates.open(holdMark(this.#cell));
         return;
       default:
-        this.#world.gates.open(holdMark(this.#cell));
-        await this.#client.release(sessionId);
-        if (this.#cell.path === "resumed") await this.#client.answerOpen(sessionId);
+        await this.#goOn();
     }
+  }
+
+  async #goOn(): Promise<void> {
+    this.#world.gates.open(holdMark(this.#cell));
+    await this.#client.release(this.#sessionId);
+    if (this.#cell.path === "resumed") await this.#insist(() => this.#client.answerOpen(this.#sessionId));
+  }
+
+  /** Nothing can be written from here until the clients were told. */
+  async #breakStore(): Promise<void> {
+    this.#store.break((name) => name === "commit");
+    const going = this.#goOn();
+    await this.#client.until("session.error", undefined, { after: this.#restFrom });
+    this.#store.mend();
+    await going;
+  }
+
+  /** An answer that could not be written is given again when it can. */
+  async #insist<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.#cell.fault !== "store fails") throw error;
+      await this.#client.until("session.info", ({ data }) => data.infoType === "storage");
+      return await work();
+    }
+  }
+
+  get #config(): Record<string, unknown> {
+    return { ...configOf(this.#cell), ...(this.#cell.fault === "hook hangs" ? { hooks: true } : {}) };
   }
 
   /** By depth: cancels the whole session, or only the top of the chain. */
@@ -165,7 +204,7 @@ class CellRun {
   }
 
   async #open(): Promise<{ id: string }> {
-    return { id: await this.#world.createSession(this.#client, configOf(this.#cell)) };
+    return { id: await this.#world.createSession(this.#client, this.#config) };
   }
 
   async #atHold(): Promise<void> {
@@ -176,6 +215,8 @@ class CellRun {
   #connect({ isHolding }: { isHolding: boolean }): LawClient {
     const client = this.#world.connect({
       attached: this.#cell.attached,
+      onHook: (call) => (isHanging(this.#cell)(call) ? new Promise(() => undefined) : undefined),
+      insists: (work) => this.#insist(work),
       ...(isHolding ? { holds: isHeld(this.#cell) } : {}),
     });
     this.clients.push(client);
@@ -215,7 +256,8 @@ export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string
   const notices = events.filter(({ type, data }) => type === "system.notification" && data.kind?.agentId === worker);
   const count = owners.length + notices.length;
   const most = cell.path === "multi-turn" && cell.fault !== "model error" ? 2 : 1;
-  const isFine = count <= most && (cell.fault === "cancel" || count >= 1);
+  const isCancelled = cell.fault === "cancel" || cell.fault === "hook hangs";
+  const isFine = count <= most && (isCancelled || count >= 1);
   return isFine
     ? []
     : [

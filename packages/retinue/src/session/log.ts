@@ -259,6 +259,7 @@ export class Log {
     }
     if (this.#outage.isOn) {
       this.#outage.over();
+      this.#schedule(); // What was appended meanwhile has not been tried.
       this.#onRecovered();
     }
     if (draft.events.length > 0) this.#notify(draft.events);

@@ -47,7 +47,7 @@ export interface Executor<R extends TaskRecord = TaskRecord> {
   readonly traits: Traits;
   readonly view: TaskView<R>;
   /** Prepares what a run needs, and saves the record of a new task with its start event. A failure before that fails the start without any event. */
-  open?(record: R, options: { isNew: boolean }): Promise<void>;
+  open?(record: R, options: { isNew: boolean; signal: AbortSignal }): Promise<void>;
   /** The first run. Returns how it ended; undefined when it was parked. */
   start(record: R, options: RunOptions): Promise<End | undefined>;
   /** A later run: after a restart, or with a message that was sent to an idle task. */

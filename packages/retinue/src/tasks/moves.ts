@@ -51,24 +51,26 @@ export const LAST_WORDS_MS = 2_000;
  */
 export class Ending {
   #end: End | undefined;
-  #lastWords: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #over = new AbortController();
 
   get end(): End | undefined {
     return this.#end;
   }
 
-  /** Aborted when nobody waits for last words any more. */
+  /** Aborted when the task is to end and nobody waits for last words any more. */
   get signal(): AbortSignal {
-    if (!this.#lastWords) {
-      const lastWords = new AbortController();
-      this.#lastWords = lastWords;
-      setTimeout(() => lastWords.abort(), LAST_WORDS_MS).unref();
-    }
-    return this.#lastWords.signal;
+    return this.#over.signal;
   }
 
   claim(end: End): void {
     this.#end ??= end;
-    void this.signal;
+    this.lastWords();
+  }
+
+  /** The same signal; the time begins now, unless it began with the claim. */
+  lastWords(): AbortSignal {
+    this.#timer ??= setTimeout(() => this.#over.abort(), LAST_WORDS_MS).unref();
+    return this.signal;
   }
 }

@@ -199,7 +199,8 @@ export class Tasks {
 
   async #open(live: Live, { isNew = false }: { isNew?: boolean } = {}): Promise<void> {
     const executor = this.executorOf(live.record);
-    live.opening ??= (executor.open?.(live.record, { isNew }) ?? Promise.resolve()).finally(() => {
+    const options = { isNew, signal: live.ending.signal };
+    live.opening ??= (executor.open?.(live.record, options) ?? Promise.resolve()).finally(() => {
       live.opening = undefined;
     });
     await live.opening;
@@ -254,7 +255,7 @@ export class Tasks {
     if (live.isParked || !endOf(live, ofRun)) return;
     await this.#cancelBelow(record);
     const expected = endOf(live, ofRun);
-    if (expected) await executor.ending?.(record, expected, live.ending);
+    if (expected) await executor.ending?.(record, expected, { signal: live.ending.lastWords() });
     const end = endOf(live, ofRun); // It may have been cancelled in the meantime.
     if (!end || isEnded(record.status)) return;
     this.#record(live, end);
@@ -266,7 +267,6 @@ export class Tasks {
     this.#changed(record);
   }
 
-  /** Ends what still runs below a task that has ended. */
   async #cancelBelow({ id }: TaskRecord): Promise<void> {
     const open = this.#joined(id).filter(({ status }) => !isEnded(status));
     await Promise.all(open.map((owned) => this.cancel(owned.id, "parent ended")));
@@ -284,7 +284,7 @@ export class Tasks {
   async #settle(live: Live, end: End): Promise<void> {
     const { record } = live;
     const executor = this.executorOf(record);
-    await executor.ending?.(record, end, live.ending);
+    await executor.ending?.(record, end, { signal: live.ending.lastWords() });
     if (isEnded(record.status)) return;
     this.#record(live, end);
     if (end.way === "lost") this.#notices.notify(live); // Whoever cancels a task knows that it has ended.

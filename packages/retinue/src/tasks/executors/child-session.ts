@@ -49,11 +49,11 @@ export class ChildSessions implements Executor<AgentRecord> {
     return this.#open.get(sessionId);
   }
 
-  async open(record: AgentRecord, { isNew }: { isNew: boolean }): Promise<void> {
+  async open(record: AgentRecord, { isNew, signal }: { isNew: boolean; signal: AbortSignal }): Promise<void> {
     if (this.#open.has(record.id)) return;
     const isKnown = !isNew && (await this.#options.store.sessions.get(record.id)) !== undefined;
     const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
-    this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown }));
+    this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, signal }));
   }
 
   async start(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
@@ -95,7 +95,7 @@ export class ChildSessions implements Executor<AgentRecord> {
   async ending(record: AgentRecord, end: End, { signal }: { signal: AbortSignal }): Promise<void> {
     if (end.way === "closed") return;
     const child = this.#open.get(record.id);
-    if (!child) return await this.#settleLeft(record);
+    if (!child) return await this.#settleLeft(record, signal);
     if (!child.hasBegun || child.hasAnswered) return;
     const stopReason = end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error";
     await this.#runStopHook(child, { stopReason, signal });
@@ -144,10 +144,11 @@ export class ChildSessions implements Executor<AgentRecord> {
   }
 
   /** Gives an end to the calls and asks of a child session that will not be continued. */
-  async #settleLeft(record: AgentRecord): Promise<void> {
+  async #settleLeft(record: AgentRecord, signal: AbortSignal): Promise<void> {
     const { parts, store } = this.#options;
     parts.asks.forget(record.id);
-    if (await store.sessions.get(record.id)) settleInterrupted(await loadSession(record, parts.root, { store }));
+    if (await store.sessions.get(record.id))
+      settleInterrupted(await loadSession(record, parts.root, { store, signal }));
   }
 
   /** The agent's own signal is aborted by now; this one ends hooks that hang. */

@@ -40,6 +40,8 @@ export interface ChildDeps {
 export interface Opening extends ChildDeps {
   /** The session is in the store already. */
   isKnown: boolean;
+  /** Says when nobody waits for it any more. */
+  signal: AbortSignal;
 }
 
 /** Opens the child session of a record: a new one, or again from its log. */
@@ -85,9 +87,9 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
 export async function loadSession(
   record: AgentRecord,
   parent: Session,
-  { store }: Pick<ChildDeps, "store">,
+  { store, signal }: Pick<Opening, "store" | "signal">,
 ): Promise<Session> {
-  await parent.log.committed(); // The child is read from the store, so its latest events must be there.
+  await parent.log.recorded({ signal }); // The child is read from the store, so its latest events must be there.
   const { entries, problems } = readInbox(await store.inbox(record.id));
   const events = await store.events.read(record.rootId, { sessionId: record.id });
   const { state, problems: damaged } = replay(events, record.id);
