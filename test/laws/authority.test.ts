@@ -64,7 +64,9 @@ function mayCall(
   const isHost = tool === "probe" || tool === "guarded_probe"; // `availableTools` never removes a host tool, only an exclusion does.
   if (available && tool !== "task" && !isHost && !available.some((each) => each === tool)) return false;
   if (above.some((node) => node.ceiling === "own" && !has(node.tools, node.hasTask))) return false;
-  return own ? has(own.tools, own.hasTask) : !hidden.some((each) => each === tool);
+  const isHidden = hidden.some((each) => each === tool);
+  if (own?.tools === null) return !isHidden; // An agent without a list does not name what is hidden.
+  return own ? has(own.tools, own.hasTask) : !isHidden;
 }
 
 const ARGUMENTS: Record<ToolName, Record<string, unknown>> = {
