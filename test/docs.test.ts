@@ -94,7 +94,7 @@ describe("names", () => {
   test("every npm script that a page names exists", () => {
     const { scripts } = JSON.parse(read("package.json"));
     const named = pages.flatMap((page) =>
-      [...read(page).matchAll(/\bnpm run ([a-z:]+)/g)].map(([, name = ""]) => name),
+      [...read(page).matchAll(/\bnpm run ([a-z:-]+)/g)].map(([, name = ""]) => name),
     );
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });

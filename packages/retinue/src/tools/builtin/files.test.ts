@@ -55,11 +55,14 @@ describe("create", () => {
 
   test("a missing folder is refused, and so is a file in its place", async () => {
     world.file("plain", "");
-    for (const name of ["no/such/dir/f.txt", "plain/f.txt", "plain/x/f.txt", `${"x/".repeat(50_000)}f`, "nul\0/f"]) {
+    for (const name of ["no/such/dir/f.txt", "plain/f.txt", "plain/x/f.txt", `${"x/".repeat(5000)}f`, "nul\0/f"]) {
       expect(await world.call(create, { path: name, file_text: "x" })).toMatchObject({
         error: "Parent directory does not exist",
       });
     }
+    expect(await world.call(create, { path: `${"x/".repeat(50_000)}f`, file_text: "x" })).toMatchObject({
+      error: "The path is too long: 100001 characters, and at most 32768 bytes are taken.",
+    });
   });
 
   test("missing arguments are all named", async () => {
