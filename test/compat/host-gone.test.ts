@@ -265,6 +265,47 @@ describe.runIf(ours)("a host that was gone", () => {
   );
 });
 
+test.runIf(ours)(
+  "a lead whose background worker waited for the host is told once that it is lost, and goes on",
+  async () => {
+    await using model = await startModelServer();
+    const endpoint = model.endpoint().reply((request) => {
+      const prompts = request.texts("user").join("\n");
+      const start = (name: string, agent_type: string) =>
+        call("task", { agent_type, name, description: "d", prompt: `do the part of the ${name}`, mode: "background" });
+      if (request.texts("tool").length > 0) return say(prompts.includes("failed") ? "went on without it" : "waiting");
+      if (prompts.includes("do the part of the worker")) return call("probe");
+      return prompts.includes("do the part of the lead") ? start("worker", "general-purpose") : start("lead", "leader");
+    });
+    const config = {
+      model: "m",
+      tools: [declared],
+      provider: { type: "openai", baseUrl: endpoint.url, apiKey: "k" },
+      customAgents: [{ name: "leader", description: "Leads.", prompt: "Lead.", nestedBackground: true }],
+    };
+    await using first = await spawnStdio();
+    await first.wire.request("connect", {});
+    const { sessionId } = await first.wire.request("session.create", config);
+    await first.wire.request("session.send", { sessionId, prompt: "go" });
+    await first.wire.event("external_tool.requested");
+    await first.wire.event(
+      "assistant.message",
+      ({ agentId, data }) => agentId !== undefined && data.content === "waiting",
+    );
+    await first.kill();
+    await using second = await spawnStdio({ folders: first.folders });
+    await second.wire.request("connect", {});
+    await second.wire.request("session.resume", { ...config, sessionId });
+    await second.wire.event("session.idle");
+    const { events } = await second.wire.request("session.getMessages", { sessionId });
+    const of = (type: string) => events.filter((event: { type: string }) => event.type === type);
+    const [lead, worker] = of("subagent.started").map(({ agentId }: { agentId: string }) => agentId);
+    expect(of("subagent.failed")).toMatchObject([{ agentId: worker, data: { reason: "lost" } }]);
+    expect(of("subagent.completed")).toMatchObject([{ agentId: lead }]);
+    expect(of("system.notification").filter(({ agentId }: { agentId?: string }) => agentId === lead)).toHaveLength(1);
+  },
+);
+
 describe.runIf(ours)("a host of protocol 2 that was gone", () => {
   let model: ModelServer;
   beforeAll(async () => {
