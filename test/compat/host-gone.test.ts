@@ -119,6 +119,66 @@ describe.runIf(ours)("a host that was gone", () => {
     expect(talk.model.requests.flatMap((request) => request.texts("tool")).join()).toContain("us-east");
   });
 
+  describe("an open permission, answered or not before its agent is back", () => {
+    /** The agent is held up in a hook of the new host, until `goOn`. */
+    async function resumedInHook(first: World, decision?: "deny") {
+      const talk = await openTalk(first, { onPermissionRequest: silent });
+      talk.model.script(call("bash", { command: "echo hi > out", description: "x" }), say("went on"));
+      await talk.session.send({ prompt: "try" });
+      const { requestId } = (await talk.record.until("permission.requested")).data;
+      await first.kill();
+      const second = await nextProcess(first);
+      let goOn = () => {};
+      const held = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      const onPreToolUse = async () => {
+        await held;
+        return decision && { permissionDecision: decision };
+      };
+      const config = { continuePendingWork: true, onPermissionRequest: silent, hooks: { onPreToolUse } };
+      const resumed = await resumeTalk(second, talk.session.sessionId, config, talk.model);
+      const end = async () => {
+        goOn();
+        await resumed.record.until("session.idle");
+        const events = await resumed.session.getEvents();
+        const ends = events.filter(({ type }) => type === "permission.completed").map(({ data }) => data);
+        const [result] = events.filter(({ type }) => type === "tool.execution_complete").map(({ data }) => data);
+        await second[Symbol.asyncDispose]();
+        return { ends, result };
+      };
+      return { requestId, permissions: resumed.session.rpc.permissions, end };
+    }
+
+    test("is refused when a person has refused it, though the rules allow it by now", async () => {
+      await using first = await startClient();
+      const { requestId, permissions, end } = await resumedInHook(first);
+      const answer = { requestId, result: { kind: "reject" as const, feedback: "never" } };
+      expect(await permissions.handlePendingPermissionRequest(answer)).toMatchObject({ success: true });
+      await permissions.setApproveAll({ enabled: true });
+      const { ends, result } = await end();
+      expect(ends).toMatchObject([{ requestId, result: { kind: "denied-interactively-by-user" } }]);
+      expect(result).toMatchObject({ success: false });
+    });
+
+    test("has one end when the rules allow it by now", async () => {
+      await using first = await startClient();
+      const { requestId, permissions, end } = await resumedInHook(first);
+      await permissions.setApproveAll({ enabled: true });
+      const { ends, result } = await end();
+      expect(ends).toMatchObject([{ requestId, result: { kind: "approved" } }]);
+      expect(result).toMatchObject({ success: true });
+    });
+
+    test("has one end when a hook denies its call", async () => {
+      await using first = await startClient();
+      const { requestId, end } = await resumedInHook(first, "deny");
+      const { ends, result } = await end();
+      expect(ends).toMatchObject([{ requestId, result: { kind: "cancelled" } }]);
+      expect(result).toMatchObject({ success: false });
+    });
+  });
+
   test("an answer to a question that was taken before the crash is not asked for again", async () => {
     await using first = await startClient();
     const hooks = { onPostToolUse: silent }; // The call cannot end before the kill.
@@ -204,6 +264,47 @@ describe.runIf(ours)("a host that was gone", () => {
     },
   );
 });
+
+test.runIf(ours)(
+  "a lead whose background worker waited for the host is told once that it is lost, and goes on",
+  async () => {
+    await using model = await startModelServer();
+    const endpoint = model.endpoint().reply((request) => {
+      const prompts = request.texts("user").join("\n");
+      const start = (name: string, agent_type: string) =>
+        call("task", { agent_type, name, description: "d", prompt: `do the part of the ${name}`, mode: "background" });
+      if (request.texts("tool").length > 0) return say(prompts.includes("failed") ? "went on without it" : "waiting");
+      if (prompts.includes("do the part of the worker")) return call("probe");
+      return prompts.includes("do the part of the lead") ? start("worker", "general-purpose") : start("lead", "leader");
+    });
+    const config = {
+      model: "m",
+      tools: [declared],
+      provider: { type: "openai", baseUrl: endpoint.url, apiKey: "k" },
+      customAgents: [{ name: "leader", description: "Leads.", prompt: "Lead.", nestedBackground: true }],
+    };
+    await using first = await spawnStdio();
+    await first.wire.request("connect", {});
+    const { sessionId } = await first.wire.request("session.create", config);
+    await first.wire.request("session.send", { sessionId, prompt: "go" });
+    await first.wire.event("external_tool.requested");
+    await first.wire.event(
+      "assistant.message",
+      ({ agentId, data }) => agentId !== undefined && data.content === "waiting",
+    );
+    await first.kill();
+    await using second = await spawnStdio({ folders: first.folders });
+    await second.wire.request("connect", {});
+    await second.wire.request("session.resume", { ...config, sessionId });
+    await second.wire.event("session.idle");
+    const { events } = await second.wire.request("session.getMessages", { sessionId });
+    const of = (type: string) => events.filter((event: { type: string }) => event.type === type);
+    const [lead, worker] = of("subagent.started").map(({ agentId }: { agentId: string }) => agentId);
+    expect(of("subagent.failed")).toMatchObject([{ agentId: worker, data: { reason: "lost" } }]);
+    expect(of("subagent.completed")).toMatchObject([{ agentId: lead }]);
+    expect(of("system.notification").filter(({ agentId }: { agentId?: string }) => agentId === lead)).toHaveLength(1);
+  },
+);
 
 describe.runIf(ours)("a host of protocol 2 that was gone", () => {
   let model: ModelServer;

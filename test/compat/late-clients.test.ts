@@ -201,6 +201,25 @@ describe.runIf(ours)("on the wire", () => {
     ]);
   });
 
+  test("a client that gets the tool later is offered the call then", async () => {
+    await using runtime = await spawnTcp();
+    const wires = [await runtime.open(), await runtime.open()] as const;
+    const [first, second] = wires;
+    const endpoint = model.endpoint().reply(inDepth(call("probe")));
+    for (const wire of wires) await wire.request("connect", {});
+    const { sessionId } = await first.request("session.create", configOf(endpoint));
+    await second.request("session.resume", { ...configOf(endpoint, { tools: [] }), sessionId });
+    await first.request("session.send", { sessionId, prompt: "go" });
+    await second.event("external_tool.requested");
+    await first.request("session.detach", { sessionId });
+    await second.request("session.tools.set", { sessionId, tools: [declared] });
+    const { data } = await second.event("external_tool.requested", ({ data }) => data.isRepeat === true);
+    const answer = { sessionId, requestId: data.requestId, result: "from the one that learned it" };
+    expect(await second.request("session.tools.handlePendingToolCall", answer)).toEqual({ success: true });
+    await second.event("session.idle");
+    expect(endpoint.requests.flatMap((request) => request.texts("tool"))).toContain("from the one that learned it");
+  });
+
   test("a session says its policy itself, and one that is misspelt is refused", async () => {
     await using runtime = await spawnTcp();
     const wires = [await runtime.open(), await runtime.open()] as const;

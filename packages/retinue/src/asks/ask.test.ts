@@ -180,6 +180,43 @@ describe("what is kept", () => {
     }
   });
 
+  test("a question whose call runs again is stored with its answer until the call has its result", async () => {
+    using world = new SmallAsker();
+    const place = { sessionId: "root", callId: "c" };
+    const offered = world.offered();
+    const answer = world.ask("question", { comesAgain: true });
+    await offered;
+    const requestId = world.requestId("question");
+    const kept = async () => (await world.small.store.inbox("root")).map(({ id }) => id);
+    expect(await kept()).toEqual([`ask/${requestId}`]);
+    world.asks.answer("question", requestId, SAMPLES.question.answer);
+    await answer;
+    await world.small.log.committed();
+    expect(await kept()).toEqual([`ask/${requestId}`, `answer/${requestId}`]);
+    world.asks.callEnded({ ...place, callId: "another" });
+    world.asks.callEnded(place);
+    await world.small.log.committed();
+    expect(await kept()).toEqual([]);
+  });
+
+  test("a call that asks again after a restart takes over the id and the answer of its ask", async () => {
+    using world = new SmallAsker();
+    const { payload, answer } = SAMPLES.question;
+    const left = {
+      requestId: "old",
+      kind: "question",
+      sessionId: "root",
+      callId: "c",
+      payload,
+      comesAgain: true,
+    } as const;
+    world.asks.expect(left, { value: answer });
+    expect(await world.ask("question", { comesAgain: true })).toEqual(answer);
+    await world.small.log.committed();
+    expect(world.story).toEqual(["slot given back", "slot taken", "user_input.completed"]);
+    expect(world.asks.expected("question", { sessionId: "root", callId: "c" })).toBeUndefined();
+  });
+
   test("the effects of an answer are applied before the answer is recorded", async () => {
     using world = new SmallAsker();
     const offered = world.offered();

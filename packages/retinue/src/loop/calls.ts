@@ -126,10 +126,7 @@ async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promi
   if (problem !== undefined)
     return failure(`The arguments of '${call.name}' are not valid JSON: ${problem}`, { error: problem });
   const tool = (isResumed && awaitedTool(agent, call, input.toolset)) || input.toolset.byName.get(call.name);
-  if (!tool) {
-    endAsks(agent.session, call.id);
-    return unknownTool(call.name, input.toolset);
-  }
+  if (!tool) return unknownTool(call.name, input.toolset);
   try {
     const outcome = await attempt(agent, { call, tool, signal, isResumed });
     return await afterwards(agent, outcome, { call, signal });
@@ -262,6 +259,7 @@ function recordEnd(
   { outcome, code = outcome.resultType }: { outcome: Outcome; code?: string },
 ): void {
   const { session } = agent;
+  endAsks(session, call.id); // What it asked before a restart, and did not come back to.
   const { permission, external } = session.state.openCalls.get(call.id) ?? {};
   // In one commit with the result below.
   for (const ask of [permission, external]) if (ask) agent.asks.settled(ask.requestId);

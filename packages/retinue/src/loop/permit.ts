@@ -34,7 +34,7 @@ export async function permit(
   const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id });
   if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Even when a hook says to ask.
   if (call.permission?.isApproved && isSameTarget(call.permission.request, own)) return undefined; // Approved before a restart.
-  const request: PermissionRequest | undefined =
+  const needed: PermissionRequest | undefined =
     hook.decision === "ask"
       ? {
           kind: "hook",
@@ -45,13 +45,14 @@ export async function permit(
           workingDirectory: agent.session.place.workingDirectory,
         }
       : own && { ...own, toolCallId: call.id };
+  const request = needed ?? openBefore(call)?.request;
   if (!request) return undefined;
   const verdict = agent.permissions.rules.decide(request);
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
-  if (verdict.type === "allow") return undefined;
-  const needsNoAsk = (hook.decision === "allow" && !verdict.mustAsk) || prepared.needsNoAsk;
-  if (needsNoAsk && request.kind !== "hook") return undefined;
+  const needsNoAsk = prepared.needsNoAsk || (hook.decision === "allow" && !(verdict.type === "ask" && verdict.mustAsk));
+  const isAllowed = !needed || verdict.type === "allow" || (needsNoAsk && request.kind !== "hook");
   const earlier = earlierAsk(agent, call, own);
+  if (isAllowed && !earlier) return undefined;
   const answering = agent.permissions.answering(request);
   if (answering.type === "deny" && !earlier)
     return denyUnattended(agent, call, unattendedReason(verdict, answering.reason));
@@ -60,7 +61,11 @@ export async function permit(
     payload: { permissionRequest: shown, promptRequest: promptRequest(shown) },
     callId: call.id,
     earlier,
-    unattended: answering.type === "deny" ? { kind: "user-not-available" } : undefined,
+    unattended: isAllowed
+      ? { kind: "approve-once" }
+      : answering.type === "deny"
+        ? { kind: "user-not-available" }
+        : undefined,
     onAnswer: (given) => applyStanding(agent, given),
     signal,
   });
@@ -73,12 +78,18 @@ function withWarning(request: PermissionRequest, verdict: Verdict): PermissionRe
   return isUnclear ? { ...request, warning: `There are deny rules for commands, and ${verdict.rule}.` } : request;
 }
 
+/** What was asked before a restart and has no decision. Even when nothing need be asked any more, an answer to it counts. */
+function openBefore({ permission }: OpenCall): OpenCall["permission"] {
+  return permission && !permission.isDecided ? permission : undefined;
+}
+
 /** The ask from before a restart that is still open. One that was about other files is withdrawn. */
-function earlierAsk({ session }: Agent, { id, permission }: OpenCall, own: PermissionRequest | undefined) {
-  if (!permission || permission.isDecided) return undefined;
+function earlierAsk({ session }: Agent, call: OpenCall, own: PermissionRequest | undefined) {
+  const permission = openBefore(call);
+  if (!permission) return undefined;
   if (isSameTarget(permission.request, own)) return permission;
   const reason = new Stop("abort", "the path leads elsewhere now");
-  KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId: id }, reason);
+  KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId: call.id }, reason);
   return undefined;
 }
 
@@ -126,7 +137,7 @@ function denyByRule(
   call: OpenCall,
   verdict: { rule: string; rules: readonly { kind: string; argument: string | null }[] },
 ): Outcome {
-  const requestId = session.world.newId();
+  const requestId = openBefore(call)?.requestId ?? session.world.newId();
   session.append(
     "permission.completed",
     {

@@ -31,6 +31,8 @@ export class Offer<K extends AskKind> {
   /** The clients that were sent a request. */
   readonly #requests = new Map<Client, AbortController>();
   readonly #failed = new Set<Client>();
+  /** The clients that could answer when they were offered it. */
+  readonly #able = new Set<Client>();
   /** Some client was offered it already. */
   #wasOffered = false;
   /** A client that could answer was there at some time, so it may have acted. */
@@ -87,11 +89,15 @@ export class Offer<K extends AskKind> {
     );
   }
 
-  /** The event, for a client that was not there when it was sent to all. */
-  #show({ client, seen }: Participant): void {
-    const { kind, requestId, shown } = this.#ask;
+  /** The event, for a client that was not there when it was sent to all, or could not answer then and can now. */
+  #show(participant: Participant): void {
+    const { client, seen } = participant;
+    const { kind, requestId, payload, shown } = this.#ask;
+    const isAble = canAnswer(kind, participant, payload);
+    const isNew = isAble && this.#wasOffered && !this.#able.has(client);
+    if (isAble) this.#able.add(client);
     const isByRequest = client.style === 2 && CLIENT_REQUESTS[kind]?.isEventToo;
-    if (isByRequest || seen.has(requestId) || !shown) return;
+    if (isByRequest || !shown || (seen.has(requestId) && !isNew)) return;
     seen.add(requestId);
     const event = this.#room.envelope(KINDS[kind].requested, { ...shown(), isRepeat: true });
     client.send(`${eventHead(this.#room.sessionId)}${event}}}`);
@@ -114,16 +120,14 @@ export class Offer<K extends AskKind> {
 
   #attend(present: readonly Participant[]): void {
     const { kind, payload } = this.#ask;
-    if (present.some((each) => canAnswer(kind, each, payload))) {
-      this.#wasAttended = true;
+    const isAttended = present.some((each) => canAnswer(kind, each, payload));
+    const policy = this.#room.unattended();
+    this.#wasAttended ||= isAttended;
+    if (isAttended || policy.type !== "wait" || policy.seconds === undefined) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      return;
-    }
-    const policy = this.#room.unattended();
-    if (policy.type !== "wait") queueMicrotask(() => this.#giveUp(policy));
-    else if (policy.seconds !== undefined)
-      this.#timer ??= setTimeout(() => this.#giveUp(policy), policy.seconds * 1000);
+    } else this.#timer ??= setTimeout(() => this.#giveUp(policy), policy.seconds * 1000);
+    if (!isAttended && policy.type !== "wait") queueMicrotask(() => this.#giveUp(policy));
   }
 
   #giveUp({ type }: Unattended): void {

@@ -26,6 +26,7 @@ export const toolHandlers: Handlers = {
       participant.config = before;
       throw error;
     }
+    tree.asks.redeliver();
     return {};
   },
   "session.tools.initializeAndValidate": async (params, scope) => {
