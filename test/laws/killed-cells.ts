@@ -25,19 +25,32 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
   await using crashable = await Crashable.start({ env: { RETINUE_SUBAGENT_MAX_CONCURRENT: "256" } });
   // Those on the path `resumed` are killed twice: once to be resumed, once more with all the others.
   const isResumed = ({ path }: Cell) => path === "resumed";
-  const resumed = await Promise.all(cells.filter(isResumed).map((cell) => toFault(crashable, cell)));
+  const resumed = await inBatches(cells.filter(isResumed), (cell) => toFault(crashable, cell));
   await crashable.restart();
   await Promise.all(resumed.map((each) => rejoin(crashable, each, { isHolding: true })));
-  const others = await Promise.all(cells.filter((cell) => !isResumed(cell)).map((cell) => toFault(crashable, cell)));
+  const others = await inBatches(
+    cells.filter((cell) => !isResumed(cell)),
+    (cell) => toFault(crashable, cell),
+  );
   const killed = [...resumed, ...others];
   await crashable.kill();
   for (const { cell } of killed) crashable.gates.open(holdMark(cell));
   await crashable.launch();
-  const outcomes = killed.map(
+  const outcomes = await inBatches(
+    killed,
     async (each) =>
       [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const,
   );
-  return new Map(await Promise.all(outcomes));
+  return new Map(outcomes);
+}
+
+const BATCH = 30;
+
+/** So many at once that a busy machine still gets each of them done before its client loses patience. */
+async function inBatches<In, Out>(all: readonly In[], work: (each: In) => Promise<Out>): Promise<Out[]> {
+  const done: Out[] = [];
+  for (let at = 0; at < all.length; at += BATCH) done.push(...(await Promise.all(all.slice(at, at + BATCH).map(work))));
+  return done;
 }
 
 async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
