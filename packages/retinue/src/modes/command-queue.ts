@@ -68,6 +68,8 @@ export class CommandQueue {
     } finally {
       this.#isDraining = false;
     }
+    // One may have come after the last look at the queue and before this.
+    if (this.#waiting.length > 0 && !this.#target.isClosing) await this.#drain();
   }
 
   async #next(): Promise<Waiting | undefined> {
