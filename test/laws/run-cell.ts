@@ -115,6 +115,7 @@ class CellRun {
     await client.atRest(sessionId);
     const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
     await client.call("session.destroy", { sessionId });
+    client.vanish();
     return brokenLaws(events, { clients: [client], maxDepth: MAX_DEPTH }).map((each) => `in the fork: ${each}`);
   }
 
