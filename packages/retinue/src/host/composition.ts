@@ -16,6 +16,7 @@ import type { Rules } from "../permissions/rules.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { answerKeeper } from "../session/inbox.ts";
+import { passingEvent } from "../session/passing-event.ts";
 import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineFor } from "../tasks/engine.ts";
@@ -127,7 +128,7 @@ function composeParts(
     sessionId: root.id,
     unattended: () => parseUnattended(configuration.current.unattended ?? "") ?? runtime.unattended,
     isAllowed: (request) => rules.decide(request).type === "allow",
-    envelope: (type, data) => root.log.unrecorded(type, data).json,
+    envelope: (type, data) => passingEvent(root, type, data).json,
     hooksOnError: runtime.hooksOnError,
     answer: (kind, requestId, answer) => asks.answer(kind, requestId, answer),
   });

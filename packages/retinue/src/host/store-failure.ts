@@ -5,6 +5,7 @@
  * When the lease is lost there is no next try: the session closes in this process, and clients have to resume it.
  */
 import { type AppError, messageOf } from "@retinue/protocol";
+import { passingEvent } from "../session/passing-event.ts";
 import type { Session } from "../session/session.ts";
 import type { TreeParts } from "../tree/parts.ts";
 
@@ -47,13 +48,5 @@ function send(
   type: "session.error" | "session.info",
   data: { message: string; errorType?: string; infoType?: string },
 ): void {
-  const event = {
-    type,
-    data,
-    id: session.world.newId(),
-    timestamp: new Date(session.world.now()).toISOString(),
-    parentId: null,
-    ephemeral: true as const,
-  };
-  tree.participants.send([{ ...event, sessionId: session.id, json: JSON.stringify(event) }]);
+  tree.participants.send([passingEvent(session, type, data)]);
 }

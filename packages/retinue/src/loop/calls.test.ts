@@ -554,13 +554,31 @@ describe("after a restart", () => {
   });
 });
 
-test("calls whose start cannot be committed do not run, and are settled as interrupted", async () => {
+test("calls whose start the store refuses wait, and run once it is written", async () => {
+  await inCallScene(async ({ ask, run, runtime }) => {
+    const tool = probe("tool");
+    ask({ id: "a", name: "tool" });
+    const { db } = runtime.sessions.store as SqliteStore;
+    db.exec("PRAGMA query_only = 1");
+    const running = run([tool]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(tool.ran).toEqual([]);
+    db.exec("PRAGMA query_only = 0");
+    await running;
+    expect(tool.ran).toHaveLength(1);
+  });
+});
+
+test("calls that are stopped before their start is written do not run, and are settled as interrupted", async () => {
   await inCallScene(async ({ ask, run, runtime, agent }) => {
     const tool = probe("tool");
     ask({ id: "a", name: "tool" });
     const { db } = runtime.sessions.store as SqliteStore;
     db.exec("PRAGMA query_only = 1");
-    await expect(run([tool])).rejects.toThrow("could not be written");
+    const controller = new AbortController();
+    const running = run([tool], { signal: controller.signal });
+    controller.abort(new Stop("abort", "why"));
+    await expect(running).rejects.toThrow();
     db.exec("PRAGMA query_only = 0");
     expect(tool.ran).toEqual([]);
     expect(agent.session.state.openCalls.size).toBe(0);

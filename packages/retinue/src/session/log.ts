@@ -112,11 +112,6 @@ export class Log {
     return event;
   }
 
-  /** An event of the root session for one client only: it is not part of the log, and no listener is notified. */
-  unrecorded(type: EventType, data: object): LoggedEvent {
-    return this.#eventOf(type, data, { sessionId: this.rootId, ephemeral: true });
-  }
-
   #eventOf(type: EventType, data: object, options: AppendOptions): LoggedEvent {
     const { sessionId, ephemeral, untagged = false } = options;
     const isEphemeral = ephemeral ?? !isPersisted(type);
