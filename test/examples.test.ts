@@ -33,7 +33,7 @@ test("the programs in the README are those in examples/", () => {
 test("the first program of the README starts two sub-agents on the offline model", LIMIT, async () => {
   const { code, output } = await run("first-program.ts");
   expect(code, output).toBe(0);
-  expect(output.match(/^→ /gm)).toHaveLength(2);
+  expect(new Set(output.match(/^→ .+$/gm))).toHaveProperty("size", 2); // One of them is asked a second time.
   expect(output).toContain("2 sub-agents looked into it");
 });
 
