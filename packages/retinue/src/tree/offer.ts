@@ -4,7 +4,7 @@
  * Owns who has been offered it: each client gets it once, by the event or by a request, when it is asked, when the client joins, or
  * when the client that had it is gone. Owns also what becomes of it while no attached client can answer.
  */
-import type { PermissionRequest } from "@retinue/protocol";
+import { type LongTimer, longTimer, type PermissionRequest } from "@retinue/protocol";
 import { type Answer, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
 import type { Unattended } from "../asks/unattended.ts";
 import type { Client } from "./client.ts";
@@ -37,7 +37,7 @@ export class Offer<K extends AskKind> {
   #wasOffered = false;
   /** A client that could answer was there at some time, so it may have acted. */
   #wasAttended: boolean;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: LongTimer | undefined;
   #isRetracted = false;
 
   constructor(ask: Ask<K>, room: OfferRoom) {
@@ -65,7 +65,7 @@ export class Offer<K extends AskKind> {
 
   retract(): void {
     this.#isRetracted = true;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     for (const request of this.#requests.values()) request.abort();
     for (const { seen } of this.#room.participants()) seen.delete(this.#ask.requestId);
   }
@@ -124,9 +124,9 @@ export class Offer<K extends AskKind> {
     const policy = this.#room.unattended();
     this.#wasAttended ||= isAttended;
     if (isAttended || policy.type !== "wait" || policy.seconds === undefined) {
-      clearTimeout(this.#timer);
+      this.#timer?.clear();
       this.#timer = undefined;
-    } else this.#timer ??= setTimeout(() => this.#giveUp(policy), policy.seconds * 1000);
+    } else this.#timer ??= longTimer(() => this.#giveUp(policy), policy.seconds * 1000);
     if (!isAttended && policy.type !== "wait") queueMicrotask(() => this.#giveUp(policy));
   }
 

@@ -294,6 +294,22 @@ describe("an ask that no attached client can answer", () => {
     }
   });
 
+  test("that may wait for ninety days does not end at once", () => {
+    vi.useFakeTimers();
+    try {
+      using room = new Room();
+      const days = 24 * 60 * 60 * 1000;
+      room.policy = { type: "wait", seconds: (90 * days) / 1000 };
+      room.participants.deliver(tool);
+      vi.advanceTimersByTime(89 * days);
+      expect(room.answers).toEqual([]);
+      vi.advanceTimersByTime(days);
+      expect(room.answers).toHaveLength(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("is left alone once it is settled", () => {
     vi.useFakeTimers();
     try {
