@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "../sqlite-door.ts";
 import { begin, event } from "../store.contract.ts";
+import { groupCommit } from "./group-commit.ts";
 import { openSqlite, type SqliteStore } from "./store.ts";
 
 const NAMES = ["a", "b", "c", "d", "e", "f"];
@@ -60,6 +62,20 @@ test("a batch without its lease is refused, and those that share its transaction
   expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(NAMES.map((name) => name !== "c"));
   const counts = await Promise.all(NAMES.map((name) => store.events.count(name)));
   expect(counts).toEqual([1, 1, 0, 1, 1, 1]);
+});
+
+test("while another program holds the lock, a group is tried once and not batch by batch", async () => {
+  const batches = await sessions();
+  const other = openDatabase(join(folder, "retinue.db"));
+  const db = openDatabase(join(folder, "retinue.db"));
+  db.exec("PRAGMA busy_timeout = 0");
+  let tries = 0;
+  const group = groupCommit(db, { write: () => undefined, undone: () => void tries++ });
+  other.exec("BEGIN IMMEDIATE");
+  const outcomes = await Promise.allSettled(batches.map((batch) => group.commit(batch)));
+  expect(outcomes.map(({ status }) => status)).toEqual(NAMES.map(() => "rejected"));
+  expect(tries).toBe(NAMES.length);
+  for (const each of [other, db]) each.close();
 });
 
 test("what was handed over before a lease is released, or a session deleted, is written first", async () => {

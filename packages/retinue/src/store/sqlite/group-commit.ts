@@ -29,9 +29,10 @@ export function groupCommit(
   let waiting: Waiting[] = [];
   let hasCommitted = false; // In this turn of the event loop.
 
-  const writeAll = (batches: readonly Batch[]) => {
+  const writeAll = (batches: readonly Batch[], onBegun = () => {}) => {
     try {
       inTransaction(db, () => {
+        onBegun();
         for (const batch of batches) write(batch);
       });
     } catch (error) {
@@ -40,26 +41,33 @@ export function groupCommit(
     }
   };
 
-  const isWritten = (group: readonly Waiting[]): boolean => {
+  const writeAlone = ({ batch, resolve, reject }: Waiting) => {
     try {
-      writeAll(group.map(({ batch }) => batch));
-      return true;
-    } catch {
-      return false; // Each of them gets its own error when it is tried alone.
+      writeAll([batch]);
+      resolve();
+    } catch (error) {
+      reject(error);
     }
   };
 
   const flush = () => {
     const group = waiting;
     waiting = [];
-    const isWhole = group.length > 1 && isWritten(group);
-    for (const { batch, resolve, reject } of group) {
-      try {
-        if (!isWhole) writeAll([batch]);
-        resolve();
-      } catch (error) {
-        reject(error);
-      }
+    const [only, ...others] = group;
+    if (only && others.length === 0) return writeAlone(only);
+    let hasBegun = false;
+    try {
+      writeAll(
+        group.map(({ batch }) => batch),
+        () => {
+          hasBegun = true;
+        },
+      );
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      // A store that is locked refuses them all, and each further try would hold up the process as long as the first.
+      if (hasBegun) for (const each of group) writeAlone(each);
+      else for (const { reject } of group) reject(error);
     }
   };
 
