@@ -197,7 +197,7 @@ export class Meter implements RunBudget {
     const hold = this.#ledger.reserve(worst, { isPending: true });
     if (!hold) throw this.#over(worst); // Cannot be: `output` was worked out from what is left.
     const keepRoom = (inputTokens: number) => {
-      if (isTurn && !isLast) this.#keep(this.#costs({ ...need, inputTokens }, counted));
+      if (isTurn && !isLast && this.#ledger.isLimited) this.#keep(this.#costs({ ...need, inputTokens }, counted));
     };
     let isSettled = false;
     keepRoom(need.inputTokens + (isBounded ? (maxOutputTokens ?? 0) / this.#ratio : 0));

@@ -26,7 +26,8 @@ export interface Share {
 
 export class Ledger {
   readonly #limitsNow: () => Amounts;
-  readonly #above: Ledger | undefined;
+  /** This one and those above it: what all resources but an agent's own turns count on. */
+  readonly #levels: readonly Ledger[];
   readonly #used = new Map<Resource, number>();
   readonly #held = new Map<Resource, number>();
   /** Reservations that will soon be settled with less than their worst case. */
@@ -36,16 +37,16 @@ export class Ledger {
   /** The limits of a main agent change with the agent that is selected. */
   constructor(limits: () => Amounts, above?: Ledger) {
     this.#limitsNow = limits;
-    this.#above = above;
+    this.#levels = [this, ...(above ? above.#levels : [])];
   }
 
   get isLimited(): boolean {
-    return this.#levels().some((level) => level.#hasLimits);
+    return this.#levels.some((level) => level.#hasLimits);
   }
 
   /** Whether somebody else's reservation may still give something back, here or above. */
   get isPending(): boolean {
-    return this.#levels().some((level) => level.#pending > 0 && level.#hasLimits);
+    return this.#levels.some((level) => level.#pending > 0 && level.#hasLimits);
   }
 
   used(resource: Resource): number {
@@ -83,7 +84,7 @@ export class Ledger {
 
   /** Resolves when a reservation of this tree was settled. */
   async change(signal: AbortSignal): Promise<void> {
-    const levels = this.#levels();
+    const levels = this.#levels;
     await new Promise<void>((resolve, reject) => {
       const done = () => {
         for (const level of levels) level.#waiters.delete(done);
@@ -100,7 +101,7 @@ export class Ledger {
   #hold(need: Amounts, isPending: boolean): Hold {
     let isSettled = false;
     const change = (used: Amounts, sign: 1 | -1) => {
-      for (const level of this.#levels()) if (isPending) level.#pending += sign;
+      for (const level of this.#levels) if (isPending) level.#pending += sign;
       for (const resource of RESOURCES)
         for (const level of this.#counting(resource)) {
           add(level.#held, resource, sign * (need[resource] ?? 0));
@@ -114,7 +115,7 @@ export class Ledger {
         isSettled = true;
         change(used, -1);
         // Only what others wait for wakes them: two that wait would otherwise wake each other for ever.
-        if (isPending) for (const level of this.#levels()) for (const wake of [...level.#waiters]) wake();
+        if (isPending) for (const level of this.#levels) for (const wake of [...level.#waiters]) wake();
       },
     };
   }
@@ -132,13 +133,9 @@ export class Ledger {
     return limit - this.used(resource) - (this.#held.get(resource) ?? 0);
   }
 
-  #levels(): Ledger[] {
-    return this.#above ? [this, ...this.#above.#levels()] : [this];
-  }
-
   /** The levels on which a resource counts: `turns` are an agent's own, everything else counts for the agents above as well. */
-  #counting(resource: Resource): Ledger[] {
-    return resource === "turns" ? [this] : this.#levels();
+  #counting(resource: Resource): readonly Ledger[] {
+    return resource === "turns" ? [this] : this.#levels;
   }
 }
 
