@@ -86,14 +86,7 @@ describe.runIf(ours)("a host that was gone", () => {
     const { requestId } = (await talk.record.until("user_input.requested")).data;
     await first.kill();
     await using second = await nextProcess(first);
-    const questions: string[] = [];
-    const config = {
-      continuePendingWork: true,
-      onUserInputRequest: ({ question }: { question: string }) => {
-        questions.push(question);
-        return { answer: "blue", wasFreeform: true };
-      },
-    };
+    const { questions, config } = personWhoSays("blue");
     await using resumed = await resumeTalk(second, talk.session.sessionId, config, talk.model);
     await resumed.record.until("session.idle");
     expect(questions).toEqual(["Which?"]);
@@ -118,6 +111,19 @@ describe.runIf(ours)("a host that was gone", () => {
     expect(resumed.record.one("elicitation.requested").data).toMatchObject({ requestId, isRepeat: true });
     expect(talk.model.requests.flatMap((request) => request.texts("tool")).join()).toContain("us-east");
   });
+
+  /** A host that goes on with what was open, and what its person was asked. */
+  function personWhoSays(answer: string) {
+    const questions: string[] = [];
+    const config = {
+      continuePendingWork: true,
+      onUserInputRequest: ({ question }: { question: string }) => {
+        questions.push(question);
+        return { answer, wasFreeform: true };
+      },
+    };
+    return { questions, config };
+  }
 
   describe("an open permission, answered or not before its agent is back", () => {
     /** The agent is held up in a hook of the new host, until `goOn`. */
@@ -190,14 +196,7 @@ describe.runIf(ours)("a host that was gone", () => {
     const { success } = await talk.session.rpc.ui.handlePendingUserInput({ requestId, response });
     await first.kill();
     await using second = await nextProcess(first);
-    const questions: string[] = [];
-    const config = {
-      continuePendingWork: true,
-      onUserInputRequest: ({ question }: { question: string }) => {
-        questions.push(question);
-        return { answer: "red", wasFreeform: true };
-      },
-    };
+    const { questions, config } = personWhoSays("red");
     await using resumed = await resumeTalk(second, talk.session.sessionId, config, talk.model);
     await resumed.record.until("session.idle");
     expect({ success, questions }).toEqual({ success: true, questions: [] });

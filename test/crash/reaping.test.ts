@@ -126,28 +126,8 @@ test("a command that was detached on purpose outlives its session, the kill and 
   expect(pids.map(isRunning)).toEqual([true, true]);
 });
 
-test.each(WITH)(
-  "an MCP server that ignores the end of its input is gone after kill -9 and the next start, with its helpers (control groups %s)",
-  async (cgroups) => {
-    await using crashable = await Crashable.start({ env: { RETINUE_CGROUPS: cgroups } });
-    const client = await crashable.connect({ attached: "sdk" });
-    const file = path.join(crashable.folders.folder, "pids");
-    const mcpServers = { stubborn: { command: process.execPath, args: [SERVER, file], tools: ["*"] } };
-    const config = { ...crashable.session, ...client.abilities, hooks: false, mcpServers };
-    await client.call("session.create", { ...config, sessionId: "one" });
-    await client.call("session.send", { sessionId: "one", prompt: promptOf({ says: "hello" }) });
-    await client.until("session.idle");
-    const pids = pidsIn(crashable, "pids");
-    expect(pids.map(isRunning)).toEqual(pids.map(() => true));
-    expect(pids.length).toBeGreaterThanOrEqual(2);
-    await crashable.restart();
-    await crashable.connect({ attached: "nobody" });
-    await vi.waitUntil(() => !pids.some(isRunning), PATIENCE);
-  },
-);
-
-test("an MCP server that ignores the end of its input is gone when its session is, with its helpers", async () => {
-  await using crashable = await Crashable.start();
+/** A session with an MCP server that ends by itself neither with its input nor by SIGTERM; both it and its helper run. */
+async function withStubbornServer(crashable: Crashable): Promise<{ client: LawClient; pids: number[] }> {
   const client = await crashable.connect({ attached: "sdk" });
   const file = path.join(crashable.folders.folder, "pids");
   const mcpServers = { stubborn: { command: process.execPath, args: [SERVER, file], tools: ["*"] } };
@@ -156,6 +136,25 @@ test("an MCP server that ignores the end of its input is gone when its session i
   await client.call("session.send", { sessionId: "one", prompt: promptOf({ says: "hello" }) });
   await client.until("session.idle");
   const pids = pidsIn(crashable, "pids");
+  expect(pids.map(isRunning)).toEqual(pids.map(() => true));
+  expect(pids.length).toBeGreaterThanOrEqual(2);
+  return { client, pids };
+}
+
+test.each(WITH)(
+  "an MCP server that ignores the end of its input is gone after kill -9 and the next start, with its helpers (control groups %s)",
+  async (cgroups) => {
+    await using crashable = await Crashable.start({ env: { RETINUE_CGROUPS: cgroups } });
+    const { pids } = await withStubbornServer(crashable);
+    await crashable.restart();
+    await crashable.connect({ attached: "nobody" });
+    await vi.waitUntil(() => !pids.some(isRunning), PATIENCE);
+  },
+);
+
+test("an MCP server that ignores the end of its input is gone when its session is, with its helpers", async () => {
+  await using crashable = await Crashable.start();
+  const { client, pids } = await withStubbornServer(crashable);
   await client.call("session.destroy", { sessionId: "one" });
   expect(pids.map(isRunning)).toEqual(pids.map(() => false));
 });
