@@ -1,4 +1,6 @@
 /** A shell that serves in the background, as a client of the official SDK meets it. */
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, say } from "../support/model-answers.ts";
 import { ours, startClient, type World } from "../support/runtime.ts";
@@ -25,15 +27,15 @@ test.runIf(ours)("sendAndWait returns while a server that was started in the bac
 
 test.runIf(ours)("a background shell that ends later wakes the session, which is idle again after that", async () => {
   await using talk = await openTalk(world);
+  const stop = path.join(world.folder, `${talk.session.sessionId}.stop`);
   talk.model.script(
-    server("until [ -e stop ]; do sleep 0.02; done"),
+    server(`until [ -e '${stop}' ]; do sleep 0.02; done`),
     say("it runs"),
-    call("bash", { command: "touch stop", description: "stop" }),
-    say("stopped"),
     say("I have seen that it ended"),
   );
   expect(await talk.ask("start it")).toBe("it runs");
-  await talk.ask("stop it");
+  await writeFile(stop, "");
   await talk.record.until("assistant.message", { passes: ({ data }) => data.content === "I have seen that it ended" });
   expect(talk.record.one("system.notification").data.kind).toMatchObject({ type: "shell_completed", shellId: "dev" });
+  await talk.record.count("session.idle", 2);
 });
