@@ -51,10 +51,13 @@ export interface RunBudget {
   begin(): void;
   /** Called when a run has ended: gives back what was kept for its last turn. */
   end(): void;
-  /** Called before each turn. Waits while other agents hold what they may give back, and throws when the turn cannot fit. */
-  reserveTurn(need: RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
+  /**
+   * Called before each turn. Waits while other agents hold what they may give back, and throws when the turn cannot fit. The need is
+   * worked out only when something is limited.
+   */
+  reserveTurn(need: () => RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
   /** The same for a request that is no turn, such as a summary. */
-  reserveRequest(need: RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
+  reserveRequest(need: () => RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
   /** Called before each call, in the order of the calls: counts it, or says in words why it may not run. */
   reserveCall(): string | undefined;
 }
@@ -74,7 +77,7 @@ export interface RequestLease {
   words?: string;
   /** The turn to wrap up: no call follows it. */
   isLast: boolean;
-  /** How long the answer may get. */
+  /** How long the answer may get, when a limit says so. */
   maxOutputTokens: number | undefined;
   /** Without a usage: nothing came back. */
   settle(used?: { inputTokens: number; outputTokens: number; nanoAiu: number }): void;

@@ -102,7 +102,8 @@ const FREE: RequestLease = { isLast: false, maxOutputTokens: undefined, settle: 
 
 async function reserved(agent: Agent, input: CompactionInput): Promise<Summary> {
   // A person who asks for a summary asks outside of any run, so no budget of a run holds.
-  const lease = input.trigger === "manual" ? FREE : await agent.budget.reserveRequest(requestNeed(agent, input), input);
+  const lease =
+    input.trigger === "manual" ? FREE : await agent.budget.reserveRequest(() => requestNeed(agent, input), input);
   try {
     await agent.slot.enter(input.signal);
     return await summarise(agent, input, lease);

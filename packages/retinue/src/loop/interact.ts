@@ -96,7 +96,7 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
     input.signal.throwIfAborted();
     const turnId = String(turn);
     await compactIfNeeded(agent, { system, toolset, signal: input.signal });
-    const lease = await agent.budget.reserveTurn(requestNeed(agent, { system, toolset }), input);
+    const lease = await agent.budget.reserveTurn(() => requestNeed(agent, { system, toolset }), input);
     let answer: Answer;
     let endsHere = false;
     try {

@@ -58,7 +58,7 @@ function report(agent: Agent, { answer, input, choice, durationMs, reading }: Re
     ...usage,
     cost: choice.info.multiplier ?? 0,
     copilotUsage: { totalNanoAiu, model: reading.model ?? choice.wireModel },
-    maxOutputTokens: input.lease.maxOutputTokens,
+    maxOutputTokens: input.lease.maxOutputTokens ?? choice.info.maxOutputTokens,
     duration: durationMs,
     initiator: session.parent ? "sub-agent" : input.initiator,
     interactionType: session.parent ? "conversation-subagent" : "conversation-agent",

@@ -114,18 +114,14 @@ export class Log {
 
   #eventOf(type: EventType, data: object, options: AppendOptions): LoggedEvent {
     const { sessionId, ephemeral, untagged = false } = options;
-    const isEphemeral = ephemeral ?? !isPersisted(type);
-    const id = this.#world.newId();
-    const timestamp = this.#timestamp();
-    const parentId = this.#lastId;
     const envelope = {
       type,
       data,
-      id,
-      timestamp,
-      parentId,
-      ...(isEphemeral ? { ephemeral: true as const } : {}),
-      ...(sessionId === this.rootId || untagged ? {} : { agentId: sessionId }),
+      id: this.#world.newId(),
+      timestamp: this.#timestamp(),
+      parentId: this.#lastId,
+      ephemeral: (ephemeral ?? !isPersisted(type)) ? (true as const) : undefined,
+      agentId: sessionId === this.rootId || untagged ? undefined : sessionId,
     };
     return withoutSecrets({ ...envelope, sessionId, json: JSON.stringify(envelope) });
   }

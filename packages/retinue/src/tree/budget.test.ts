@@ -15,7 +15,7 @@ const need = (inputTokens = 100, more: Partial<RequestNeed> = {}): RequestNeed =
 
 /** A turn that uses exactly what it was expected to, and an answer of this many tokens. */
 async function turn(meter: Meter, outputTokens = 0, asked = need()): Promise<RequestLease> {
-  const lease = await meter.reserveTurn(asked, { signal });
+  const lease = await meter.reserveTurn(() => asked, { signal });
   const nanoAiu = asked.rates.request + asked.inputTokens * asked.rates.input + outputTokens * asked.rates.output;
   lease.settle({ inputTokens: asked.inputTokens, outputTokens, nanoAiu });
   return lease;
@@ -44,7 +44,7 @@ describe("a budget", () => {
     let requests = 0;
     const asked = () => need(5000, { rates: PRICED });
     for (;;) {
-      const lease = await meter.reserveTurn(asked(), { signal }).catch(() => undefined);
+      const lease = await meter.reserveTurn(asked, { signal }).catch(() => undefined);
       if (!lease) break;
       requests++;
       const longest = lease.maxOutputTokens ?? Number.POSITIVE_INFINITY; // The model writes as much as it may.
@@ -59,26 +59,27 @@ describe("a budget", () => {
 
   test("sends a request with an answer that fits what is left", async () => {
     const meter = new Meter({ maxTokens: 1000 });
-    const lease = await meter.reserveTurn(need(800, { maxOutputTokens: 5000 }), { signal });
+    const lease = await meter.reserveTurn(() => need(800, { maxOutputTokens: 5000 }), { signal });
     expect(lease).toMatchObject({ maxOutputTokens: 200, isLast: true });
   });
 
   test("sends no request whose prompt alone does not fit", async () => {
     const meter = new Meter({ maxTokens: 1000 });
-    await expect(meter.reserveTurn(need(1000), { signal })).rejects.toThrow(OverBudget);
+    await expect(meter.reserveTurn(() => need(1000), { signal })).rejects.toThrow(OverBudget);
     expect([meter.isSpent, meter.used.turns]).toEqual([true, 0]);
   });
 
   test("asks for no shorter answer than the model's where there is no limit", async () => {
     expect((await turn(new Meter({ maxTurns: 9 }))).maxOutputTokens).toBeUndefined();
-    expect((await turn(new Meter({}), 0, need(1, { maxOutputTokens: 77 }))).maxOutputTokens).toBe(77);
+    expect((await turn(new Meter({ maxTurns: 9 }), 0, need(1, { maxOutputTokens: 77 }))).maxOutputTokens).toBe(77);
+    expect((await turn(new Meter({}), 0, need(1, { maxOutputTokens: 77 }))).maxOutputTokens).toBeUndefined();
   });
 
   test("learns from an answer how many tokens a prompt really has", async () => {
     const meter = new Meter({ maxTokens: 15_000 });
-    const lease = await meter.reserveTurn(need(4000), { signal });
+    const lease = await meter.reserveTurn(() => need(4000), { signal });
     lease.settle({ inputTokens: 400, outputTokens: 0, nanoAiu: 0 });
-    const next = await meter.reserveTurn(need(8000), { signal }); // 800 of them, by the same measure.
+    const next = await meter.reserveTurn(() => need(8000), { signal }); // 800 of them, by the same measure.
     expect(next.isLast).toBe(false);
   });
 
@@ -158,8 +159,8 @@ describe("what a sub-agent uses", () => {
     const root = new Meter({ maxTokens: 50_000 });
     const [first, second] = [new Meter({}, { above: root }), new Meter({}, { above: root })];
     const long = { maxOutputTokens: 20_000 };
-    const held = await first.reserveTurn(need(1000, long), { signal });
-    const waiting = second.reserveTurn(need(1000, long), { signal });
+    const held = await first.reserveTurn(() => need(1000, long), { signal });
+    const waiting = second.reserveTurn(() => need(1000, long), { signal });
     expect(await Promise.race([waiting, "not yet"])).toBe("not yet");
     held.settle({ inputTokens: 1000, outputTokens: 10, nanoAiu: 0 });
     expect((await waiting).isLast).toBe(false);
@@ -168,13 +169,15 @@ describe("what a sub-agent uses", () => {
   test("two that wait do not keep each other busy", async () => {
     const root = new Meter({ maxTokens: 10_000 });
     const [first, second, third] = [0, 1, 2].map(() => new Meter({}, { above: root }));
-    const held = await first?.reserveTurn(need(1000), { signal });
+    const held = await first?.reserveTurn(() => need(1000), { signal });
     let settled = 0;
     for (const child of [second, third])
-      void child?.reserveTurn(need(1000), { signal }).then((lease) => {
-        settled++;
-        lease.settle();
-      });
+      void child
+        ?.reserveTurn(() => need(1000), { signal })
+        .then((lease) => {
+          settled++;
+          lease.settle();
+        });
     await new Promise((resolve) => setImmediate(resolve)); // Never comes when they wake each other for ever.
     expect(settled).toBe(0);
     held?.settle();
@@ -185,8 +188,8 @@ describe("what a sub-agent uses", () => {
   test("does not wait any longer when its agent is stopped", async () => {
     const root = new Meter({ maxTokens: 5000 });
     const stop = new AbortController();
-    await new Meter({}, { above: root }).reserveTurn(need(1000), { signal });
-    const waiting = new Meter({}, { above: root }).reserveTurn(need(1000), stop);
+    await new Meter({}, { above: root }).reserveTurn(() => need(1000), { signal });
+    const waiting = new Meter({}, { above: root }).reserveTurn(() => need(1000), stop);
     stop.abort(new Error("stopped"));
     await expect(waiting).rejects.toThrow("stopped");
   });
@@ -202,12 +205,12 @@ describe("what a sub-agent uses", () => {
 
 test("a request that fails gives back what it had reserved, except its turn", async () => {
   const meter = new Meter({ maxTokens: 100_000, maxTurns: 10 });
-  const lease = await meter.reserveTurn(need(30_000), { signal });
+  const lease = await meter.reserveTurn(() => need(30_000), { signal });
   lease.settle();
   lease.settle({ inputTokens: 1e6, outputTokens: 0, nanoAiu: 0 }); // Only the first counts.
   meter.end();
   expect(meter.used).toMatchObject({ turns: 1, tokens: 0 });
-  expect((await meter.reserveTurn(need(40_000), { signal })).isLast).toBe(false);
+  expect((await meter.reserveTurn(() => need(40_000), { signal })).isLast).toBe(false);
 });
 
 test("a new run begins with the whole budget and a new nudge", async () => {

@@ -103,7 +103,7 @@ export class Meter implements RunBudget {
     this.#keep(undefined);
   }
 
-  async reserveTurn(need: RequestNeed, { signal }: { signal: AbortSignal }): Promise<RequestLease> {
+  async reserveTurn(need: () => RequestNeed, { signal }: { signal: AbortSignal }): Promise<RequestLease> {
     if (this.#isWrapping) {
       this.#isCut = true;
       throw new OverBudget(this.#reached);
@@ -113,49 +113,56 @@ export class Meter implements RunBudget {
     return lease;
   }
 
-  async reserveRequest(need: RequestNeed, { signal }: { signal: AbortSignal }): Promise<RequestLease> {
+  async reserveRequest(need: () => RequestNeed, { signal }: { signal: AbortSignal }): Promise<RequestLease> {
     return await this.#reserved(need, {}, signal);
   }
 
   reserveCall(): string | undefined {
     if (this.#isWrapping) this.#isCut = true;
-    const hold = this.#isWrapping ? undefined : this.#ledger.reserve({ toolCalls: 1 });
-    hold?.settle({ toolCalls: 1 }); // A call is counted when it begins: its worst case is what it needs.
-    return hold
+    return !this.#isWrapping && this.#ledger.take({ toolCalls: 1 })
       ? undefined
       : `The budget is used up (${this.#isWrapping ? this.#reached : words(this.#fullest())}), so this call did not run. Call no more tools, and answer with what you have.`;
   }
 
   reserveSpawn(): string | undefined {
-    const hold = this.#isWrapping ? undefined : this.#ledger.reserve({ spawns: 1 });
-    hold?.settle({ spawns: 1 });
-    return hold
+    return !this.#isWrapping && this.#ledger.take({ spawns: 1 })
       ? undefined
       : `The budget is used up (${words(this.#fullest({ spawns: 1 }))}), so no agent was started. Do this work yourself instead of delegating it.`;
   }
 
   /** Others may hold more than they will use: then it waits for them before it settles for less. */
-  async #reserved(need: RequestNeed, counted: Amounts, signal: AbortSignal): Promise<RequestLease> {
+  async #reserved(needed: () => RequestNeed, counted: Amounts, signal: AbortSignal): Promise<RequestLease> {
+    signal.throwIfAborted();
+    if (!this.#ledger.isLimited) return this.#unlimited(counted);
+    const need = needed();
     for (;;) {
-      signal.throwIfAborted();
       const lease = this.#attempt(need, counted);
       if (lease) return lease;
       await this.#ledger.change(signal);
+      signal.throwIfAborted();
     }
+  }
+
+  /** Nothing limits it, so nothing is reserved; what it has used is counted all the same. */
+  #unlimited(counted: Amounts): RequestLease {
+    return {
+      words: counted.turns === undefined ? undefined : this.#nudge(undefined),
+      isLast: false,
+      maxOutputTokens: undefined,
+      settle: once((used) => this.#ledger.count({ ...counted, ...amountsUsed(used) })),
+    };
   }
 
   #attempt(need: RequestNeed, counted: Amounts): RequestLease | undefined {
     const isTurn = counted.turns !== undefined;
-    if (!this.#ledger.isLimited)
-      return this.#lease(need, counted, {
-        output: Number.POSITIVE_INFINITY,
-        words: isTurn ? this.#nudge([]) : undefined,
-      });
     const costs = this.#costs(need, counted);
     if (isTurn) this.#keep(undefined);
     const ordinary = isTurn && this.#ledger.left("toolCalls") <= 0 ? 0 : this.#room(costs, { isLast: false });
     if (ordinary >= ANSWER_TOKENS) {
-      return this.#lease(need, counted, { output: ordinary, words: isTurn ? this.#nudge(costs) : undefined });
+      return this.#lease(need, counted, {
+        output: ordinary,
+        words: isTurn ? this.#nudge(this.#fullest(amountsOf(costs, 0))) : undefined,
+      });
     }
     if (this.#ledger.isPending) {
       if (isTurn) this.#keep(costs);
@@ -197,22 +204,18 @@ export class Meter implements RunBudget {
     const hold = this.#ledger.reserve(worst, { isPending: true });
     if (!hold) throw this.#over(worst); // Cannot be: `output` was worked out from what is left.
     const keepRoom = (inputTokens: number) => {
-      if (isTurn && !isLast && this.#ledger.isLimited) this.#keep(this.#costs({ ...need, inputTokens }, counted));
+      if (isTurn && !isLast) this.#keep(this.#costs({ ...need, inputTokens }, counted));
     };
-    let isSettled = false;
     keepRoom(need.inputTokens + (isBounded ? (maxOutputTokens ?? 0) / this.#ratio : 0));
     return {
       words,
       isLast,
       maxOutputTokens,
-      settle: (used) => {
-        if (isSettled) return;
-        isSettled = true;
+      settle: once((used) => {
         if (used && used.inputTokens > 0) this.#ratio = used.inputTokens / need.inputTokens;
-        const tokens = used ? used.inputTokens + used.outputTokens : 0;
-        hold.settle({ ...counted, tokens, nanoAiu: used?.nanoAiu ?? 0 });
+        hold.settle({ ...counted, ...amountsUsed(used) });
         if (this.#kept && used) keepRoom(need.inputTokens + used.outputTokens / this.#ratio);
-      },
+      }),
     };
   }
 
@@ -245,8 +248,7 @@ export class Meter implements RunBudget {
       : `The budget is used up (${this.#reached}). This is the last turn: call no more tools, and answer now with what you have.`;
   }
 
-  #nudge(costs: readonly Cost[]): string | undefined {
-    const fullest = this.#fullest(amountsOf(costs, 0));
+  #nudge(fullest: Share | undefined): string | undefined {
     const seconds = this.#options.seconds?.() ?? 0;
     const { maxSeconds } = this.#budget();
     const isLate = maxSeconds !== undefined && seconds >= NUDGE_AT * maxSeconds;
@@ -282,6 +284,21 @@ function amountsOf(costs: readonly Cost[], outputTokens: number): Amounts {
   return Object.fromEntries(
     costs.map(({ resource, fixed, output }) => [resource, Math.ceil(fixed + output * outputTokens)]),
   );
+}
+
+type Settle = RequestLease["settle"];
+type UsedTokens = Parameters<Settle>[0];
+
+const amountsUsed = (used: UsedTokens): Amounts =>
+  used ? { tokens: used.inputTokens + used.outputTokens, nanoAiu: used.nanoAiu } : {};
+
+function once(settle: Settle): Settle {
+  let isSettled = false;
+  return (used) => {
+    if (isSettled) return;
+    isSettled = true;
+    settle(used);
+  };
 }
 
 function limitsOf({ maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost, maxSpawns }: Budget): Amounts {

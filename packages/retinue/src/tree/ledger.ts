@@ -66,9 +66,20 @@ export class Ledger {
 
   /** Reserves all of it on every level, or nothing. */
   reserve(need: Amounts, { isPending = false }: { isPending?: boolean } = {}): Hold | undefined {
-    return RESOURCES.every((resource) => (need[resource] ?? 0) <= this.left(resource))
-      ? this.#hold(need, isPending)
-      : undefined;
+    return this.#fits(need) ? this.#hold(need, isPending) : undefined;
+  }
+
+  /** Counts at once what is used as soon as it begins, if it fits. */
+  take(need: Amounts): boolean {
+    const fits = this.#fits(need);
+    if (fits) this.count(need);
+    return fits;
+  }
+
+  /** Counts what was used without a reservation. */
+  count(used: Amounts): void {
+    for (const resource of RESOURCES)
+      for (const level of this.#counting(resource)) add(level.#used, resource, used[resource] ?? 0);
   }
 
   /** Every limit that counts here, with what is used of it when `next` comes on top. */
@@ -98,22 +109,24 @@ export class Ledger {
     });
   }
 
+  #fits(need: Amounts): boolean {
+    return !this.isLimited || RESOURCES.every((resource) => (need[resource] ?? 0) <= this.left(resource));
+  }
+
   #hold(need: Amounts, isPending: boolean): Hold {
     let isSettled = false;
-    const change = (used: Amounts, sign: 1 | -1) => {
+    const change = (sign: 1 | -1) => {
       for (const level of this.#levels) if (isPending) level.#pending += sign;
       for (const resource of RESOURCES)
-        for (const level of this.#counting(resource)) {
-          add(level.#held, resource, sign * (need[resource] ?? 0));
-          add(level.#used, resource, used[resource] ?? 0);
-        }
+        for (const level of this.#counting(resource)) add(level.#held, resource, sign * (need[resource] ?? 0));
     };
-    change({}, 1);
+    change(1);
     return {
-      settle: (used = {}) => {
+      settle: (used) => {
         if (isSettled) return;
         isSettled = true;
-        change(used, -1);
+        change(-1);
+        if (used) this.count(used);
         // Only what others wait for wakes them: two that wait would otherwise wake each other for ever.
         if (isPending) for (const level of this.#levels) for (const wake of [...level.#waiters]) wake();
       },

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openDatabase } from "../sqlite-door.ts";
 import { begin, event } from "../store.contract.ts";
 import { groupCommit } from "./group-commit.ts";
@@ -51,6 +51,19 @@ test("a commit that is alone in its turn is written before it returns", async ()
   const [batch] = await sessions();
   if (batch) void store.commit(batch);
   expect(await store.events.count("a")).toBe(1);
+});
+
+test("a commit that is alone in its turn takes one transaction, and no empty one follows", async () => {
+  const [batch] = await sessions();
+  const db = openDatabase(join(folder, "retinue.db"));
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  const begun = vi.spyOn(begin, "run");
+  vi.spyOn(db, "prepare").mockReturnValueOnce(begin);
+  const group = groupCommit(db, { write: () => undefined, undone: () => undefined });
+  if (batch) await group.commit(batch);
+  await nextTurn();
+  expect(begun).toHaveBeenCalledTimes(1);
+  db.close();
 });
 
 test("a batch without its lease is refused, and those that share its transaction are written", async () => {

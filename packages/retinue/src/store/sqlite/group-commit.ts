@@ -54,7 +54,8 @@ export function groupCommit(
     const group = waiting;
     waiting = [];
     const [only, ...others] = group;
-    if (only && others.length === 0) return writeAlone(only);
+    if (!only) return; // An empty transaction takes its locks like any other.
+    if (others.length === 0) return writeAlone(only);
     let hasBegun = false;
     try {
       writeAll(
