@@ -144,7 +144,7 @@ test("a client that resumes a session is warned of stored data that cannot be re
     await client.call("session.send", { sessionId, prompt: "waits" });
     await client.call("session.detach", { sessionId });
     const { db } = runtime.sessions.store as SqliteStore;
-    db.prepare("INSERT INTO inbox (id, session_id, json) VALUES ('torn', ?, '{')").run(sessionId);
+    db.prepare("INSERT INTO inbox (id, session_id, n, json) VALUES ('torn', ?, 9, '{')").run(sessionId);
     db.prepare("INSERT INTO documents (kind, key, json) VALUES ('task', ?, '{}')").run(`${sessionId}/t`);
     db.prepare("UPDATE events SET json = 'null' WHERE root_id = ? AND type = 'assistant.turn_end'").run(sessionId);
     await client.call("session.resume", { sessionId });

@@ -206,14 +206,15 @@ export class Sessions {
 
   #keep(hosted: HostedSession, record: SessionRecord): void {
     const { session } = hosted;
+    const first = metadataOf(record);
     session.log.listen((events) => {
       this.#idle.touch(hosted);
       if (events.every(({ ephemeral }) => ephemeral)) return;
-      const metadata = metadataOf({
-        ...record,
-        summary: session.state.title ?? record.summary,
-        updatedAt: this.world.now(),
-      });
+      const metadata = {
+        startTime: first.startTime,
+        modifiedTime: new Date(this.world.now()).toISOString(),
+        summary: session.state.title || first.summary,
+      };
       this.announce({ type: "session.updated", sessionId: record.id, metadata });
     });
     this.#open.set(record.id, hosted);
@@ -266,7 +267,7 @@ function useModel({ session }: HostedSession, { model = "", reasoningEffort = ""
   });
 }
 
-function metadataOf({ createdAt, updatedAt, summary }: SessionRecord): Lifecycle["metadata"] {
+function metadataOf({ createdAt, updatedAt, summary }: SessionRecord): NonNullable<Lifecycle["metadata"]> {
   return {
     startTime: new Date(createdAt).toISOString(),
     modifiedTime: new Date(updatedAt).toISOString(),

@@ -30,8 +30,8 @@ export function answerKeeper(log: Log): {
       log.changeInbox({ add: { id: `ask/${ask.requestId}`, sessionId: log.rootId, ...item } });
     },
     drop(requestId) {
-      log.changeInbox({ remove: idOf(requestId) });
-      log.changeInbox({ remove: `ask/${requestId}` });
+      log.changeInbox({ remove: { id: idOf(requestId), sessionId: log.rootId } });
+      log.changeInbox({ remove: { id: `ask/${requestId}`, sessionId: log.rootId } });
     },
   };
 }
@@ -75,7 +75,7 @@ export class Inbox {
     this.#sessionId = sessionId;
     this.#log = log;
     this.edits = new QueueEdits(this.#waiting, {
-      onRemoved: ({ id }) => log.changeInbox({ remove: id }),
+      onRemoved: (entry) => this.#unstore(entry),
       onReordered: () => this.#rewrite(),
     });
     for (const entry of entries) this.#place(entry);
@@ -109,7 +109,7 @@ export class Inbox {
     try {
       await this.#log.committed();
     } catch (error) {
-      for (const { id } of entries) this.#log.changeInbox({ remove: id }); // Else the next commit would store them.
+      for (const entry of entries) this.#unstore(entry); // Else the next commit would store them.
       throw error;
     }
     for (const [index, entry] of entries.entries()) this.#place(entry, at === undefined ? undefined : at + index);
@@ -136,19 +136,18 @@ export class Inbox {
 
   /** Must be called in the same tick in which the event of the entry is appended. */
   delivered(entry: InboxEntry): void {
-    this.#log.changeInbox({ remove: entry.id });
+    this.#unstore(entry);
   }
 
   /** Drops prompts and steering; notices stay, because what they report has happened. */
   clear(): void {
-    for (const entry of [...this.#waiting.queue, ...this.#waiting.steering])
-      this.#log.changeInbox({ remove: entry.id });
+    for (const entry of [...this.#waiting.queue, ...this.#waiting.steering]) this.#unstore(entry);
     this.#waiting.queue = [];
     this.#waiting.steering = [];
   }
 
   removeNotices(matches: (notice: Notice) => boolean): void {
-    for (const notice of this.#waiting.notices.filter(matches)) this.#log.changeInbox({ remove: notice.id });
+    for (const notice of this.#waiting.notices.filter(matches)) this.#unstore(notice);
     this.#waiting.notices = this.#waiting.notices.filter((notice) => !matches(notice));
   }
 
@@ -165,12 +164,16 @@ export class Inbox {
   /** Stored order is insertion order, so changing it means storing the entries again. */
   #rewrite(): void {
     for (const entry of [...this.#waiting.steering, ...this.#waiting.queue]) {
-      this.#log.changeInbox({ remove: entry.id });
+      this.#unstore(entry);
       this.#store(entry);
     }
   }
 
   #store(entry: InboxEntry): void {
     this.#log.changeInbox({ add: { id: entry.id, sessionId: this.#sessionId, ...stored.encode(entry) } });
+  }
+
+  #unstore({ id }: InboxEntry): void {
+    this.#log.changeInbox({ remove: { id, sessionId: this.#sessionId } });
   }
 }

@@ -285,7 +285,7 @@ export function storeContract(name: string, open: OpenStore): void {
       withStore(async (store) => {
         const a = await begin(store, "a");
         await store.commit({ ...a, inbox: [{ add: item("1") }, { add: item("2") }] });
-        await store.commit({ ...a, inbox: [{ remove: "1" }, { add: item("1") }] });
+        await store.commit({ ...a, inbox: [{ remove: item("1") }, { add: item("1") }] });
         expect(await store.inbox("a")).toEqual([item("2"), item("1")]);
         expect(await store.inbox("b")).toEqual([]);
       }),

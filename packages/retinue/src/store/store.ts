@@ -144,7 +144,7 @@ export interface InboxItem {
   json: string;
 }
 
-export type InboxChange = { add: InboxItem } | { remove: string };
+export type InboxChange = { add: InboxItem } | { remove: Pick<InboxItem, "id" | "sessionId"> };
 
 /**
  * Small named documents; document.ts gives them types. Those of a session are written by `commit`; those written here belong to no

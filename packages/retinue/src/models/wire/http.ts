@@ -6,6 +6,7 @@
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from "node:http";
 import { Agent, request as requestHttp } from "node:http";
+import { urlToHttpOptions } from "node:url";
 import { messageOf } from "@retinue/protocol";
 import { ModelError } from "../provider.ts";
 import { apiError } from "./api-error.ts";
@@ -34,7 +35,7 @@ const MAX_ERROR_BODY = 64 * 1024;
 /** Sends the call and resolves with a 2xx answer. Aborting at any moment closes the connection and throws the reason. */
 export async function send(call: HttpCall): Promise<HttpAnswer> {
   call.signal.throwIfAborted();
-  const open = await transportFor(new URL(call.url));
+  const open = await transportFor(addressOf(call.url));
   const response = await respond(call, open);
   const chunks = chunksOf(response, call);
   const status = response.statusCode ?? 0;
@@ -48,21 +49,33 @@ export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<strin
 }
 
 type Open = (options: RequestOptions) => ClientRequest;
-type OpenUrl = (url: URL, options: RequestOptions) => ClientRequest;
+
+interface Address {
+  text: string;
+  options: RequestOptions;
+}
+
+let last: Address | undefined;
+
+/** Reading an address takes longer than one would think, and most requests go where the last one went. */
+function addressOf(text: string): Address {
+  if (last?.text !== text) last = { text, options: urlToHttpOptions(new URL(text)) };
+  return last;
+}
 
 // Idle sockets of these agents are unref'd by Node, so a waiting connection never keeps the process alive.
 const httpAgent = new Agent({ keepAlive: true });
-let https: Promise<OpenUrl> | undefined;
+let https: Promise<Open> | undefined;
 
-async function transportFor(url: URL): Promise<Open> {
-  if (url.protocol === "http:") return (options) => requestHttp(url, { ...options, agent: httpAgent });
-  if (url.protocol !== "https:") throw new ModelError(`Not an http address: ${url.href}`, { kind: "transport" });
+async function transportFor({ text, options: to }: Address): Promise<Open> {
+  if (to.protocol === "http:") return (options) => requestHttp({ ...to, ...options, agent: httpAgent });
+  if (to.protocol !== "https:") throw new ModelError(`Not an http address: ${text}`, { kind: "transport" });
   https ??= import("node:https").then(({ Agent, request }) => {
     const agent = new Agent({ keepAlive: true });
-    return (to, options) => request(to, { ...options, agent });
+    return (options) => request({ ...options, agent });
   });
   const open = await https;
-  return (options) => open(url, options);
+  return (options) => open({ ...to, ...options });
 }
 
 async function respond(call: HttpCall, open: Open): Promise<IncomingMessage> {

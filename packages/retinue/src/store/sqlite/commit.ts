@@ -22,8 +22,11 @@ export function batchWriter(
   );
   const isHeld = db.prepare("SELECT 1 FROM leases WHERE number = ? AND root_id = ?");
   const append = db.prepare("INSERT INTO events (root_id, session_id, type, id, json) VALUES (?, ?, ?, ?, ?)");
-  const addToInbox = db.prepare("INSERT INTO inbox (id, session_id, version, json) VALUES (?, ?, ?, ?)");
-  const removeFromInbox = db.prepare("DELETE FROM inbox WHERE id = ?");
+  const addToInbox = db.prepare(
+    `INSERT INTO inbox (session_id, id, version, json, n)
+     VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(n), 0) + 1 FROM inbox WHERE session_id = ?1))`,
+  );
+  const removeFromInbox = db.prepare("DELETE FROM inbox WHERE session_id = ? AND id = ?");
   const write = writeDocuments(db);
 
   return (batch) => {
@@ -40,8 +43,8 @@ export function batchWriter(
     }
     for (const event of events) append.run(rootId, event.sessionId, event.type, event.id, event.json);
     for (const item of inbox) {
-      if ("add" in item) addToInbox.run(item.add.id, item.add.sessionId, item.add.version, item.add.json);
-      else removeFromInbox.run(item.remove);
+      if ("add" in item) addToInbox.run(item.add.sessionId, item.add.id, item.add.version, item.add.json);
+      else removeFromInbox.run(item.remove.sessionId, item.remove.id);
     }
     write(batch.documents ?? []);
     if (batch.transcript) transcripts.apply(batch.transcript);

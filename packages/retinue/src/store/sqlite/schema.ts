@@ -57,7 +57,18 @@ const SECOND = `
   DELETE FROM documents WHERE kind IN ('approvals', 'location-rules');
 `;
 
-const STEPS: readonly string[] = [FIRST, SECOND];
+/** What waits is in one tree of pages: an item comes and goes with every prompt. */
+const THIRD = `
+  CREATE TABLE waiting (
+    session_id TEXT NOT NULL, id TEXT NOT NULL, n INTEGER NOT NULL, version INTEGER NOT NULL DEFAULT 1, json TEXT NOT NULL,
+    PRIMARY KEY (session_id, id)
+  ) WITHOUT ROWID;
+  INSERT INTO waiting (session_id, id, n, version, json) SELECT session_id, id, n, version, json FROM inbox;
+  DROP TABLE inbox;
+  ALTER TABLE waiting RENAME TO inbox;
+`;
+
+const STEPS: readonly string[] = [FIRST, SECOND, THIRD];
 
 export interface StoreFile {
   db: Database;

@@ -49,7 +49,7 @@ async function work(
   });
   await store.commit({
     ...begun,
-    inbox: [{ remove: item.id }],
+    inbox: [{ remove: item }],
     events: [{ ...event(`${id}-${n}`, id), json: JSON.stringify({ said }) }],
     transcript: [
       { type: "turns", session, at: n, turns: [{ role: "user", text: said }] },
