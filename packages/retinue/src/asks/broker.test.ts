@@ -34,8 +34,9 @@ function world() {
     },
     keeper: {
       keep: (requestId, answer) => void kept.set(requestId, answer),
-      keepAsk: ({ requestId }) => void kept.set(requestId, "asked"),
+      keepAsk: ({ requestId }) => void kept.set(`ask/${requestId}`, "asked"),
       drop: (requestId) => void kept.delete(requestId),
+      dropAsk: (requestId) => void kept.delete(`ask/${requestId}`),
     },
     warn: (message) => warnings.push(message),
   });

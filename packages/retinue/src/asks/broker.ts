@@ -14,6 +14,7 @@ export interface AnswerKeeper {
   /** Stores an ask that is not in the log. */
   keepAsk(ask: { requestId: string; askKind: string; sessionId: string; callId: string; payload: unknown }): void;
   drop(requestId: string): void;
+  dropAsk(requestId: string): void;
 }
 
 export interface BrokerOptions {
@@ -121,7 +122,7 @@ export class AskBroker {
   /** The consequence of the answer is in the log now. */
   settled(requestId: string): void {
     for (const { expected } of Object.values(this.#waiting)) expected.delete(requestId);
-    this.#stored.delete(requestId);
+    if (this.#stored.delete(requestId)) this.#options.keeper.dropAsk(requestId);
     this.#options.keeper.drop(requestId);
   }
 

@@ -11,8 +11,9 @@ export class SparseMap<Value> {
     this.#entries.set(key, value);
   }
 
-  delete(key: string): void {
-    this.#entries?.delete(key);
+  /** Whether there was one. */
+  delete(key: string): boolean {
+    return this.#entries?.delete(key) ?? false;
   }
 
   values(): readonly Value[] {

@@ -111,12 +111,13 @@ export function settleInterrupted(session: Session): void {
 }
 
 /** Closes the asks of a call that was stopped before it came back to them. */
-function endAsks(session: Session, callId: string, stop = new Stop("abort", "interrupted")): void {
+function endAsks(session: Session, callId: string, stop?: Stop): void {
   const { permission, external } = session.state.openCalls.get(callId) ?? {};
+  const why = () => stop ?? new Stop("abort", "interrupted");
   if (permission && !permission.isDecided)
-    KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId }, stop);
+    KINDS.permission.settleStopped({ session, requestId: permission.requestId, callId }, why());
   if (external && !external.isCompleted)
-    KINDS.tool.settleStopped({ session, requestId: external.requestId, callId }, stop);
+    KINDS.tool.settleStopped({ session, requestId: external.requestId, callId }, why());
 }
 
 /** The outcome of a call; undefined when it was stopped. */

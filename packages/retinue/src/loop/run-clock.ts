@@ -16,6 +16,8 @@ export interface RunClockOptions {
 
 export class RunClock {
   readonly #options: RunClockOptions;
+  /** This one and those above it. */
+  readonly #levels: readonly RunClock[];
   /** Parts of the work that go on, here and below. */
   #working = 0;
   /** Parts that wait for a person, here and below. */
@@ -27,6 +29,7 @@ export class RunClock {
 
   constructor(options: RunClockOptions) {
     this.#options = options;
+    this.#levels = [this, ...(options.above ? options.above.#levels : [])];
   }
 
   get elapsedMs(): number {
@@ -56,7 +59,7 @@ export class RunClock {
 
   /** A part of the work begins (1) or ends (-1). */
   work(change: 1 | -1): void {
-    for (const clock of this.#levels()) {
+    for (const clock of this.#levels) {
       clock.#working += change;
       clock.#turn();
     }
@@ -72,7 +75,7 @@ export class RunClock {
   }
 
   #ask(change: 1 | -1): void {
-    for (const clock of this.#levels()) {
+    for (const clock of this.#levels) {
       clock.#asking += change;
       clock.#turn();
     }
@@ -97,9 +100,5 @@ export class RunClock {
     const onLate = this.#onLate;
     this.stop();
     onLate?.();
-  }
-
-  #levels(): RunClock[] {
-    return this.#options.above ? [this, ...this.#options.above.#levels()] : [this];
   }
 }

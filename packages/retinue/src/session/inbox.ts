@@ -18,8 +18,10 @@ export function answerKeeper(log: Log): {
   keep(requestId: string, answer: unknown): void;
   keepAsk(ask: Omit<KeptAsk, "kind">): void;
   drop(requestId: string): void;
+  dropAsk(requestId: string): void;
 } {
   const idOf = (requestId: string) => `answer/${requestId}`;
+  const askIdOf = (requestId: string) => `ask/${requestId}`;
   return {
     keep(requestId, answer) {
       const item = stored.encode({ kind: "answer", requestId, answer });
@@ -27,11 +29,13 @@ export function answerKeeper(log: Log): {
     },
     keepAsk(ask) {
       const item = stored.encode({ kind: "ask", ...ask });
-      log.changeInbox({ add: { id: `ask/${ask.requestId}`, sessionId: log.rootId, ...item } });
+      log.changeInbox({ add: { id: askIdOf(ask.requestId), sessionId: log.rootId, ...item } });
     },
     drop(requestId) {
       log.changeInbox({ remove: { id: idOf(requestId), sessionId: log.rootId } });
-      log.changeInbox({ remove: { id: `ask/${requestId}`, sessionId: log.rootId } });
+    },
+    dropAsk(requestId) {
+      log.changeInbox({ remove: { id: askIdOf(requestId), sessionId: log.rootId } });
     },
   };
 }

@@ -59,7 +59,7 @@ export class Meter implements RunBudget {
   readonly #ledger: Ledger;
   readonly #options: MeterOptions;
   readonly #budget: () => Budget;
-  readonly #limitsOf = new Derived<Amounts>();
+  readonly #limitsOf = new Derived<Amounts | undefined>();
   /** Room for the turn to wrap up, kept from the first turn to the end of the run. */
   #kept: Hold | undefined;
   #isNudged = false;
@@ -258,7 +258,7 @@ export class Meter implements RunBudget {
     return `Most of the budget is used (${what}). Come to an end soon.`;
   }
 
-  #limits(): Amounts {
+  #limits(): Amounts | undefined {
     const budget = this.#budget();
     return this.#limitsOf.get([budget], () => limitsOf(budget));
   }
@@ -301,8 +301,9 @@ function once(settle: Settle): Settle {
   };
 }
 
-function limitsOf({ maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost, maxSpawns }: Budget): Amounts {
-  return {
+function limitsOf(budget: Budget): Amounts | undefined {
+  const { maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost, maxSpawns } = budget;
+  const limits = {
     turns: maxTurns,
     subtreeTurns: maxSubtreeTurns,
     tokens: maxTokens,
@@ -310,7 +311,9 @@ function limitsOf({ maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost,
     nanoAiu: maxCost === undefined ? undefined : Math.round(maxCost * NANO),
     spawns: maxSpawns,
   };
+  return Object.values(limits).some((limit) => limit !== undefined) ? limits : undefined;
 }
+
 const NAMES: Record<Resource, string> = {
   turns: "turns",
   subtreeTurns: "turns of it and all agents below it",

@@ -16,5 +16,7 @@ export class Derived<T> {
 }
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((part, index) => Object.is(part, b[index]));
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (!Object.is(a[at], b[at])) return false;
+  return true;
 }

@@ -25,7 +25,7 @@ export interface Share {
 }
 
 export class Ledger {
-  readonly #limitsNow: () => Amounts;
+  readonly #limitsNow: () => Amounts | undefined;
   /** This one and those above it: what all resources but an agent's own turns count on. */
   readonly #levels: readonly Ledger[];
   readonly #used = new Map<Resource, number>();
@@ -34,8 +34,8 @@ export class Ledger {
   #pending = 0;
   readonly #waiters = new Set<() => void>();
 
-  /** The limits of a main agent change with the agent that is selected. */
-  constructor(limits: () => Amounts, above?: Ledger) {
+  /** Undefined when nothing is limited. The limits of a main agent change with the agent that is selected. */
+  constructor(limits: () => Amounts | undefined, above?: Ledger) {
     this.#limitsNow = limits;
     this.#levels = [this, ...(above ? above.#levels : [])];
   }
@@ -134,11 +134,11 @@ export class Ledger {
   }
 
   get #limits(): Amounts {
-    return this.#limitsNow();
+    return this.#limitsNow() ?? {};
   }
 
   get #hasLimits(): boolean {
-    return RESOURCES.some((resource) => this.#limits[resource] !== undefined);
+    return this.#limitsNow() !== undefined;
   }
 
   #leftHere(resource: Resource): number {
