@@ -99,14 +99,55 @@ test.skipIf(!hasDisk)(
 
 test("a database that another process holds for longer than we wait: the work waits, and goes on", async () => {
   await using runtime = await Crashable.start();
-  const other = openDatabase(path.join(runtime.folders.home, "retinue.db"));
-  try {
-    await workThrough(runtime, {
-      words: /locked/,
-      fail: () => other.exec("BEGIN IMMEDIATE"),
-      mend: () => other.exec("COMMIT"),
-    });
-  } finally {
-    other.close();
-  }
+  using other = heldBy(runtime);
+  await workThrough(runtime, { words: /locked/, fail: other.hold, mend: other.letGo });
 }, 60_000);
+
+test("while another process holds the database, calls that wait for no write are answered", async () => {
+  await using runtime = await Crashable.start();
+  using other = heldBy(runtime);
+  const client = await runtime.connect({ attached: "nobody" });
+  const { sessionId } = await client.call<{ sessionId: string }>("session.create", runtime.session);
+  const { sessionId: quiet } = await client.call<{ sessionId: string }>("session.create", runtime.session);
+  other.hold();
+  const answered: string[] = [];
+  const calls = [
+    client.call("session.send", { sessionId, prompt: promptOf({ says: "written" }) }).then(() => answered.push("send")),
+    client.call("ping", {}).then(() => answered.push("ping")),
+    client.call("session.getMessages", { sessionId: quiet }).then(() => answered.push("read")),
+  ];
+  await Promise.all(calls.slice(1));
+  expect(answered.toSorted()).toEqual(["ping", "read"]);
+  other.letGo();
+  await Promise.all(calls);
+  await client.until("session.idle");
+});
+
+test("what is aborted while the store refuses stops, the client is told that it is not recorded, and it is when the store is back", async () => {
+  await using runtime = await Crashable.start();
+  using other = heldBy(runtime);
+  const client = await runtime.connect({ attached: "nobody" });
+  const { sessionId } = await client.call<{ sessionId: string }>("session.create", runtime.session);
+  await client.call("session.send", { sessionId, prompt: promptOf({ turns: [{ gate: "held" }], says: "never said" }) });
+  await runtime.gates.reached("held");
+  other.hold();
+  await expect(client.call("session.abort", { sessionId })).rejects.toThrow(/locked/);
+  await client.until("session.error", ({ data }) => /locked/.test(JSON.stringify(data)));
+  other.letGo();
+  await client.until("session.idle");
+  const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
+  expect(events.filter(({ type }) => type === "abort")).toHaveLength(1);
+  expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
+  await client.call("session.send", { sessionId, prompt: promptOf({ says: "and on" }) });
+  await client.until("assistant.message", ({ data }) => data.content === "and on");
+}, 60_000);
+
+/** Another program that takes the lock of the database. */
+function heldBy(runtime: Crashable): { hold(): void; letGo(): void } & Disposable {
+  const other = openDatabase(path.join(runtime.folders.home, "retinue.db"));
+  return {
+    hold: () => other.exec("BEGIN IMMEDIATE"),
+    letGo: () => other.exec("COMMIT"),
+    [Symbol.dispose]: () => other.close(),
+  };
+}

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { openDatabase } from "../sqlite-door.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Database, openDatabase } from "../sqlite-door.ts";
 import { begin, event } from "../store.contract.ts";
 import { groupCommit } from "./group-commit.ts";
 import { openSqlite, type SqliteStore } from "./store.ts";
@@ -77,18 +77,61 @@ test("a batch without its lease is refused, and those that share its transaction
   expect(counts).toEqual([1, 1, 0, 1, 1, 1]);
 });
 
-test("while another program holds the lock, a group is tried once and not batch by batch", async () => {
-  const batches = await sessions();
-  const other = openDatabase(join(folder, "retinue.db"));
-  const db = openDatabase(join(folder, "retinue.db"));
-  db.exec("PRAGMA busy_timeout = 0");
-  let tries = 0;
-  const group = groupCommit(db, { write: () => undefined, undone: () => void tries++ });
-  other.exec("BEGIN IMMEDIATE");
-  const outcomes = await Promise.allSettled(batches.map((batch) => group.commit(batch)));
-  expect(outcomes.map(({ status }) => status)).toEqual(NAMES.map(() => "rejected"));
-  expect(tries).toBe(NAMES.length);
-  for (const each of [other, db]) each.close();
+describe("while another process holds the file", () => {
+  /** Another process and a group of six commits that it holds up. */
+  async function heldUp() {
+    const batches = await sessions();
+    const [other, db] = [1, 2].map(() => openDatabase(join(folder, "retinue.db"))) as [Database, Database];
+    db.exec("PRAGMA busy_timeout = 0");
+    const written: string[] = [];
+    const group = groupCommit(db, { write: ({ lease }) => void written.push(lease.rootId), undone: () => undefined });
+    other.exec("BEGIN IMMEDIATE");
+    const commits = Promise.allSettled(batches.map((batch) => group.commit(batch)));
+    const release = () => other.exec("COMMIT");
+    return { group, written, commits, release, [Symbol.dispose]: () => [other, db].map((each) => each.close()) };
+  }
+
+  test("commits wait, everything else goes on, and they are written in their order when it has done", async () => {
+    using held = await heldUp();
+    const begun = held.group.flush();
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    expect(held.written).toEqual([]);
+    held.release();
+    await begun;
+    expect(held.written).toEqual(NAMES);
+    expect((await held.commits).map(({ status }) => status)).toEqual(NAMES.map(() => "fulfilled"));
+  });
+
+  test("for some seconds, all commits are refused, and the next one is tried again", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      using held = await heldUp();
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect((await held.commits).map((each) => each.status === "rejected" && String(each.reason))).toEqual(
+        NAMES.map(() => expect.stringContaining("database is locked")),
+      );
+      held.release();
+      const [batch] = await sessions();
+      if (batch) await held.group.commit(batch);
+      expect(held.written).toEqual(["a"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("a session can be opened, deleted and written to as soon as it has done", async () => {
+    const other = openDatabase(join(folder, "retinue.db"));
+    other.exec("BEGIN IMMEDIATE");
+    const held = store.leases.acquire("late", { pid: 1, startedAt: 1 });
+    const document = { kind: "k", key: "x", version: 1, json: "1" };
+    const written = store.documents.write([{ put: document }]);
+    await nextTurn();
+    other.exec("COMMIT");
+    other.close();
+    expect(await held).toMatchObject({ lease: { rootId: "late" } });
+    await written;
+    expect(await store.documents.get("k", "x")).toEqual(document);
+  });
 });
 
 test("what was handed over before a lease is released, or a session deleted, is written first", async () => {

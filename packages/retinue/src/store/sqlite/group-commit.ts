@@ -3,11 +3,12 @@
  * after it in that turn share one.
  *
  * A transaction costs more than what is in it: locks, and every page that it touches written anew. A group is all or nothing only on the
- * disk: when a batch is refused, each batch of the group is tried alone, so that no session pays for another.
+ * disk: when a batch is refused, each batch of the group is tried alone, so that no session pays for another. While another process holds
+ * the file, everything waits in one group.
  */
 import type { Database } from "../sqlite-door.ts";
 import type { Batch } from "../store.ts";
-import { inTransaction } from "./transaction.ts";
+import { inTransaction, isBusy, pauseAfter } from "./transaction.ts";
 
 interface Waiting {
   batch: Batch;
@@ -17,8 +18,8 @@ interface Waiting {
 
 export interface GroupCommit {
   commit(batch: Batch): Promise<void>;
-  /** Writes what waits now. Must come before anything that ends the right to write it. */
-  flush(): void;
+  /** Resolves when nothing waits any more. Must come before anything that ends the right to write it. */
+  flush(): Promise<void>;
 }
 
 /** `write` is called within a transaction. `undone` is told of each batch whose changes were rolled back. */
@@ -28,60 +29,79 @@ export function groupCommit(
 ): GroupCommit {
   let waiting: Waiting[] = [];
   let hasCommitted = false; // In this turn of the event loop.
+  let tries = 0; // Since another process holds the file.
+  let isHeldUp = false;
+  const onWritten: (() => void)[] = [];
 
-  const writeAll = (batches: readonly Batch[], onBegun = () => {}) => {
+  const writeAll = (group: readonly Waiting[]) => {
     try {
       inTransaction(db, () => {
-        onBegun();
-        for (const batch of batches) write(batch);
+        for (const { batch } of group) write(batch);
       });
     } catch (error) {
-      for (const batch of batches) undone(batch);
+      for (const { batch } of group) undone(batch);
       throw error;
     }
+    for (const { resolve } of group) resolve();
   };
 
-  const writeAlone = ({ batch, resolve, reject }: Waiting) => {
+  const writeAlone = (each: Waiting) => {
     try {
-      writeAll([batch]);
-      resolve();
+      writeAll([each]);
     } catch (error) {
-      reject(error);
+      each.reject(error);
     }
   };
 
-  const flush = () => {
+  const writeWaiting = () => {
+    if (isHeldUp) return;
     const group = waiting;
     waiting = [];
-    const [only, ...others] = group;
-    if (!only) return; // An empty transaction takes its locks like any other.
-    if (others.length === 0) return writeAlone(only);
-    let hasBegun = false;
     try {
-      writeAll(
-        group.map(({ batch }) => batch),
-        () => {
-          hasBegun = true;
-        },
-      );
-      for (const { resolve } of group) resolve();
+      if (group.length > 0) writeAll(group); // An empty transaction would take its locks like any other.
     } catch (error) {
-      // A store that is locked refuses them all, and each further try would hold up the process as long as the first.
-      if (hasBegun) for (const each of group) writeAlone(each);
-      else for (const { reject } of group) reject(error);
+      if (isBusy(error)) return holdUp(group, error);
+      if (group.length === 1) group[0]?.reject(error);
+      else for (const each of group) writeAlone(each);
     }
+    tries = 0;
+    for (const written of onWritten.splice(0)) written();
+  };
+
+  const holdUp = (group: readonly Waiting[], error: unknown) => {
+    const pause = pauseAfter(++tries);
+    waiting = [...group, ...waiting];
+    isHeldUp = true;
+    if (pause !== undefined) setTimeout(goOn, pause);
+    else refuseAll(error);
+  };
+
+  const goOn = () => {
+    isHeldUp = false;
+    writeWaiting();
+  };
+
+  const refuseAll = (error: unknown) => {
+    for (const { reject } of waiting.splice(0)) reject(error);
+    goOn();
   };
 
   return {
-    async commit(batch) {
-      if (hasCommitted) return await new Promise((resolve, reject) => void waiting.push({ batch, resolve, reject }));
-      hasCommitted = true;
-      setImmediate(() => {
-        hasCommitted = false;
-        flush();
+    commit(batch) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ batch, resolve, reject });
+        if (hasCommitted || isHeldUp) return;
+        hasCommitted = true;
+        setImmediate(() => {
+          hasCommitted = false;
+          writeWaiting();
+        });
+        writeWaiting();
       });
-      writeAll([batch]);
     },
-    flush,
+    async flush() {
+      writeWaiting();
+      if (isHeldUp) await new Promise<void>((resolve) => void onWritten.push(resolve));
+    },
   };
 }

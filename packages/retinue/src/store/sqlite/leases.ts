@@ -7,7 +7,7 @@ import { inTransaction } from "./transaction.ts";
 
 export function leaseTable(
   db: Database,
-  { isAlive, uses, flush }: { isAlive: (holder: Holder) => boolean; uses: LastUses; flush: () => void },
+  { isAlive, uses, flush }: { isAlive: (holder: Holder) => boolean; uses: LastUses; flush: () => Promise<void> },
 ): Leases {
   const holder = db.prepare("SELECT pid, started_at FROM leases WHERE root_id = ?");
   const drop = db.prepare("DELETE FROM leases WHERE root_id = ?");
@@ -20,7 +20,7 @@ export function leaseTable(
   };
   return {
     async acquire(rootId, { pid, startedAt }) {
-      flush();
+      await flush();
       return inTransaction(db, () => {
         const heldBy = livingHolder(rootId);
         if (heldBy && (heldBy.pid !== pid || heldBy.startedAt !== startedAt)) return { heldBy };
@@ -32,7 +32,7 @@ export function leaseTable(
       return livingHolder(rootId);
     },
     async release(lease) {
-      flush();
+      await flush();
       inTransaction(db, () => {
         if (release.run(lease.number, lease.rootId).changes > 0) uses.end(lease.rootId);
       });

@@ -6,7 +6,7 @@
 import { AppError, messageOf } from "@retinue/protocol";
 import { type Database, openDatabase } from "../sqlite-door.ts";
 import { type Scrubber, scrubber } from "./scrub.ts";
-import { inTransaction } from "./transaction.ts";
+import { inTransaction, TRY_MS } from "./transaction.ts";
 import { openTranscripts, type SqliteTranscripts } from "./transcripts/transcripts.ts";
 
 const FIRST = `
@@ -87,6 +87,7 @@ export function openStoreFile(path: string): StoreFile {
       "PRAGMA busy_timeout = 5000; PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;",
     );
     update(db, path);
+    db.exec(`PRAGMA busy_timeout = ${TRY_MS}`); // From now on others here would wait too.
     const own = scrubber(db);
     return { db, scrubber: own, transcripts: openTranscripts(db, { path, scrub: own.run }) };
   } catch (error) {

@@ -14,7 +14,7 @@ interface SessionTableOptions {
   uses: LastUses;
   scrub(): Promise<void>;
   /** Writes the commits that wait. */
-  flush(): void;
+  flush(): Promise<void>;
 }
 
 export function sessionTable(db: Database, { transcripts, uses, scrub, flush }: SessionTableOptions): SessionRows {
@@ -39,7 +39,7 @@ export function sessionTable(db: Database, { transcripts, uses, scrub, flush }: 
       return children.all(parentId).map(toSession);
     },
     async delete(lease, { kinds }) {
-      flush();
+      await flush();
       const isDeleted = inTransaction(db, () => {
         const isHeld = db.prepare("DELETE FROM leases WHERE number = ? AND root_id = ?");
         if (isHeld.run(lease.number, lease.rootId).changes === 0) throw leaseLost(lease);

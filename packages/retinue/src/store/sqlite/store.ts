@@ -1,8 +1,8 @@
 /**
  * The store in SQLite (WAL): one file in the home folder, shared by every process that uses that home.
  *
- * SQLite is synchronous: each promise here is settled when it is returned, but for commits that share a transaction with others. Statements
- * of hot paths are prepared once.
+ * SQLite is synchronous: what is asked for is done at once, but for commits that share a transaction with others, and while another process
+ * holds the file. Statements of hot paths are prepared once.
  */
 import { isProcessAlive } from "../holder.ts";
 import type { Database } from "../sqlite-door.ts";
@@ -56,7 +56,7 @@ export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOption
       },
     }),
     async close() {
-      group.flush();
+      await group.flush();
       scrubber.stop();
       db.close();
     },
