@@ -23,7 +23,7 @@ import { readConversation } from "../../packages/retinue/src/models/offline/conv
 import { intentOf } from "../../packages/retinue/src/models/offline/intent.ts";
 import { outlineOf } from "../../packages/retinue/src/models/offline/simple-moves.ts";
 import { apiError } from "../../packages/retinue/src/models/wire/api-error.ts";
-import { serverEvents } from "../../packages/retinue/src/models/wire/sse.ts";
+import { EventDecoder } from "../../packages/retinue/src/models/wire/sse.ts";
 import { askForAll, decide, parseRule } from "../../packages/retinue/src/permissions/policy.ts";
 import { coversUrl } from "../../packages/retinue/src/permissions/url-rules.ts";
 import { brief, shellWord } from "../../packages/retinue/src/project/shown.ts";
@@ -112,16 +112,14 @@ const policy = {
   approved: [parseRule("shell(git:*)"), parseRule("url(good.example/docs)")],
 };
 
-async function drain(events: AsyncIterable<unknown>): Promise<void> {
-  for await (const _event of events);
-}
-
-async function* inPieces(text: string): AsyncGenerator<Uint8Array> {
+async function readEvents(text: string): Promise<void> {
+  const decoder = new EventDecoder(() => undefined);
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += PIECE) {
     await nextTurn(); // A socket gives one piece at a time.
-    yield bytes.subarray(at, at + PIECE);
+    decoder.push(bytes.subarray(at, at + PIECE));
   }
+  decoder.end();
 }
 
 const PIECE = 16 * 1024;
@@ -215,7 +213,7 @@ export const READERS: readonly Reader[] = [
     name: "a file without front matter",
     read: (text) => attempt(() => parseFrontMatter(text, z.looseObject({}), "a.md")),
   },
-  { name: "a stream of events", read: (text) => drain(serverEvents(inPieces(`data: ${text}\n\n`))) },
+  { name: "a stream of events", read: (text) => readEvents(`data: ${text}\n\n`) },
   { name: "frames", read: (text) => readFrames(text) },
   { name: "an error page", read: (text) => apiError({ status: 500, headers: {}, body: text }) },
   { name: "bounded output", read: (text) => boundOutput(text, { tempFolder: folder, name: "x" }) },

@@ -148,7 +148,7 @@ async function ask(source: Source): Promise<Check> {
       headers: await headersFor(endpoint),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-    const count = countModels(await readText(answer.chunks));
+    const count = countModels(await readText(answer));
     const ms = Math.round(performance.now() - from);
     const listed =
       count === undefined ? "a list of models that cannot be read" : `${count} ${count === 1 ? "model" : "models"}`;

@@ -120,7 +120,7 @@ async function summarise(agent: Agent, input: CompactionInput, lease: RequestLea
   const task = input.customInstructions ? `${words.trim()}\n\n${input.customInstructions}` : words.trim();
   let summary = "";
   let usage = NO_USAGE;
-  const parts = withRetries(
+  await withRetries(
     choice.provider,
     {
       model: choice.wireModel,
@@ -132,12 +132,15 @@ async function summarise(agent: Agent, input: CompactionInput, lease: RequestLea
       maxOutputTokens: lease.maxOutputTokens,
       headers: { "x-initiator": "agent", "x-interaction-type": "conversation-compaction" },
     },
-    { signal: input.signal, onRestart: () => (summary = "") },
+    {
+      signal: input.signal,
+      onPart: (part) => {
+        if (part.type === "text") summary += part.delta;
+        if (part.type === "end") usage = part.usage;
+      },
+      onRestart: () => (summary = ""),
+    },
   );
-  for await (const part of parts) {
-    if (part.type === "text") summary += part.delta;
-    if (part.type === "end") usage = part.usage;
-  }
   const totalNanoAiu = settleRequest(lease, usage, choice.info);
   if (summary.trim() === "") throw new AppError("model_failed", "The model returned no summary.");
   return { summary, usage, totalNanoAiu, durationMs: session.world.now() - startedAt, model: choice.id };

@@ -27,12 +27,12 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   const startedAt = session.world.now();
   const reading = new Reading(agent);
   const { maxOutputTokens, isLast: isFinal } = input.lease;
-  const parts = withRetries(choice.provider, modelRequest(agent, { ...input, maxOutputTokens, isFinal }), {
+  await withRetries(choice.provider, modelRequest(agent, { ...input, maxOutputTokens, isFinal }), {
     signal: input.signal,
+    onPart: (part) => reading.read(part),
     onFailure: ({ error }) => reportFailure(agent, { error, input, durationMs: session.world.now() - startedAt }),
     onRestart: () => reading.restart(),
   });
-  for await (const part of parts) reading.read(part);
   const answer = reading.end();
   const durationMs = session.world.now() - startedAt;
   report(agent, { answer, input, choice, durationMs, reading });

@@ -45,7 +45,7 @@ export async function listRemoteModels({ endpoint, vision }: Source, signal: Abo
       headers: await headersFor(endpoint),
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
-    const { data } = Models.parse(JSON.parse(await readText(answer.chunks)));
+    const { data } = Models.parse(JSON.parse(await readText(answer)));
     return data.filter(({ id }) => !OTHER_KINDS.test(id)).map((entry) => listedEntry(entry, vision));
   } catch (error) {
     signal.throwIfAborted();

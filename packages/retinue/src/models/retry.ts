@@ -18,8 +18,9 @@ export interface FailedAttempt {
 
 export interface RetryOptions {
   signal: AbortSignal;
+  onPart(part: Part): void;
   onFailure?(failure: FailedAttempt): void;
-  /** Parts of a failed attempt were yielded already: the reader throws away what it has. */
+  /** Parts of a failed attempt have come already: the reader throws away what it has. */
   onRestart?(): void;
   sleep?(ms: number, signal: AbortSignal): Promise<unknown>;
   /** 0 to 1, for jitter. */
@@ -31,19 +32,15 @@ const MAX_DELAY_MS = 30_000;
 /** When an endpoint asks to wait longer than this, a person must decide. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
-export async function* withRetries(
-  provider: Provider,
-  request: ModelRequest,
-  options: RetryOptions,
-): AsyncGenerator<Part> {
-  const { signal, onFailure, onRestart, sleep = sleepUntil, random = Math.random } = options;
+export async function withRetries(provider: Provider, request: ModelRequest, options: RetryOptions): Promise<void> {
+  const { signal, onPart, onFailure, onRestart, sleep = sleepUntil, random = Math.random } = options;
   let waitedMs = 0;
   for (let attempt = 1; ; attempt++) {
-    let hasYielded = false;
+    let hasBegun = false;
     try {
       for await (const part of provider.stream(request, { signal })) {
-        hasYielded = true;
-        yield part;
+        hasBegun = true;
+        onPart(part);
       }
       return;
     } catch (error) {
@@ -53,7 +50,7 @@ export async function* withRetries(
       const delayMs = willRetry ? delayFor(error, attempt, random) : 0;
       onFailure?.({ attempt, error, willRetry, delayMs });
       if (!willRetry) throw new ModelCallFailed(error, { retries: attempt - 1, waitedMs, baseUrl: provider.baseUrl });
-      if (hasYielded) onRestart?.();
+      if (hasBegun) onRestart?.();
       await sleep(delayMs, signal);
       waitedMs += delayMs;
     }

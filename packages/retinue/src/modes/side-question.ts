@@ -21,16 +21,16 @@ export async function askBeside(agent: Agent, question: string, { signal }: { si
     stream: agent.settings.streaming,
     headers: { "x-initiator": "user" },
   };
-  const parts = withRetries(choice.provider, request, {
+  await withRetries(choice.provider, request, {
     signal,
+    onPart: (part) => {
+      if (part.type === "text") answer += part.delta;
+      if (part.type === "end") usage = part.usage;
+    },
     onRestart: () => {
       answer = "";
     },
   });
-  for await (const part of parts) {
-    if (part.type === "text") answer += part.delta;
-    if (part.type === "end") usage = part.usage;
-  }
   session.announce("assistant.usage", {
     model: choice.id,
     ...usage,

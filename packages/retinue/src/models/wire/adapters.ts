@@ -1,27 +1,30 @@
 /** Makes the provider for an endpoint. The code of a wire format is loaded with the first request that needs it. */
 import { redact } from "../../secrets/redact.ts";
 import type { Provider } from "../provider.ts";
+import { PushedParts } from "../pushed-parts.ts";
 import type { Endpoint, EndpointPath } from "./endpoint.ts";
 import { guard } from "./guard.ts";
+import type { WireProvider } from "./wire-provider.ts";
 
 export function providerFor(endpoint: Endpoint, wireApi: "completions" | "responses"): Provider {
   const apiEndpoint = pathOf(endpoint, wireApi);
   const guarded = guard(endpoint);
-  let adapter: Promise<Provider> | undefined;
+  let adapter: Promise<WireProvider> | undefined;
   return {
     id: endpoint.id,
     apiEndpoint,
     get baseUrl() {
       return redact(endpoint.baseUrl);
     },
-    async *stream(request, options) {
-      adapter ??= LOAD[apiEndpoint](guarded.endpoint);
-      try {
-        yield* (await adapter).stream(request, options);
-      } catch (error) {
-        throw guarded.clean(error, request.headers);
-      }
-    },
+    stream: (request, { signal }) =>
+      new PushedParts(async (push) => {
+        adapter ??= LOAD[apiEndpoint](guarded.endpoint);
+        try {
+          await (await adapter).answer(request, { signal, push });
+        } catch (error) {
+          throw guarded.clean(error, request.headers);
+        }
+      }),
   };
 }
 
@@ -30,7 +33,7 @@ function pathOf({ type }: Endpoint, wireApi: "completions" | "responses"): Endpo
   return wireApi === "responses" ? "/responses" : "/chat/completions";
 }
 
-const LOAD: Record<EndpointPath, (endpoint: Endpoint) => Promise<Provider>> = {
+const LOAD: Record<EndpointPath, (endpoint: Endpoint) => Promise<WireProvider>> = {
   "/chat/completions": async (endpoint) => (await import("./openai-chat.ts")).openaiChat(endpoint),
   "/responses": async (endpoint) => (await import("./openai-responses.ts")).openaiResponses(endpoint),
   "/v1/messages": async (endpoint) => (await import("./anthropic.ts")).anthropic(endpoint),

@@ -1,8 +1,10 @@
 /** Reads a Messages answer, as named events or as one object, as Parts. */
 import * as z from "zod";
 import type { FinishReason, Part, Usage } from "../provider.ts";
+import type { PushPart } from "../pushed-parts.ts";
 import { BlockOrder } from "./blocks.ts";
-import { type Answer, cutOff, isJsonObject, newCallId, parseWire, unexpected } from "./wire.ts";
+import type { HttpAnswer } from "./http.ts";
+import { type AnswerReader, cutOff, isJsonObject, newCallId, parseWire, readAnswer, unexpected } from "./wire.ts";
 
 const text = z.string().nullish().catch(undefined);
 const count = z.number().nullish().catch(undefined);
@@ -47,11 +49,10 @@ const Event = z.looseObject({
 });
 type Event = z.infer<typeof Event>;
 
-export async function* readMessage(answer: Answer, author: string): AsyncGenerator<Part> {
-  const reader = new MessageReader();
-  if (answer.type === "whole") yield* reader.readWhole(answer.body);
-  else for await (const value of answer.events) if (value !== undefined) yield* reader.read(value);
-  yield* reader.end(author);
+export async function readMessage(answer: HttpAnswer, author: string, push: PushPart): Promise<void> {
+  const reader = new MessageReader(push);
+  await readAnswer(answer, reader);
+  reader.end(author);
 }
 
 /** A block that is being written. */
@@ -63,7 +64,8 @@ interface OpenBlock {
 
 type Call = Extract<Part, { type: "call" }>;
 
-class MessageReader {
+class MessageReader implements AnswerReader {
+  readonly #push: PushPart;
   #id: string | undefined;
   #model: string | undefined;
   #stop: string | undefined;
@@ -73,7 +75,11 @@ class MessageReader {
   readonly #calls: Call[] = [];
   readonly #open = new Map<number, OpenBlock>();
 
-  *read(value: unknown): Generator<Part> {
+  constructor(push: PushPart) {
+    this.#push = push;
+  }
+
+  event(value: unknown): void {
     const event = parseWire(Event, value);
     const at = event.index ?? 0;
     switch (event.type) {
@@ -83,10 +89,10 @@ class MessageReader {
         this.#count(event.message?.usage);
         return;
       case "content_block_start":
-        if (event.content_block) yield* this.#start(at, event.content_block);
+        if (event.content_block) this.#start(at, event.content_block);
         return;
       case "content_block_delta":
-        yield* this.#add(at, event.delta ?? {});
+        this.#add(at, event.delta ?? {});
         return;
       case "content_block_stop":
         this.#finish(at);
@@ -101,12 +107,12 @@ class MessageReader {
     }
   }
 
-  *readWhole(value: unknown): Generator<Part> {
+  whole(value: unknown): void {
     const message = parseWire(WholeMessage, value);
     this.#id = message.id ?? undefined;
     this.#model = message.model ?? undefined;
     for (const [at, block] of message.content.entries()) {
-      yield* this.#start(at, block);
+      this.#start(at, block);
       this.#finish(at);
     }
     this.#count(message.usage);
@@ -114,24 +120,25 @@ class MessageReader {
     this.#isWhole = true;
   }
 
-  *#start(at: number, block: ContentBlock): Generator<Part> {
+  #start(at: number, block: ContentBlock): void {
     const open: OpenBlock = { block, callId: block.id || newCallId(), pieces: [] };
     this.#open.set(at, open);
-    if (block.type === "tool_use") yield { type: "call_delta", id: open.callId, name: block.name ?? "", delta: "" };
-    if (block.text) yield* this.#add(at, { text: block.text });
-    if (block.thinking) yield* this.#add(at, { thinking: block.thinking });
+    if (block.type === "tool_use")
+      this.#push({ type: "call_delta", id: open.callId, name: block.name ?? "", delta: "" });
+    if (block.text) this.#add(at, { text: block.text });
+    if (block.thinking) this.#add(at, { thinking: block.thinking });
   }
 
-  *#add(at: number, delta: NonNullable<Event["delta"]>): Generator<Part> {
+  #add(at: number, delta: NonNullable<Event["delta"]>): void {
     const open = this.#open.get(at);
     if (!open) throw unexpected("a piece of a block that was never started");
     if (delta.signature) open.block.signature = delta.signature;
     const piece = delta.text ?? delta.thinking ?? delta.partial_json;
     if (!piece) return;
     open.pieces.push(piece);
-    if (delta.text) yield { type: "text", delta: piece };
-    else if (delta.thinking) yield { type: "reasoning", delta: piece };
-    else yield { type: "call_delta", id: open.callId, name: open.block.name ?? "", delta: piece };
+    if (delta.text) this.#push({ type: "text", delta: piece });
+    else if (delta.thinking) this.#push({ type: "reasoning", delta: piece });
+    else this.#push({ type: "call_delta", id: open.callId, name: open.block.name ?? "", delta: piece });
   }
 
   #finish(at: number): void {
@@ -159,15 +166,14 @@ class MessageReader {
   }
 
   /** When an answer was cut for its length, incomplete calls are dropped and not run without arguments. */
-  *end(author: string): Generator<Part> {
+  end(author: string): void {
     if (!this.#isWhole && this.#stop === undefined) throw cutOff();
     const calls =
       this.#stop === "max_tokens" ? this.#calls.filter((call) => isJsonObject(call.arguments)) : this.#calls;
-    yield* this.#order.parts(author);
-    yield* calls;
+    for (const part of [...this.#order.parts(author), ...calls]) this.#push(part);
     const reason = finishReason(this.#stop, calls.length > 0);
     const from = { ...(this.#id && { responseId: this.#id }), ...(this.#model && { model: this.#model }) };
-    yield { type: "end", reason, usage: usageOf(this.#usage), ...from };
+    this.#push({ type: "end", reason, usage: usageOf(this.#usage), ...from });
   }
 
   /** The counts of `message_delta` are totals, and it repeats only some of those in `message_start`. */

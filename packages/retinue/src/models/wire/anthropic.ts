@@ -1,12 +1,13 @@
 /** The Messages format: a request as JSON text. How an answer is read is in anthropic-answer.ts. */
 
 import { remembered } from "../../remembered.ts";
-import type { Message, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
+import type { Message, ModelRequest, UserMessage } from "../provider.ts";
 import { readMessage } from "./anthropic-answer.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { toolTexts } from "./tool-texts.ts";
-import { isJsonObject, jsonObject, readAnswer } from "./wire.ts";
+import { isJsonObject, jsonObject } from "./wire.ts";
+import { type WireProvider, wireProvider } from "./wire-provider.ts";
 
 const DEFAULT_MAX_TOKENS = 8192;
 const THINKING_TOKENS: Readonly<Record<string, number>> = {
@@ -27,19 +28,18 @@ interface Side {
   blocks: string[];
 }
 
-export function anthropic(endpoint: Endpoint): Provider {
+export function anthropic(endpoint: Endpoint): WireProvider {
   const author = `${endpoint.id}/messages`;
   const blockTexts = remembered((message: Message) => contentOf(message, author).map((block) => JSON.stringify(block)));
-  return {
+  return wireProvider({
     id: endpoint.id,
     apiEndpoint: "/v1/messages",
     baseUrl: endpoint.baseUrl,
-    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
+    async answer(request, { signal, push }) {
       const body = bodyOf(request, sidesOf(request.messages, blockTexts), author);
-      const answer = await post(endpoint, { path: "/v1/messages", request, body, signal });
-      yield* readMessage(await readAnswer(answer), author);
+      await readMessage(await post(endpoint, { path: "/v1/messages", request, body, signal }), author, push);
     },
-  };
+  });
 }
 
 function bodyOf(request: ModelRequest, sides: readonly Side[], author: string): string {

@@ -17,37 +17,37 @@ async function failure(work: Promise<unknown>): Promise<ModelError> {
 }
 
 describe("send", () => {
-  test("gives status, headers and the body in chunks", async () => {
+  test("gives status, headers and the body", async () => {
     await using server = await loopback(json({ fine: true }, { headers: { "x-request-id": "r1" } }));
     const answer = await call(server);
     expect(answer).toMatchObject({ status: 200, headers: { "x-request-id": "r1" } });
-    expect(await readText(answer.chunks)).toBe('{"fine":true}');
+    expect(await readText(answer)).toBe('{"fine":true}');
   });
 
   test("uses one connection for several calls", async () => {
     await using server = await loopback(sse({ a: 1 }, "[DONE]"));
-    for (let i = 0; i < 5; i++) await readText((await call(server)).chunks);
+    for (let i = 0; i < 5; i++) await readText(await call(server));
     expect(server.connections).toBe(1);
   });
 
   test("a reader that stops early at the end mark leaves the connection usable", async () => {
     await using server = await loopback(sse({ a: 1 }, "[DONE]"));
-    for (let i = 0; i < 3; i++) for await (const chunk of (await call(server)).chunks) if (chunk.length > 0) break;
+    for (let i = 0; i < 3; i++) await (await call(server)).read((chunk) => chunk.length > 0);
     expect(server.received).toHaveLength(3);
     expect(server.connections).toBe(1);
   });
 
   test("closes the connection of an endpoint that goes on after its reader has stopped", async () => {
     await using server = await loopback((response) => void response.writeHead(200).write("first"));
-    for await (const _ of (await call(server)).chunks) break;
+    await (await call(server)).read(() => true);
     await server.received[0]?.closed;
   });
 
   test("a call that breaks on a kept connection is a failure that shows, and the next one takes a new connection", async () => {
     await using server = await loopback(json({}), (response) => void response.socket?.destroy(), json({ again: true }));
-    await readText((await call(server)).chunks);
+    await readText(await call(server));
     expect(await failure(call(server))).toMatchObject({ kind: "transport", providerCode: "ECONNRESET" });
-    expect(await readText((await call(server)).chunks)).toBe('{"again":true}');
+    expect(await readText(await call(server))).toBe('{"again":true}');
     expect(server.connections).toBe(2);
   });
 
@@ -67,12 +67,23 @@ describe("send", () => {
   test("an abort in the middle of the body closes the connection and throws the reason", async () => {
     await using server = await loopback((response) => void response.writeHead(200).write("first"));
     const stop = new AbortController();
-    const { chunks } = await call(server, stop.signal);
-    const reading = async () => {
-      for await (const _ of chunks) stop.abort(new Error("enough"));
-    };
-    await expect(reading()).rejects.toThrow("enough");
+    const { read } = await call(server, stop.signal);
+    const reading = read(() => {
+      stop.abort(new Error("enough"));
+      return false;
+    });
+    await expect(reading).rejects.toThrow("enough");
     await server.received[0]?.closed;
+  });
+
+  test("an error of the reader is thrown as it is, and the connection is kept for the next call", async () => {
+    await using server = await loopback(sse({ a: 1 }, "[DONE]"));
+    const broken = () => {
+      throw new TypeError("a bug");
+    };
+    await expect((await call(server)).read(broken)).rejects.toThrow(TypeError);
+    await readText(await call(server));
+    expect(server.received).toHaveLength(2);
   });
 
   test("a signal that is aborted already sends nothing", async () => {
@@ -93,8 +104,7 @@ describe("send", () => {
 
   test("a body that breaks off is a transport error", async () => {
     await using server = await loopback(brokenSse({ a: 1 }));
-    const { chunks } = await call(server);
-    expect(await failure(readText(chunks))).toMatchObject({ kind: "transport" });
+    expect(await failure(readText(await call(server)))).toMatchObject({ kind: "transport" });
   });
 
   test("silence longer than allowed is a transport error", async () => {

@@ -25,8 +25,11 @@ export interface HttpCall {
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  chunks: AsyncIterable<Uint8Array>;
+  /** Reads the body, once. A reader that returns true has all that it needs; what is left is dropped. */
+  read: ReadBody;
 }
+
+export type ReadBody = (onChunk: (chunk: Uint8Array) => boolean) => Promise<void>;
 
 const IDLE_TIMEOUT_MS = 600_000;
 const DRAIN_MS = 50;
@@ -37,15 +40,15 @@ export async function send(call: HttpCall): Promise<HttpAnswer> {
   call.signal.throwIfAborted();
   const open = await transportFor(addressOf(call.url));
   const response = await respond(call, open);
-  const chunks = chunksOf(response, call);
+  const read: ReadBody = (onChunk) => readBody(response, call, onChunk);
   const status = response.statusCode ?? 0;
-  if (status >= 200 && status < 300) return { status, headers: response.headers, chunks };
-  throw apiError({ status, headers: response.headers, body: await readSome(chunks, MAX_ERROR_BODY) });
+  if (status >= 200 && status < 300) return { status, headers: response.headers, read };
+  throw apiError({ status, headers: response.headers, body: await readSome(read, MAX_ERROR_BODY) });
 }
 
 /** The whole body as text. */
-export async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  return await readSome(chunks, Number.POSITIVE_INFINITY);
+export async function readText({ read }: Pick<HttpAnswer, "read">): Promise<string> {
+  return await readSome(read, Number.POSITIVE_INFINITY);
 }
 
 type Open = (options: RequestOptions) => ClientRequest;
@@ -113,40 +116,50 @@ function responseTo(request: ClientRequest, call: HttpCall): Promise<IncomingMes
   });
 }
 
-async function* chunksOf(response: IncomingMessage, { signal, url }: HttpCall): AsyncGenerator<Uint8Array> {
-  try {
-    yield* response.iterator({ destroyOnReturn: false });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw transportError(error, url);
-  } finally {
-    if (!response.readableEnded && !response.destroyed) await drain(response);
-  }
-}
-
-/** A reader that stops at the end mark of its format leaves a few bytes: reading them keeps the connection for the next call. */
-function drain(response: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), DRAIN_MS).unref();
-    response.on("error", () => response.destroy());
+/** Resolves at the end of the body, so that the connection is free for the next call then. */
+function readBody(
+  response: IncomingMessage,
+  { signal, url }: HttpCall,
+  onChunk: Parameters<ReadBody>[0],
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isDone = false;
+    let timer: NodeJS.Timeout | undefined;
+    // A reader that stops at the end mark of its format leaves a few bytes: reading them keeps the connection for the next call.
+    const drop = () => {
+      isDone = true;
+      timer = setTimeout(() => response.destroy(), DRAIN_MS).unref();
+    };
+    const fail = (error: unknown) => {
+      if (isDone) resolve();
+      else reject(signal.aborted ? signal.reason : transportError(error, url));
+    };
+    response.on("data", (chunk: Uint8Array) => {
+      try {
+        if (!isDone && onChunk(chunk)) drop();
+      } catch (error) {
+        drop();
+        reject(error);
+      }
+    });
     response.once("end", resolve);
+    response.on("error", fail);
     response.once("close", () => {
       clearTimeout(timer);
-      resolve();
+      fail(new Error("the connection was closed"));
     });
-    response.resume();
   });
 }
 
-async function readSome(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
-  const read: Uint8Array[] = [];
+async function readSome(read: ReadBody, limit: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of chunks) {
-    read.push(chunk);
+  await read((chunk) => {
+    chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= limit) break;
-  }
-  return Buffer.concat(read).toString("utf8");
+    return bytes >= limit;
+  });
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 function transportError(error: unknown, url: string): ModelError {

@@ -1,8 +1,10 @@
 /** Reads a chat completions answer, streamed in chunks or as one object, as Parts. */
 import * as z from "zod";
-import { type FinishReason, NO_USAGE, type Part, type Usage } from "../provider.ts";
+import { type FinishReason, NO_USAGE, type Usage } from "../provider.ts";
+import type { PushPart } from "../pushed-parts.ts";
+import type { HttpAnswer } from "./http.ts";
 import { CallPiece, ToolCallPieces } from "./openai-chat-calls.ts";
-import { type Answer, cutOff, parseWire, unexpected } from "./wire.ts";
+import { type AnswerReader, cutOff, isObject, parseWire, readAnswer, unexpected } from "./wire.ts";
 
 const text = z.string().nullish().catch(undefined);
 const count = z.number().nullish().catch(undefined);
@@ -36,66 +38,86 @@ const Chunk = z.looseObject({
   usage: ChatUsage.nullish().catch(undefined),
 });
 
-export async function* readChatAnswer(answer: Answer): AsyncGenerator<Part> {
-  const reader = new ChatReader();
-  if (answer.type === "whole") {
-    yield* reader.read(answer.body);
-    if (!reader.sawChoice) throw unexpected("no choices");
-  } else {
-    for await (const event of answer.events) {
-      if (event === undefined) reader.sawEndMark();
-      else yield* reader.read(event);
-    }
-    if (!reader.isComplete) throw cutOff();
-  }
-  yield* reader.end();
+export async function readChatAnswer(answer: HttpAnswer, push: PushPart): Promise<void> {
+  const reader = new ChatReader(push);
+  await readAnswer(answer, reader);
+  reader.end();
 }
 
-class ChatReader {
-  sawChoice = false;
-  #done = false;
+class ChatReader implements AnswerReader {
+  readonly #push: PushPart;
+  #isComplete = false;
   #finish: string | undefined;
   #id: string | undefined;
   #model: string | undefined;
   #usage: Usage = NO_USAGE;
   #calls = new ToolCallPieces();
 
-  /** One end mark is enough: endpoints leave out `[DONE]` or `finish_reason`, seldom both. */
-  get isComplete(): boolean {
-    return this.#done || this.#finish !== undefined;
+  constructor(push: PushPart) {
+    this.#push = push;
   }
 
-  sawEndMark(): void {
-    this.#done = true;
+  endMark(): void {
+    this.#isComplete = true;
   }
 
-  *read(value: unknown): Generator<Part> {
+  event(value: unknown): void {
+    const words = this.#id === undefined ? undefined : plainText(value);
+    if (words === undefined) this.#read(value);
+    else if (words !== "") this.#push({ type: "text", delta: words });
+  }
+
+  whole(value: unknown): void {
+    if (!this.#read(value)) throw unexpected("no choices");
+    this.#isComplete = true;
+  }
+
+  /** Whether it held a choice. */
+  #read(value: unknown): boolean {
     const { id, model, choices, usage } = parseWire(Chunk, value);
     this.#id ??= id || undefined;
     this.#model ??= model || undefined;
     if (usage) this.#usage = usageOf(usage);
     const [choice] = choices ?? [];
-    if (!choice) return;
-    this.sawChoice = true;
+    if (!choice) return false;
     const delta = choice.delta ?? choice.message;
-    if (delta) yield* this.#readDelta(delta);
+    if (delta) this.#readDelta(delta);
     if (choice.finish_reason) this.#finish = choice.finish_reason;
+    return true;
   }
 
-  *#readDelta(delta: z.infer<typeof Delta>): Generator<Part> {
+  #readDelta(delta: z.infer<typeof Delta>): void {
     const reasoning = delta.reasoning_content || delta.reasoning;
-    if (reasoning) yield { type: "reasoning", delta: reasoning };
+    if (reasoning) this.#push({ type: "reasoning", delta: reasoning });
     const words = contentOf(delta.content) || delta.refusal;
-    if (words) yield { type: "text", delta: words };
-    for (const piece of delta.tool_calls ?? []) yield* this.#calls.add(piece);
+    if (words) this.#push({ type: "text", delta: words });
+    for (const piece of delta.tool_calls ?? []) {
+      const part = this.#calls.add(piece);
+      if (part) this.#push(part);
+    }
   }
 
-  *end(): Generator<Part> {
+  /** One end mark is enough: endpoints leave out `[DONE]` or `finish_reason`, seldom both. */
+  end(): void {
+    if (!this.#isComplete && this.#finish === undefined) throw cutOff();
     const calls = this.#calls.finished({ wasCut: this.#finish === "length" });
-    yield* calls;
+    for (const call of calls) this.#push(call);
     const reason = finishReason(this.#finish, calls.length > 0);
-    yield { type: "end", reason, usage: this.#usage, ...from(this.#id, this.#model) };
+    this.#push({ type: "end", reason, usage: this.#usage, ...from(this.#id, this.#model) });
   }
+}
+
+/**
+ * The words of a chunk that holds a piece of text and nothing else, as nearly all chunks do. Anything that is not plainly so is left to the
+ * schema, which takes longer than all the rest of reading.
+ */
+function plainText(value: unknown): string | undefined {
+  if (!isObject(value) || value.usage || !Array.isArray(value.choices) || value.choices.length !== 1) return undefined;
+  const choice: unknown = value.choices[0];
+  if (!isObject(choice) || choice.finish_reason || !isObject(choice.delta)) return undefined;
+  const { delta } = choice;
+  for (const name in delta) if (name !== "content" && name !== "role") return undefined;
+  return typeof delta.content === "string" ? delta.content : undefined;
 }
 
 const from = (id: string | undefined, model: string | undefined) => ({

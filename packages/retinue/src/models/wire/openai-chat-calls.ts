@@ -31,11 +31,12 @@ export class ToolCallPieces {
   readonly #calls: OpenCall[] = [];
   readonly #byIndex = new Map<number, OpenCall>();
 
-  *add(piece: CallPiece): Generator<Part> {
+  /** The part that it makes, if it brings anything. */
+  add(piece: CallPiece): Part | undefined {
     const call = this.#callOf(piece);
     const delta = argumentText(piece.function?.arguments);
     if (delta) call.pieces.push(delta);
-    if (delta || piece.function?.name) yield { type: "call_delta", id: call.id, name: call.name, delta };
+    return delta || piece.function?.name ? { type: "call_delta", id: call.id, name: call.name, delta } : undefined;
   }
 
   /** When an answer was cut for its length, incomplete calls are dropped and not run without arguments. */

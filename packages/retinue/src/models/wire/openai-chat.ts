@@ -1,22 +1,23 @@
 /** The chat completions format: a request as JSON text. How an answer is read is in openai-chat-answer.ts. */
 
-import type { AssistantMessage, Message, ModelCall, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
+import type { AssistantMessage, Message, ModelCall, ModelRequest, UserMessage } from "../provider.ts";
 import { conversationBytes } from "./conversation-bytes.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readChatAnswer } from "./openai-chat-answer.ts";
 import { toolTexts } from "./tool-texts.ts";
-import { isReasoningModel, jsonObject, readAnswer } from "./wire.ts";
+import { isReasoningModel, jsonObject } from "./wire.ts";
+import { type WireProvider, wireProvider } from "./wire-provider.ts";
 
-export function openaiChat(endpoint: Endpoint): Provider {
-  return {
+export function openaiChat(endpoint: Endpoint): WireProvider {
+  return wireProvider({
     id: endpoint.id,
     apiEndpoint: "/chat/completions",
     baseUrl: endpoint.baseUrl,
-    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
-      const answer = await post(endpoint, { path: "/chat/completions", request, body: bodyOf(request), signal });
-      yield* readChatAnswer(await readAnswer(answer));
+    async answer(request, { signal, push }) {
+      const body = bodyOf(request);
+      await readChatAnswer(await post(endpoint, { path: "/chat/completions", request, body, signal }), push);
     },
-  };
+  });
 }
 
 /** The history is kept as bytes; only what surrounds it is made for each request. */

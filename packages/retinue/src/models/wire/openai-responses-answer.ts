@@ -1,9 +1,11 @@
 /** Reads a Responses answer, as named events or as one object, as Parts. */
 import * as z from "zod";
 import { type FinishReason, NO_USAGE, type Part, type Usage } from "../provider.ts";
+import type { PushPart } from "../pushed-parts.ts";
 import { errorWithin } from "./api-error.ts";
 import { BlockOrder } from "./blocks.ts";
-import { type Answer, cutOff, newCallId, parseWire, unexpected } from "./wire.ts";
+import type { HttpAnswer } from "./http.ts";
+import { type AnswerReader, cutOff, newCallId, parseWire, readAnswer, unexpected } from "./wire.ts";
 
 const text = z.string().nullish().catch(undefined);
 const count = z.number().nullish().catch(undefined);
@@ -52,20 +54,17 @@ const Event = z.looseObject({
   item: Item.optional(),
   response: Response.optional(),
 });
-type Event = z.infer<typeof Event>;
 
-export async function* readResponse(answer: Answer, author: string): AsyncGenerator<Part> {
-  const reader = new ResponseReader();
-  if (answer.type === "whole") yield* reader.readWhole(parseWire(Response, answer.body));
-  else {
-    for await (const value of answer.events) if (value !== undefined) yield* reader.read(parseWire(Event, value));
-  }
-  yield* reader.end(author);
+export async function readResponse(answer: HttpAnswer, author: string, push: PushPart): Promise<void> {
+  const reader = new ResponseReader(push);
+  await readAnswer(answer, reader);
+  reader.end(author);
 }
 
 type Call = Extract<Part, { type: "call" }>;
 
-class ResponseReader {
+class ResponseReader implements AnswerReader {
+  readonly #push: PushPart;
   #response: Response | undefined;
   readonly #order = new BlockOrder();
   readonly #calls: Call[] = [];
@@ -73,32 +72,37 @@ class ResponseReader {
   readonly #open = new Map<number, { id: string; name: string }>();
   readonly #streamed = new Set<number>();
 
-  *read(event: Event): Generator<Part> {
+  constructor(push: PushPart) {
+    this.#push = push;
+  }
+
+  event(value: unknown): void {
+    const event = parseWire(Event, value);
     const at = event.output_index ?? 0;
     switch (event.type) {
       case "response.output_text.delta":
       case "response.refusal.delta":
         this.#streamed.add(at);
-        if (event.delta) yield { type: "text", delta: event.delta };
+        if (event.delta) this.#push({ type: "text", delta: event.delta });
         return;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
         this.#streamed.add(at);
-        if (event.delta) yield { type: "reasoning", delta: event.delta };
+        if (event.delta) this.#push({ type: "reasoning", delta: event.delta });
         return;
       case "response.reasoning_summary_part.added":
-        if ((event.summary_index ?? 0) > 0) yield { type: "reasoning", delta: "\n\n" };
+        if ((event.summary_index ?? 0) > 0) this.#push({ type: "reasoning", delta: "\n\n" });
         return;
       case "response.output_item.added":
-        if (event.item?.type === "function_call") yield* this.#openCall(at, event.item);
+        if (event.item?.type === "function_call") this.#openCall(at, event.item);
         return;
       case "response.function_call_arguments.delta": {
         const open = this.#open.get(at);
-        if (open && event.delta) yield { type: "call_delta", ...open, delta: event.delta };
+        if (open && event.delta) this.#push({ type: "call_delta", ...open, delta: event.delta });
         return;
       }
       case "response.output_item.done":
-        if (event.item) yield* this.#finishItem(at, event.item);
+        if (event.item) this.#finishItem(at, event.item);
         return;
       case "response.completed":
       case "response.incomplete":
@@ -110,30 +114,31 @@ class ResponseReader {
     }
   }
 
-  *readWhole(response: Response): Generator<Part> {
+  whole(value: unknown): void {
+    const response = parseWire(Response, value);
     if (!response.output && !response.error) throw unexpected("no output");
-    for (const [at, item] of (response.output ?? []).entries()) yield* this.#finishItem(at, item);
+    for (const [at, item] of (response.output ?? []).entries()) this.#finishItem(at, item);
     this.#response = response;
   }
 
-  *#openCall(at: number, item: Item): Generator<Part> {
+  #openCall(at: number, item: Item): void {
     const open = { id: item.call_id || newCallId(), name: item.name ?? "" };
     this.#open.set(at, open);
-    yield { type: "call_delta", ...open, delta: "" };
+    this.#push({ type: "call_delta", ...open, delta: "" });
   }
 
-  /** A finished item is complete; what was not streamed before is yielded now. */
-  *#finishItem(at: number, item: Item): Generator<Part> {
+  /** A finished item is complete; what was not streamed before is pushed now. */
+  #finishItem(at: number, item: Item): void {
     switch (item.type) {
       case "message": {
         const words = (item.content ?? []).map((part) => part.text ?? part.refusal ?? "").join("");
-        if (!this.#streamed.has(at) && words) yield { type: "text", delta: words };
+        if (!this.#streamed.has(at) && words) this.#push({ type: "text", delta: words });
         this.#order.text(words.length);
         return;
       }
       case "reasoning": {
         const words = (item.summary ?? []).map((part) => part.text ?? "").join("\n\n");
-        if (!this.#streamed.has(at) && words) yield { type: "reasoning", delta: words };
+        if (!this.#streamed.has(at) && words) this.#push({ type: "reasoning", delta: words });
         if (item.encrypted_content) this.#order.own(keptReasoning(item));
         return;
       }
@@ -146,15 +151,20 @@ class ResponseReader {
     }
   }
 
-  *end(author: string): Generator<Part> {
+  end(author: string): void {
     const response = this.#response;
     if (!response) throw cutOff();
     if (response.error) throw errorWithin({ error: response.error }) ?? unexpected("a failure without a message");
-    yield* this.#order.parts(author);
-    yield* this.#calls;
+    for (const part of [...this.#order.parts(author), ...this.#calls]) this.#push(part);
     const reason = finishReason(response, this.#calls.length > 0);
     const { id, model } = response;
-    yield { type: "end", reason, usage: usageOf(response), ...(id && { responseId: id }), ...(model && { model }) };
+    this.#push({
+      type: "end",
+      reason,
+      usage: usageOf(response),
+      ...(id && { responseId: id }),
+      ...(model && { model }),
+    });
   }
 }
 

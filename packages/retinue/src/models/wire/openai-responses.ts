@@ -4,30 +4,33 @@
  */
 
 import { remembered } from "../../remembered.ts";
-import type { Message, ModelRequest, Part, Provider, UserMessage } from "../provider.ts";
+import type { Message, ModelRequest, UserMessage } from "../provider.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readResponse } from "./openai-responses-answer.ts";
 import { toolTexts } from "./tool-texts.ts";
-import { isReasoningModel, jsonObject, readAnswer } from "./wire.ts";
+import { isReasoningModel, jsonObject } from "./wire.ts";
+import { type WireProvider, wireProvider } from "./wire-provider.ts";
 
-export function openaiResponses(endpoint: Endpoint): Provider {
+export function openaiResponses(endpoint: Endpoint): WireProvider {
   const author = `${endpoint.id}/responses`;
   const itemsText = remembered((message: Message) =>
     itemsOf(message, author)
       .map((item) => JSON.stringify(item))
       .join(","),
   );
-  return {
+  return wireProvider({
     id: endpoint.id,
     apiEndpoint: "/responses",
     baseUrl: endpoint.baseUrl,
-    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
-      const input = request.messages.map(itemsText).filter((text) => text !== "");
-      const answer = await post(endpoint, { path: "/responses", request, body: bodyOf(request, input), signal });
-      yield* readResponse(await readAnswer(answer), author);
+    async answer(request, { signal, push }) {
+      const body = bodyOf(
+        request,
+        request.messages.map(itemsText).filter((text) => text !== ""),
+      );
+      await readResponse(await post(endpoint, { path: "/responses", request, body, signal }), author, push);
     },
-  };
+  });
 }
 
 function bodyOf(request: ModelRequest, input: readonly string[]): string {

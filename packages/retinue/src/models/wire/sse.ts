@@ -1,41 +1,37 @@
-/** Server-sent events out of body chunks. */
+/** Server-sent events out of the chunks of a body. */
 import { createParser } from "eventsource-parser";
-
-export interface ServerEvent {
-  event: string | undefined;
-  data: string;
-}
-
-export async function* serverEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
-  const ready: ServerEvent[] = [];
-  const parser = createParser({ onEvent: ({ event, data }) => ready.push({ event, data }) });
-  for await (const text of wholeLines(chunks)) {
-    parser.feed(text);
-    yield* ready.splice(0);
-  }
-  parser.feed("\n\n"); // Some endpoints leave out the blank line after the last event.
-  yield* ready;
-}
 
 /**
  * The parser scans an unfinished line again with every chunk; holding chunks back until a line ends keeps the work linear. It also makes an
  * error of every line that is no field, so these are taken out of what is long.
  */
-async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let held: string[] = [];
-  for await (const chunk of chunks) {
-    const text = decoder.decode(chunk, { stream: true });
+export class EventDecoder {
+  readonly #decoder = new TextDecoder();
+  readonly #parser: ReturnType<typeof createParser>;
+  #held: string[] = [];
+
+  /** `onData` gets the data of each event. */
+  constructor(onData: (data: string) => void) {
+    this.#parser = createParser({ onEvent: ({ data }) => onData(data) });
+  }
+
+  push(chunk: Uint8Array): void {
+    const text = this.#decoder.decode(chunk, { stream: true });
     const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
     if (end === 0) {
-      held.push(text);
-      continue;
+      this.#held.push(text);
+      return;
     }
-    held.push(text.slice(0, end));
-    yield fieldsOf(held.join(""));
-    held = [text.slice(end)];
+    this.#held.push(text.slice(0, end));
+    const lines = this.#held.join("");
+    this.#held = end < text.length ? [text.slice(end)] : [];
+    this.#parser.feed(fieldsOf(lines));
   }
-  yield held.join("") + decoder.decode();
+
+  end(): void {
+    this.#parser.feed(this.#held.join("") + this.#decoder.decode());
+    this.#parser.feed("\n\n"); // Some endpoints leave out the blank line after the last event.
+  }
 }
 
 const LONG = 2048;

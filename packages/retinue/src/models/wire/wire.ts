@@ -4,23 +4,40 @@ import type * as z from "zod";
 import { ModelError } from "../provider.ts";
 import { errorWithin } from "./api-error.ts";
 import { type HttpAnswer, readText } from "./http.ts";
-import { serverEvents } from "./sse.ts";
+import { EventDecoder } from "./sse.ts";
 
-export type Answer = { type: "stream"; events: AsyncIterable<unknown> } | { type: "whole"; body: unknown };
+export interface AnswerReader {
+  /** An event of a stream. */
+  event(value: unknown): void;
+  /** The answer in one object. */
+  whole(value: unknown): void;
+  /** Nothing follows. Not every endpoint says so. */
+  endMark?(): void;
+}
 
 /** The content type decides, not what was asked for: gateways answer a stream request with one object, and the reverse. */
-export async function readAnswer({ headers, chunks }: HttpAnswer): Promise<Answer> {
-  if (headers["content-type"]?.includes("event-stream")) return { type: "stream", events: jsonEvents(chunks) };
-  return { type: "whole", body: checked(await readText(chunks)) };
+export async function readAnswer(answer: HttpAnswer, reader: AnswerReader): Promise<void> {
+  if (answer.headers["content-type"]?.includes("event-stream")) await readEvents(answer, reader);
+  else reader.whole(checked(await readText(answer)));
 }
 
-/** `[DONE]` is the only event that is not JSON. It is yielded as `undefined`, and reading stops there. */
-async function* jsonEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
-  for await (const { data } of serverEvents(chunks)) {
-    if (data.trim() === "[DONE]") return yield undefined;
-    if (data !== "") yield checked(data);
-  }
+/** `[DONE]` is the only event that is not JSON, and reading stops there. */
+async function readEvents({ read }: HttpAnswer, reader: AnswerReader): Promise<void> {
+  let isDone = false;
+  const decoder = new EventDecoder((data) => {
+    if (isDone || data === "") return;
+    isDone = data.length < LONGEST_MARK && data.trim() === "[DONE]";
+    if (isDone) reader.endMark?.();
+    else reader.event(checked(data));
+  });
+  await read((chunk) => {
+    decoder.push(chunk);
+    return isDone;
+  });
+  if (!isDone) decoder.end();
 }
+
+const LONGEST_MARK = 32;
 
 function checked(text: string): unknown {
   const value = parsed(text);
@@ -37,7 +54,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 

@@ -16,26 +16,78 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-export interface GroupCommit {
-  commit(batch: Batch): Promise<void>;
-  /** Resolves when nothing waits any more. Must come before anything that ends the right to write it. */
-  flush(): Promise<void>;
+export interface GroupCommitOptions {
+  /** Called within a transaction. */
+  write(batch: Batch): void;
+  /** The changes of this batch were rolled back. */
+  undone(batch: Batch): void;
 }
 
-/** `write` is called within a transaction. `undone` is told of each batch whose changes were rolled back. */
-export function groupCommit(
-  db: Database,
-  { write, undone }: { write(batch: Batch): void; undone(batch: Batch): void },
-): GroupCommit {
-  let waiting: Waiting[] = [];
-  let hasCommitted = false; // In this turn of the event loop.
-  let tries = 0; // Since another process holds the file.
-  let isHeldUp = false;
-  const onWritten: (() => void)[] = [];
+export class GroupCommit {
+  readonly #db: Database;
+  readonly #options: GroupCommitOptions;
+  readonly #onWritten: (() => void)[] = [];
+  #waiting: Waiting[] = [];
+  /** In this turn of the event loop. */
+  #hasCommitted = false;
+  /** Another process holds the file. */
+  #isHeldUp = false;
+  #tries = 0;
 
-  const writeAll = (group: readonly Waiting[]) => {
+  constructor(db: Database, options: GroupCommitOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  commit(batch: Batch): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ batch, resolve, reject });
+      if (this.#hasCommitted || this.#isHeldUp) return;
+      this.#hasCommitted = true;
+      setImmediate(() => {
+        this.#hasCommitted = false;
+        this.#writeWaiting();
+      });
+      this.#writeWaiting();
+    });
+  }
+
+  /** Resolves when nothing waits any more. Must come before anything that ends the right to write it. */
+  async flush(): Promise<void> {
+    this.#writeWaiting();
+    if (this.#isHeldUp) await new Promise<void>((resolve) => void this.#onWritten.push(resolve));
+  }
+
+  #writeWaiting(): void {
+    if (this.#isHeldUp) return;
+    const group = this.#waiting;
+    this.#waiting = [];
     try {
-      inTransaction(db, () => {
+      if (group.length > 0) this.#write(group); // An empty transaction would take its locks like any other.
+    } catch (error) {
+      if (isBusy(error)) {
+        this.#holdUp(group, error);
+        return;
+      }
+      if (group.length === 1) group[0]?.reject(error);
+      else for (const each of group) this.#writeAlone(each);
+    }
+    this.#tries = 0;
+    for (const written of this.#onWritten.splice(0)) written();
+  }
+
+  #writeAlone(each: Waiting): void {
+    try {
+      this.#write([each]);
+    } catch (error) {
+      each.reject(error);
+    }
+  }
+
+  #write(group: readonly Waiting[]): void {
+    const { write, undone } = this.#options;
+    try {
+      inTransaction(this.#db, () => {
         for (const { batch } of group) write(batch);
       });
     } catch (error) {
@@ -43,65 +95,22 @@ export function groupCommit(
       throw error;
     }
     for (const { resolve } of group) resolve();
-  };
+  }
 
-  const writeAlone = (each: Waiting) => {
-    try {
-      writeAll([each]);
-    } catch (error) {
-      each.reject(error);
+  #holdUp(group: readonly Waiting[], error: unknown): void {
+    const pause = pauseAfter(++this.#tries);
+    this.#waiting = [...group, ...this.#waiting];
+    this.#isHeldUp = true;
+    if (pause !== undefined) {
+      setTimeout(() => this.#goOn(), pause);
+      return;
     }
-  };
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    this.#goOn();
+  }
 
-  const writeWaiting = () => {
-    if (isHeldUp) return;
-    const group = waiting;
-    waiting = [];
-    try {
-      if (group.length > 0) writeAll(group); // An empty transaction would take its locks like any other.
-    } catch (error) {
-      if (isBusy(error)) return holdUp(group, error);
-      if (group.length === 1) group[0]?.reject(error);
-      else for (const each of group) writeAlone(each);
-    }
-    tries = 0;
-    for (const written of onWritten.splice(0)) written();
-  };
-
-  const holdUp = (group: readonly Waiting[], error: unknown) => {
-    const pause = pauseAfter(++tries);
-    waiting = [...group, ...waiting];
-    isHeldUp = true;
-    if (pause !== undefined) setTimeout(goOn, pause);
-    else refuseAll(error);
-  };
-
-  const goOn = () => {
-    isHeldUp = false;
-    writeWaiting();
-  };
-
-  const refuseAll = (error: unknown) => {
-    for (const { reject } of waiting.splice(0)) reject(error);
-    goOn();
-  };
-
-  return {
-    commit(batch) {
-      return new Promise((resolve, reject) => {
-        waiting.push({ batch, resolve, reject });
-        if (hasCommitted || isHeldUp) return;
-        hasCommitted = true;
-        setImmediate(() => {
-          hasCommitted = false;
-          writeWaiting();
-        });
-        writeWaiting();
-      });
-    },
-    async flush() {
-      writeWaiting();
-      if (isHeldUp) await new Promise<void>((resolve) => void onWritten.push(resolve));
-    },
-  };
+  #goOn(): void {
+    this.#isHeldUp = false;
+    this.#writeWaiting();
+  }
 }

@@ -10,7 +10,7 @@ import type { Holder, Store } from "../store.ts";
 import { batchWriter } from "./commit.ts";
 import { documentTable } from "./documents.ts";
 import { eventTable } from "./events.ts";
-import { groupCommit } from "./group-commit.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { lastUses } from "./last-uses.ts";
 import { leaseTable } from "./leases.ts";
 import { openStoreFile } from "./schema.ts";
@@ -32,19 +32,20 @@ export interface SqliteStore extends Store {
 export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOptions): SqliteStore {
   const { db, scrubber, transcripts } = openStoreFile(path);
   const uses = lastUses(db);
-  const group = groupCommit(db, {
+  const group = new GroupCommit(db, {
     write: batchWriter(db, { transcripts, uses }),
     undone: ({ lease }) => uses.forget(lease.rootId), // What was noted is rolled back with the rest.
   });
+  const flush = () => group.flush();
   const inbox = db.prepare("SELECT id, session_id, version, json FROM inbox WHERE session_id = ? ORDER BY n");
   return {
     db,
-    commit: group.commit,
+    commit: (batch) => group.commit(batch),
     ...inWords({
       events: eventTable(db),
-      sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run, flush: group.flush }),
+      sessions: sessionTable(db, { transcripts, uses, scrub: scrubber.run, flush }),
       documents: documentTable(db),
-      leases: leaseTable(db, { isAlive, uses, flush: group.flush }),
+      leases: leaseTable(db, { isAlive, uses, flush }),
       transcripts: transcripts.transcripts,
       async inbox(sessionId: string) {
         return inbox.all(sessionId).map(({ id, session_id, version, json }) => ({
@@ -56,7 +57,7 @@ export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOption
       },
     }),
     async close() {
-      await group.flush();
+      await flush();
       scrubber.stop();
       db.close();
     },
