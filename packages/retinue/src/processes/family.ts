@@ -30,7 +30,7 @@ let isWatchingExit = false;
 
 export class ProcessFamily {
   readonly #recorder: FamilyRecorder | undefined;
-  readonly #mark = newMark();
+  #ownMark: string | undefined;
   #group: ControlGroup | undefined;
   #recorded: Promise<void> | undefined;
   #ending: Promise<void> | undefined;
@@ -38,6 +38,12 @@ export class ProcessFamily {
 
   constructor(recorder?: FamilyRecorder) {
     this.#recorder = recorder;
+  }
+
+  /** Made with the first process: most sessions start none. */
+  get #mark(): string {
+    this.#ownMark ??= newMark();
+    return this.#ownMark;
   }
 
   /** What to look for. */

@@ -21,6 +21,7 @@ export interface Tally {
   spawns: number;
 }
 
+const NOBODY: ReadonlySet<string> = new Set();
 const NOTHING: Tally = { turns: 0, tokens: 0, toolCalls: 0, nanoAiu: 0, spawns: 0 };
 
 export class UsageTotals {
@@ -90,8 +91,14 @@ export class UsageTotals {
     { usage, nanoAiu = 0, answeredBy }: { usage: Usage; nanoAiu?: number; answeredBy?: string },
     durationMs = 0,
   ): void {
-    const one = { requests: 1, usage, nanoAiu, answeredBy: new Set(answeredBy === undefined ? [] : [answeredBy]) };
-    this.models.set(model, addTotals(this.models.get(model), one));
+    const before = this.models.get(model);
+    const isNew = answeredBy !== undefined && !before?.answeredBy.has(answeredBy);
+    this.models.set(model, {
+      requests: (before?.requests ?? 0) + 1,
+      usage: before ? addUsage(before.usage, usage) : usage,
+      nanoAiu: (before?.nanoAiu ?? 0) + nanoAiu,
+      answeredBy: isNew ? new Set([...(before?.answeredBy ?? []), answeredBy]) : (before?.answeredBy ?? NOBODY),
+    });
     this.apiDurationMs += durationMs;
     this.lastCall = usage;
   }

@@ -2,8 +2,11 @@
 import { readFileSync } from "node:fs";
 import type { Holder } from "./store.ts";
 
+let own: Holder | undefined;
+
 export function thisProcess(): Holder {
-  return { pid: process.pid, startedAt: startTick(process.pid) };
+  own ??= { pid: process.pid, startedAt: startTick(process.pid) };
+  return own;
 }
 
 export function isProcessAlive({ pid, startedAt }: Holder): boolean {
