@@ -130,24 +130,26 @@ function readBody(
       isDone = true;
       timer = setTimeout(() => response.destroy(), DRAIN_MS).unref();
     };
+    const end = () => {
+      isDone = true;
+      clearTimeout(timer);
+      resolve();
+    };
     const fail = (error: unknown) => {
-      if (isDone) resolve();
-      else reject(signal.aborted ? signal.reason : transportError(error, url));
+      if (!isDone) reject(signal.aborted ? signal.reason : transportError(error, url));
+      end();
     };
     response.on("data", (chunk: Uint8Array) => {
       try {
         if (!isDone && onChunk(chunk)) drop();
       } catch (error) {
-        drop();
         reject(error);
+        drop();
       }
     });
-    response.once("end", resolve);
+    response.once("end", end);
     response.on("error", fail);
-    response.once("close", () => {
-      clearTimeout(timer);
-      fail(new Error("the connection was closed"));
-    });
+    response.once("close", () => fail(new Error("the connection was closed")));
   });
 }
 

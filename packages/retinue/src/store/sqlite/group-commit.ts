@@ -16,6 +16,8 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export type Flush = GroupCommit["flush"];
+
 export interface GroupCommitOptions {
   /** Called within a transaction. */
   write(batch: Batch): void;
@@ -52,10 +54,10 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves when nothing waits any more. Must come before anything that ends the right to write it. */
-  async flush(): Promise<void> {
+  /** Writes what waits; a promise when that must wait. Must come before anything that ends the right to write it. */
+  flush(): Promise<void> | undefined {
     this.#writeWaiting();
-    if (this.#isHeldUp) await new Promise<void>((resolve) => void this.#onWritten.push(resolve));
+    return this.#isHeldUp ? new Promise((resolve) => void this.#onWritten.push(resolve)) : undefined;
   }
 
   #writeWaiting(): void {

@@ -2,12 +2,13 @@
 import { AppError } from "@retinue/protocol";
 import type { Database } from "../sqlite-door.ts";
 import type { Holder, Lease, Leases } from "../store.ts";
+import type { Flush } from "./group-commit.ts";
 import type { LastUses } from "./last-uses.ts";
 import { inTransaction } from "./transaction.ts";
 
 export function leaseTable(
   db: Database,
-  { isAlive, uses, flush }: { isAlive: (holder: Holder) => boolean; uses: LastUses; flush: () => Promise<void> },
+  { isAlive, uses, flush }: { isAlive: (holder: Holder) => boolean; uses: LastUses; flush: Flush },
 ): Leases {
   const holder = db.prepare("SELECT pid, started_at FROM leases WHERE root_id = ?");
   const drop = db.prepare("DELETE FROM leases WHERE root_id = ?");
@@ -20,7 +21,8 @@ export function leaseTable(
   };
   return {
     async acquire(rootId, { pid, startedAt }) {
-      await flush();
+      const held = flush();
+      if (held) await held;
       return inTransaction(db, () => {
         const heldBy = livingHolder(rootId);
         if (heldBy && (heldBy.pid !== pid || heldBy.startedAt !== startedAt)) return { heldBy };
@@ -32,7 +34,8 @@ export function leaseTable(
       return livingHolder(rootId);
     },
     async release(lease) {
-      await flush();
+      const held = flush();
+      if (held) await held;
       inTransaction(db, () => {
         if (release.run(lease.number, lease.rootId).changes > 0) uses.end(lease.rootId);
       });

@@ -1,6 +1,7 @@
 /** The rows of sessions in SQLite: reading, listing, deleting. commit.ts creates and changes them. */
 import type { Database } from "../sqlite-door.ts";
 import type { Lease, SessionRows } from "../store.ts";
+import type { Flush } from "./group-commit.ts";
 import type { LastUses } from "./last-uses.ts";
 import { leaseLost } from "./leases.ts";
 import { columnOf, toSession } from "./session-row.ts";
@@ -14,7 +15,7 @@ interface SessionTableOptions {
   uses: LastUses;
   scrub(): Promise<void>;
   /** Writes the commits that wait. */
-  flush(): Promise<void>;
+  flush: Flush;
 }
 
 export function sessionTable(db: Database, { transcripts, uses, scrub, flush }: SessionTableOptions): SessionRows {
@@ -39,7 +40,8 @@ export function sessionTable(db: Database, { transcripts, uses, scrub, flush }: 
       return children.all(parentId).map(toSession);
     },
     async delete(lease, { kinds }) {
-      await flush();
+      const held = flush();
+      if (held) await held;
       const isDeleted = inTransaction(db, () => {
         const isHeld = db.prepare("DELETE FROM leases WHERE number = ? AND root_id = ?");
         if (isHeld.run(lease.number, lease.rootId).changes === 0) throw leaseLost(lease);
