@@ -224,6 +224,7 @@ describe("what is kept", () => {
     await offered;
     world.asks.answer("permission", world.requestId("permission"), { kind: "approve-once" });
     await answer;
+    await world.small.log.committed();
     expect(world.story.slice(-2)).toEqual(["approve-once", "permission.completed"]);
   });
 });

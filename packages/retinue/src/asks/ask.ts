@@ -54,6 +54,7 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   const open = asker.asks.open({ ...place, requestId, kind, payload, from, isRepeat, comesAgain, shown }, { signal });
   if (unattended !== undefined) open.answered(unattended);
   if (!earlier) await record(kind, asked, { open, asks: asker.asks, signal });
+  else if (KINDS[kind].endsWithCall) await session.log.recorded({ signal }); // The permission that led to it.
   const wait = isForPerson(kind) ? "waitingForPerson" : "waiting"; // A person's time is not the agent's.
   const answer = await asker.slot[wait](() => offered(open), signal).catch((error: unknown) => {
     if (!earlier?.isCompleted) KINDS[kind].settleStopped(asked, stopOf(signal) ?? new Stop("abort", "withdrawn"));
@@ -63,7 +64,7 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
   if (!earlier?.isCompleted) KINDS[kind].settle(asked, answer);
   if (KINDS[kind].endsWithCall || comesAgain) return answer; // The result of the call settles it, in one commit.
   if (isKept(kind)) asker.asks.settled(requestId);
-  await session.log.recorded({ signal });
+  if (kind !== "permission") await session.log.recorded({ signal }); // A permitted call is recorded before it runs.
   return answer;
 }
 

@@ -33,16 +33,30 @@ export interface CallsInput {
 export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean> {
   const calls = input.calls.map((call) => ({ ...call })); // Copied, because recording their start changes them.
   for (const call of calls) recordStart(agent, call, input.toolset);
-  try {
-    await agent.session.log.recorded(input); // Recorded first, so that a crash leaves a started call and never an unrecorded side effect.
-  } catch (error) {
-    settleInterrupted(agent.session); // None of them will run.
-    throw error;
-  }
   // Reserved in their order, before any of them runs, so that calls of one turn cannot pass a limit together.
   const refusals = new Map(calls.map(({ id }) => [id, input.isByPerson ? undefined : agent.budget.reserveCall()]));
-  const ends = await Promise.all(calls.map((call) => runCall(agent, call, { ...input, refusals })));
-  return ends.some(Boolean);
+  const ends = await Promise.allSettled(calls.map((call) => runCall(agent, call, { ...input, refusals })));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) {
+    settleInterrupted(agent.session); // What has no end yet did not run.
+    throw failed.reason;
+  }
+  return ends.some((end) => end.status === "fulfilled" && end.value);
+}
+
+/** Nothing of this session can be written any more. */
+class NotRecorded extends Error {}
+
+/**
+ * Called before a call has an effect, so that a crash leaves a started and permitted call and never an unrecorded effect. What led here is
+ * written in one commit.
+ */
+async function recordedFirst({ session }: Agent, signal: AbortSignal): Promise<void> {
+  try {
+    await session.log.recorded({ signal });
+  } catch (error) {
+    throw signal.aborted ? error : new NotRecorded(messageOf(error), { cause: error });
+  }
 }
 
 function recordStart({ session }: Agent, call: OpenCall, toolset: Toolset): void {
@@ -133,6 +147,7 @@ async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promi
     return await afterwards(agent, outcome, { call, signal });
   } catch (error) {
     if (signal.aborted) return undefined;
+    if (error instanceof NotRecorded) throw error.cause;
     if (error instanceof CallRefused) return await afterwards(agent, error.outcome, { call, signal });
     const text = `Tool '${call.name}' failed: ${messageOf(error)}`;
     return await afterwards(agent, failure(text, { error: messageOf(error) }), { call, signal });
@@ -158,6 +173,7 @@ async function attempt(agent: Agent, { call, tool, signal, isResumed }: Attempt)
   const prepared: Prepared = await tool.prepare(before.args, context);
   const refused = await permit(agent, { call, args: before.args, prepared, hook: before, signal });
   if (refused) return refused;
+  if (tool.source !== "host") await recordedFirst(agent, signal); // An ask is recorded with what led to it.
   return prepared.run();
 }
 

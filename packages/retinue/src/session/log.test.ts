@@ -371,3 +371,23 @@ test("the transcript changes of recorded events are in the same commit", async (
   const { session: kept } = await small.store.transcripts.sessions.resolve(session);
   expect(kept?.title).toBe("1 assistant.turn_start");
 });
+
+test("an inbox item that is removed before it was written is never written, and one that was written is removed", async () => {
+  using world = farLog();
+  const { log } = world;
+  const item = { id: "i", sessionId: "root", version: 1, json: "{}" };
+  log.changeInbox({ add: item });
+  const kept = log.committed();
+  await world.letThrough();
+  await kept;
+  log.changeInbox({ remove: item });
+  log.changeInbox({ add: { ...item, json: "2" } });
+  log.changeInbox({ remove: item });
+  log.changeInbox({ add: { ...item, id: "j" } });
+  log.changeInbox({ remove: { ...item, id: "j" } });
+  const gone = log.committed();
+  expect(world.waiting.map(({ batch }) => batch.inbox)).toEqual([[{ remove: item }]]);
+  await world.letThrough();
+  await gone;
+  expect(await world.store.inbox("root")).toEqual([]);
+});

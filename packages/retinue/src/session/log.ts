@@ -138,9 +138,12 @@ export class Log {
     this.#schedule();
   }
 
-  /** Adds or removes an inbox item. */
+  /** Adds or removes an inbox item. One that is removed before it was written is never written. */
   changeInbox(change: InboxChange): void {
-    this.#draft.inbox.push(withoutKnownValues(change));
+    const { inbox } = this.#draft;
+    const added = "remove" in change ? inbox.findLastIndex((other) => isAddOf(other, change.remove)) : -1;
+    if (added >= 0) inbox.splice(added, 1);
+    else inbox.push(withoutKnownValues(change));
     this.#schedule();
   }
 
@@ -292,6 +295,10 @@ export class Log {
     if (ms !== this.#now.ms) this.#now = { ms, iso: new Date(ms).toISOString() };
     return this.#now.iso;
   }
+}
+
+function isAddOf(change: InboxChange, { id, sessionId }: { id: string; sessionId: string }): boolean {
+  return "add" in change && change.add.id === id && change.add.sessionId === sessionId;
 }
 
 /** Values that are known to be secret reach neither the store nor a client. Looking is cheap: nearly every event has none. */

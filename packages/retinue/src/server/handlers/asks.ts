@@ -1,4 +1,5 @@
 /** Answers to asks: host tools, permissions, questions, forms, plans, commands. False when the ask is unknown or settled. */
+import { setImmediate } from "node:timers/promises";
 import type { Answer, AskKind } from "../../asks/kinds.ts";
 import { elicit } from "../../tree/asking.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
@@ -16,11 +17,11 @@ export const askHandlers: Handlers = {
     answered("question", { params, answer: params.response }, scope),
   "session.ui.handlePendingExitPlanMode": (params, scope) =>
     answered("exit_plan", { params, answer: params.response }, scope),
-  "session.commands.handlePendingCommand": (params, scope) => {
+  "session.commands.handlePendingCommand": async (params, scope) => {
     const { error } = params;
-    const own = answered("command", { params, answer: { error } }, scope);
+    const own = await answered("command", { params, answer: { error } }, scope);
     // A client that answers a queued command as if it were its own has handled it.
-    return own.success ? own : answered("queued_command", { params, answer: { handled: true, error } }, scope);
+    return own.success ? own : await answered("queued_command", { params, answer: { handled: true, error } }, scope);
   },
   "session.commands.respondToQueuedCommand": (params, scope) =>
     answered("queued_command", { params, answer: params.result }, scope),
@@ -41,10 +42,13 @@ export const askHandlers: Handlers = {
   },
 };
 
-function answered<K extends AskKind>(
+/** What an answer leads to at once is committed with it, and not after it. */
+async function answered<K extends AskKind>(
   kind: K,
   { params, answer }: { params: { sessionId: string; requestId: string }; answer: Answer<K> },
   scope: CallScope,
-): { success: boolean } {
-  return { success: hosted(params, scope).tree.asks.answer(kind, params.requestId, answer) };
+): Promise<{ success: boolean }> {
+  const success = hosted(params, scope).tree.asks.answer(kind, params.requestId, answer);
+  if (success) await setImmediate();
+  return { success };
 }
