@@ -28,7 +28,11 @@ export function checkTakesMessages({ record, ending }: Live, canTake: boolean): 
 
 export function addMessage(record: TaskRecord, message: Message): void {
   record.waiting = [...(record.waiting ?? []), message];
-  record.prompt = message.text;
+}
+
+/** What it was asked last, whether it has read that yet or not. */
+export function latestPrompt({ waiting, message, turns, prompt }: TaskRecord): string {
+  return waiting?.at(-1)?.text ?? message ?? turns.at(-1)?.message ?? prompt;
 }
 
 export function hasMessage({ waiting = [] }: TaskRecord): boolean {

@@ -26,7 +26,7 @@ const head = lazy(() =>
     description: z.string(),
     /** The name of the agent that does it, or the kind. */
     agentType: z.string(),
-    /** What it was last asked to do. */
+    /** What it was started with. */
     prompt: z.string(),
     /** A remark on the model or mode that was chosen, for its starter to read. */
     note: z.string().optional(),

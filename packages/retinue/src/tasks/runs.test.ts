@@ -52,6 +52,38 @@ describe("a message to a running agent", () => {
     });
   });
 
+  test("does not take the place of the first prompt, when the agent has not been given that yet", async () => {
+    const turns = [
+      main(delegate("dig", { mode: "background" })),
+      main(say("waiting")),
+      by("dig", say("gold")),
+      by("dig", say("silver")),
+      main(say("seen")),
+      main(say("seen")),
+    ];
+    await inSmallWorld(turns, async (world) => {
+      const { client, create } = world;
+      let goOn = () => {};
+      const isHeld = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      client.answers.set("hooks.invoke", async ({ hookType }: { hookType: string }) => {
+        if (hookType === "subagentStart") await isHeld;
+        return {};
+      });
+      const sessionId = await create({ hooks: true });
+      await send(world, sessionId);
+      await client.received("subagent.started");
+      const { id, prompt } = await agentNamed(client, sessionId, "dig");
+      await message(client, sessionId, id, "silver too");
+      expect(await agentNamed(client, sessionId, "dig")).toMatchObject({ prompt: "silver too" });
+      goOn();
+      await client.received("session.idle");
+      const own = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === id);
+      expect(own.map(({ data }) => (data as { content: string }).content)).toEqual([prompt, "silver too"]);
+    });
+  });
+
   test("does not change the result of the call that waits for what was asked first", async () => {
     const dig = held(say("gold"));
     const turns = [

@@ -4,6 +4,7 @@ import type { Notice } from "../../session/inbox.ts";
 import { notification } from "../../session/wording.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { TaskView } from "../executor.ts";
+import { latestPrompt } from "../messages.ts";
 import { type AgentRecord, activeMs, type TaskRecord } from "../record.ts";
 
 export interface AgentViewOptions extends Pick<TreeParts, "root" | "usage"> {
@@ -38,7 +39,7 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     displayName: record.name,
     description: record.description,
     status: record.status === "orphaned" ? "idle" : record.status,
-    prompt: record.prompt,
+    prompt: latestPrompt(record),
     latestResponse: latest,
     result: latest,
     error: record.error,
