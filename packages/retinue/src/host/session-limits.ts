@@ -1,6 +1,7 @@
 /**
- * What limits the agents of a session, stored as a document, so that `retinue why` works while no process has the session open: the
- * filters, agents and host tools of its clients, and the latest permission rules.
+ * What limits the agents of a session, stored as a document: the filters, agents, budget and host tools of its clients, and the latest
+ * permission rules. `retinue why` reads it while no process has the session open. The budget holds on for clients that resume the
+ * session and name none.
  */
 import { CreateSession, CustomAgentConfig, PermissionMode, PermissionRule } from "@retinue/protocol";
 import * as z from "zod";
@@ -17,6 +18,7 @@ const FIELDS = [
   "excludedBuiltinAgents",
   "pluginDirectories",
   "enableConfigDiscovery",
+  "budget",
 ] as const;
 
 /** By session. */
@@ -33,6 +35,7 @@ function limits() {
       excludedBuiltinAgents: true,
       pluginDirectories: true,
       enableConfigDiscovery: true,
+      budget: true,
     } satisfies Record<(typeof FIELDS)[number], true>)
     .extend({
       /** Without their prompts. */

@@ -22,6 +22,8 @@ export interface Agent extends Asker {
   readonly kit: Kit;
   readonly budget: RunBudget;
   model(): ModelChoice;
+  /** What the whole session tree has been billed so far. */
+  billed(): number;
   /** Asks the hooks whether the agent may stop; returns the reason when one of them makes it go on. */
   mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
 }
@@ -79,8 +81,23 @@ export interface RequestLease {
   isLast: boolean;
   /** How long the answer may get, when a limit says so. */
   maxOutputTokens: number | undefined;
+  /** What the prompt may cost without any answer; undefined where nothing is limited. */
+  prompt: Used | undefined;
   /** Without a usage: nothing came back. */
-  settle(used?: { inputTokens: number; outputTokens: number; nanoAiu: number }): void;
+  settle(used?: Used): void;
+  /**
+   * The endpoint has not said what the request used: counts what it may charge, and returns that; undefined where nothing is limited.
+   * `billed` is what is on the bill all the same.
+   */
+  assume(came: { outputTokens: number; billed?: number }): Used | undefined;
+  /** Reserves for another attempt, after the first was counted. It may get less room, or be the last one. */
+  again(options: { signal: AbortSignal }): Promise<RequestLease>;
+}
+
+export interface Used {
+  inputTokens: number;
+  outputTokens: number;
+  nanoAiu: number;
 }
 
 export type Answering = { type: "ask" } | { type: "deny"; reason: string };

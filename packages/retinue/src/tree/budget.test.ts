@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { RequestLease, RequestNeed } from "../loop/agent.ts";
 import { NANO, ratesOf } from "../models/price.ts";
-import { type Budget, lowerBudget, Meter, OverBudget } from "./budget.ts";
+import { type Budget, Meter, OverBudget } from "./budget.ts";
+import { lowerBudget } from "./limits.ts";
 
 const { signal } = new AbortController();
 const PRICED = ratesOf({ tokenPrices: { inputPrice: 1, outputPrice: 10, batchSize: 1000 } });

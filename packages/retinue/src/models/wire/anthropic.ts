@@ -34,9 +34,9 @@ export function anthropic(endpoint: Endpoint): Provider {
     id: endpoint.id,
     apiEndpoint: "/v1/messages",
     baseUrl: endpoint.baseUrl,
-    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
+    async *stream(request: ModelRequest, options): AsyncGenerator<Part> {
       const body = bodyOf(request, sidesOf(request.messages, blockTexts), author);
-      const answer = await post(endpoint, { path: "/v1/messages", request, body, signal });
+      const answer = await post(endpoint, { path: "/v1/messages", request, body, ...options });
       yield* readMessage(await readAnswer(answer), author);
     },
   };

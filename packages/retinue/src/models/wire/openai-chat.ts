@@ -12,8 +12,8 @@ export function openaiChat(endpoint: Endpoint): Provider {
     id: endpoint.id,
     apiEndpoint: "/chat/completions",
     baseUrl: endpoint.baseUrl,
-    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
-      const answer = await post(endpoint, { path: "/chat/completions", request, body: bodyOf(request), signal });
+    async *stream(request: ModelRequest, options): AsyncGenerator<Part> {
+      const answer = await post(endpoint, { path: "/chat/completions", request, body: bodyOf(request), ...options });
       yield* readChatAnswer(await readAnswer(answer));
     },
   };

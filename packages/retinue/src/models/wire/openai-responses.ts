@@ -22,9 +22,9 @@ export function openaiResponses(endpoint: Endpoint): Provider {
     id: endpoint.id,
     apiEndpoint: "/responses",
     baseUrl: endpoint.baseUrl,
-    async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
+    async *stream(request: ModelRequest, options): AsyncGenerator<Part> {
       const input = request.messages.map(itemsText).filter((text) => text !== "");
-      const answer = await post(endpoint, { path: "/responses", request, body: bodyOf(request, input), signal });
+      const answer = await post(endpoint, { path: "/responses", request, body: bodyOf(request, input), ...options });
       yield* readResponse(await readAnswer(answer), author);
     },
   };
