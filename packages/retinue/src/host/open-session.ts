@@ -29,7 +29,7 @@ import { HostedSession } from "./hosted-session.ts";
 import type { LeftBehind } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
 import { releaseLease } from "./session-lease.ts";
-import { readLimits, type SessionLimits } from "./session-limits.ts";
+import { readLimits, type SessionLimits, withKept } from "./session-limits.ts";
 import { onStoreFailure, sendRecovery } from "./store-failure.ts";
 
 export interface OpenOptions {
@@ -99,7 +99,7 @@ export async function openStored(
   const { entries: inbox, answers, asks, problems: unread } = readInbox(await store.inbox(id));
   const tasks = await TASK.list(store.documents, `${id}/`);
   const { limits, workedMs, problems: unknown } = await readKept(store, id);
-  const config = { ...given, budget: given.budget ?? limits.budget };
+  const config = withKept(given, limits, state.selectedAgent);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
   hosted.tree.usage.restart(usage);
   hosted.main.budget.restore(hosted.tree.usage.byRun());

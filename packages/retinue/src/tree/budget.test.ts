@@ -248,3 +248,58 @@ test("a call may lower the limits of an agent but never raise them", () => {
     maxSpawns: 0,
   });
 });
+
+describe("a request of which the endpoint has not said what it used", () => {
+  const asked = () => need(1000, { rates: PRICED });
+
+  test("counts its prompt and what came of its answer, on every level, and never more than was reserved", async () => {
+    const root = new Meter({});
+    const meter = new Meter({ maxTokens: 10_000 }, { above: root });
+    const lease = await meter.reserveTurn(asked, { signal });
+    expect(lease.prompt).toEqual({ inputTokens: 1000, outputTokens: 0, nanoAiu: 1000 * PRICED.input });
+    expect(lease.assume({ outputTokens: 20 })).toMatchObject({ inputTokens: 1000, outputTokens: 20 });
+    lease.settle();
+    expect([meter.used, root.used]).toMatchObject([
+      { turns: 1, tokens: 1020 },
+      { turns: 0, subtreeTurns: 1, tokens: 1020 },
+    ]);
+    const next = await meter.reserveTurn(asked, { signal });
+    expect(next.assume({ outputTokens: 1e9 })?.outputTokens).toBe(next.maxOutputTokens);
+    expect(meter.used.tokens).toBeLessThanOrEqual(10_000);
+  });
+
+  test("counts what is on the bill once", async () => {
+    const meter = new Meter({ maxCost: 10 });
+    const rates = ratesOf({ multiplier: 1 });
+    const lease = await meter.reserveTurn(() => need(1000, { rates }), { signal });
+    expect(lease.assume({ outputTokens: 20, billed: NANO })).toMatchObject({ inputTokens: 1000, nanoAiu: 0 });
+    lease.settle();
+    expect(meter.used).toMatchObject({ turns: 1, nanoAiu: NANO });
+  });
+
+  test("is one turn, however often it is made; each attempt has to fit, and the last one wraps up", async () => {
+    const meter = new Meter({ maxTokens: 7000, maxTurns: 9 });
+    const leases = [await meter.reserveTurn(asked, { signal })];
+    for (;;) {
+      const latest = leases.at(-1);
+      latest?.assume({ outputTokens: 10 });
+      const next = await latest?.again({ signal }).catch(() => undefined);
+      if (!next) break;
+      leases.push(next);
+    }
+    for (const lease of leases) lease.settle();
+    expect(leases.map(({ isLast }) => isLast)).toEqual([false, false, true, true, true, true]);
+    expect(leases.filter(({ words }) => words?.includes("last turn") || words?.includes("only turn"))).toHaveLength(1);
+    expect(meter.used).toMatchObject({ turns: 1, tokens: 6060 });
+    expect(meter.isSpent).toBe(true);
+  });
+
+  test("gives the same lease again where nothing is limited", async () => {
+    const lease = await new Meter({}).reserveTurn(asked, { signal });
+    expect([lease.prompt, lease.assume({ outputTokens: 5 }), await lease.again({ signal })]).toEqual([
+      undefined,
+      undefined,
+      lease,
+    ]);
+  });
+});
