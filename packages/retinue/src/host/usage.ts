@@ -1,15 +1,9 @@
 /** What a session tree has used, by model and by agent: a view over the states of its sessions. */
 import type { AgentUsage } from "@retinue/protocol";
 import { NANO } from "../models/price.ts";
+import { addUnreported, NO_ESTIMATE, type Unreported } from "../session/estimates.ts";
 import type { SessionState } from "../session/state.ts";
-import {
-  addTotals,
-  addUnreported,
-  type ModelTotals,
-  modelMetrics,
-  NO_ESTIMATE,
-  type Unreported,
-} from "../session/usage.ts";
+import { addTotals, type ModelTotals, modelMetrics } from "../session/usage.ts";
 import type { Tasks } from "../tasks/registry.ts";
 import type { TreeParts } from "../tree/parts.ts";
 
@@ -28,7 +22,7 @@ export function usageMetrics({ tree: { root, usage }, tasks }: Used) {
     const task = tasks.registry.records.get(sessionId);
     apiDurationMs += used.apiDurationMs;
     totalNanoAiu += used.nanoAiu;
-    unreported = addUnreported(unreported, used.unreported);
+    unreported = addUnreported(unreported, used.estimates.unreported);
     for (const [model, totals] of used.models) all.set(model, addTotals(all.get(model), totals));
     agentMetrics[sessionId === root.id ? "main" : sessionId] = {
       agentName: task?.agentType,
@@ -36,7 +30,7 @@ export function usageMetrics({ tree: { root, usage }, tasks }: Used) {
       totalApiDurationMs: used.apiDurationMs,
       totalNanoAiu: used.nanoAiu,
       modelMetrics: modelMetrics(used.models),
-      unreported: shown(used.unreported),
+      unreported: shown(used.estimates.unreported),
     };
   }
   const changes = codeChanges(root.state);

@@ -22,8 +22,6 @@ export interface Agent extends Asker {
   readonly kit: Kit;
   readonly budget: RunBudget;
   model(): ModelChoice;
-  /** What the whole session tree has been billed so far. */
-  billed(): number;
   /** Asks the hooks whether the agent may stop; returns the reason when one of them makes it go on. */
   mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
 }
@@ -62,6 +60,8 @@ export interface RunBudget {
   reserveRequest(need: () => RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
   /** Called before each call, in the order of the calls: counts it, or says in words why it may not run. */
   reserveCall(): string | undefined;
+  /** What the whole session tree has been billed so far. */
+  billed(): number;
 }
 
 /** What a model request may take, before it is sent. */

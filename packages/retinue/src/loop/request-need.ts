@@ -45,7 +45,7 @@ export function assumeUsage(agent: Agent, { lease, choice, written }: Sent, { bi
   const used = lease.assume({ outputTokens: Math.ceil(written / BYTES_PER_TOKEN), billed });
   if (used)
     agent.session.append("session.usage_checkpoint", {
-      totalNanoAiu: agent.billed(),
+      totalNanoAiu: agent.budget.billed(),
       unreported: { ...used, model: choice.id },
     });
 }

@@ -112,7 +112,7 @@ test("the usage of a turn is sent, kept with the answer and counted", async () =
   await turn([[say("ok"), end]], async ({ client, runtime, sessionId }) => {
     expect(client.of("assistant.usage")).toMatchObject([{ inputTokens: 7, outputTokens: 5, apiCallId: "r1" }]);
     expect(client.of("assistant.message")).toMatchObject([{ usage, apiCallId: "r1" }]);
-    expect(runtime.sessions.get(sessionId).session.state.usage.tokens).toBe(12);
+    expect(runtime.sessions.get(sessionId).session.state.usage.tally.tokens).toBe(12);
   });
 });
 

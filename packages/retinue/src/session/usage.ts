@@ -2,6 +2,7 @@
 import type { EventData, EventType, ModelUsage } from "@retinue/protocol";
 import { NANO } from "../models/price.ts";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
+import { Estimates } from "./estimates.ts";
 
 export interface ModelTotals {
   requests: number;
@@ -21,17 +22,6 @@ export interface Tally {
   spawns: number;
 }
 
-/** What endpoints may charge for requests of which they have not said what they used: estimates, which limit and are not on the bill. */
-export interface Unreported {
-  requests: number;
-  inputTokens: number;
-  outputTokens: number;
-  nanoAiu: number;
-}
-
-type Estimate = NonNullable<EventData<"session.usage_checkpoint">["unreported"]>;
-
-export const NO_ESTIMATE: Unreported = { requests: 0, inputTokens: 0, outputTokens: 0, nanoAiu: 0 };
 const NOTHING: Tally = { turns: 0, tokens: 0, toolCalls: 0, nanoAiu: 0, spawns: 0 };
 
 export class UsageTotals {
@@ -43,16 +33,8 @@ export class UsageTotals {
   lastCall: Usage = NO_USAGE;
   /** From the main agent's child down to this one; empty for the main agent. */
   path: readonly string[] = [];
-  unreported = NO_ESTIMATE;
-  /** The prompt of a request that was about to be sent, until something is known of its end. */
-  #underWay: Estimate | undefined;
+  readonly estimates = new Estimates();
   #before = NOTHING;
-
-  get tokens(): number {
-    let total = 0;
-    for (const { usage } of this.models.values()) total += usage.inputTokens + usage.outputTokens;
-    return total;
-  }
 
   get nanoAiu(): number {
     let total = 0;
@@ -61,13 +43,13 @@ export class UsageTotals {
   }
 
   get tally(): Tally {
-    const { turns, tokens, toolCalls, nanoAiu } = this;
-    const guess = withEstimate(this.unreported, this.#underWay);
+    const { turns, toolCalls, nanoAiu } = this;
+    const assumed = this.estimates.all;
     return {
       turns,
       toolCalls,
-      tokens: tokens + guess.inputTokens + guess.outputTokens,
-      nanoAiu: nanoAiu + guess.nanoAiu,
+      tokens: tokensIn(this.models) + assumed.inputTokens + assumed.outputTokens,
+      nanoAiu: nanoAiu + assumed.nanoAiu,
       spawns: this.path.length > 0 ? 1 : 0,
     };
   }
@@ -90,36 +72,23 @@ export class UsageTotals {
   }
 
   apply({ type, data }: { type: EventType; data: object }): void {
+    this.estimates.apply({ type, data });
     if (type === "tool.execution_complete") {
       const { error } = data as EventData<"tool.execution_complete">;
       if (error?.code !== "over_budget") this.toolCalls++; // A call that did not fit did not run.
     } else if (type === "subagent.started") this.path = (data as EventData<"subagent.started">).path ?? [];
-    else if (type === "assistant.turn_start") this.#begin((data as EventData<"assistant.turn_start">).prompt);
-    else if (type === "session.compaction_start") this.#begin((data as EventData<"session.compaction_start">).prompt);
-    else if (type === "assistant.turn_end") this.#underWay = undefined;
-    else if (type === "session.usage_checkpoint") {
-      const { unreported } = data as EventData<"session.usage_checkpoint">;
-      this.unreported = withEstimate(this.unreported, unreported);
-    } else if (type === "assistant.message") {
-      this.#underWay = undefined;
+    else if (type === "assistant.message") {
       const { model, usage, totalNanoAiu, answeredBy, apiDurationMs } = data as EventData<"assistant.message">;
       if (!model) return;
       this.turns++;
       this.#count(model, { usage: usage ?? NO_USAGE, nanoAiu: totalNanoAiu, answeredBy }, apiDurationMs);
     } else if (type === "session.compaction_complete") {
-      this.#underWay = undefined;
       const used = (data as EventData<"session.compaction_complete">).compactionTokensUsed;
       if (!used?.model) return;
       const usage = { ...NO_USAGE, ...numbersOf(used) };
       const { model, answeredBy, copilotUsage, duration } = used;
       this.#count(model, { usage, nanoAiu: copilotUsage?.totalNanoAiu, answeredBy }, duration);
     }
-  }
-
-  /** One that is still under way when the next begins was cut off with its process; nobody knows how far it got. */
-  #begin(prompt: Estimate | undefined): void {
-    this.unreported = withEstimate(this.unreported, this.#underWay);
-    this.#underWay = prompt;
   }
 
   #count(
@@ -134,17 +103,10 @@ export class UsageTotals {
   }
 }
 
-export function addUnreported(a: Unreported, b: Unreported): Unreported {
-  return {
-    requests: a.requests + b.requests,
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    nanoAiu: a.nanoAiu + b.nanoAiu,
-  };
-}
-
-function withEstimate(sum: Unreported, estimate: Estimate | undefined): Unreported {
-  return estimate ? addUnreported(sum, { ...estimate, requests: 1 }) : sum;
+function tokensIn(models: ReadonlyMap<string, ModelTotals>): number {
+  let total = 0;
+  for (const { usage } of models.values()) total += usage.inputTokens + usage.outputTokens;
+  return total;
 }
 
 export function addTotals(a: ModelTotals | undefined, b: ModelTotals): ModelTotals {
@@ -181,7 +143,7 @@ export function billOf(used: UsageTotals | undefined) {
   const total = all.reduce<ModelTotals | undefined>((sum, [, totals]) => addTotals(sum, totals), undefined);
   return {
     totalToolCalls: used?.toolCalls ?? 0,
-    totalTokens: used?.tokens ?? 0,
+    totalTokens: used ? tokensIn(used.models) : 0,
     totalNanoAiu: used?.nanoAiu ?? 0,
     usage: total?.usage ?? NO_USAGE,
     modelMetrics: modelMetrics(used?.models ?? new Map()),

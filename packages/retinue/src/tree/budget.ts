@@ -7,8 +7,9 @@
 import type { Budget } from "@retinue/protocol";
 import type { RequestLease, RequestNeed, RunBudget, Used } from "../loop/agent.ts";
 import { Derived } from "./derived.ts";
-import { type Amounts, type Hold, Ledger, RESOURCES, type Resource, type Share } from "./ledger.ts";
+import { type Amounts, type Hold, Ledger, RESOURCES, type Share } from "./ledger.ts";
 import { limitsOf, shareOf, words } from "./limits.ts";
+import { amountsOf, type Cost, costsOf, promptOf, worstOf } from "./request-cost.ts";
 
 export type { Budget };
 
@@ -35,6 +36,8 @@ export interface MeterOptions {
   seconds?(): number;
   /** Called when a turn begins. */
   onTurn?(): void;
+  /** What the whole tree has been billed. */
+  billed?(): number;
 }
 
 export class Meter implements RunBudget {
@@ -110,6 +113,10 @@ export class Meter implements RunBudget {
     return !this.#isWrapping && this.#ledger.take({ spawns: 1 })
       ? undefined
       : `The budget is used up (${words(this.#fullest({ spawns: 1 }))}), so no agent was started. Do this work yourself instead of delegating it.`;
+  }
+
+  billed(): number {
+    return this.#options.billed?.() ?? 0;
   }
 
   /** Others may hold more than they will use: then it waits for them before it settles for less. */
@@ -195,7 +202,7 @@ export class Meter implements RunBudget {
       if (isTurn && !isLast) this.#keep(this.#costs({ ...need, inputTokens }, counted));
     };
     keepRoom(need.inputTokens + (isBounded ? (maxOutputTokens ?? 0) / this.#ratio : 0));
-    const prompt = this.#promptOf(need);
+    const prompt = promptOf(need, this.#ratio);
     const reserved = { need, prompt, maxOutputTokens };
     const attempt: Attempt = { hold, counted };
     return {
@@ -228,20 +235,8 @@ export class Meter implements RunBudget {
     else this.#ledger.count(amounts);
   }
 
-  #promptOf({ inputTokens, rates }: RequestNeed): Used {
-    const tokens = Math.ceil(inputTokens * this.#ratio);
-    return { inputTokens: tokens, outputTokens: 0, nanoAiu: Math.ceil(rates.request + tokens * dearestInput(rates)) };
-  }
-
-  #costs({ inputTokens, rates }: RequestNeed, counted: Amounts): Cost[] {
-    const tokens = Math.ceil(inputTokens * this.#ratio);
-    const dearest = dearestInput(rates);
-    return [
-      { resource: "turns", fixed: counted.turns ?? 0, input: 0, output: 0 },
-      { resource: "subtreeTurns", fixed: counted.subtreeTurns ?? 0, input: 0, output: 0 },
-      { resource: "tokens", fixed: tokens, input: 1, output: 1 },
-      { resource: "nanoAiu", fixed: rates.request + tokens * dearest, input: dearest, output: rates.output },
-    ];
+  #costs(need: RequestNeed, counted: Amounts): Cost[] {
+    return costsOf(need, counted, this.#ratio);
   }
 
   /** Room for a last turn, after a turn with these costs. Best effort: what calls add to the next prompt is not known yet. */
@@ -288,20 +283,6 @@ export class Meter implements RunBudget {
   }
 }
 
-/** What a request takes of one limit: an amount that is known before, and one for each token of its answer, now and as input later. */
-interface Cost {
-  resource: Resource;
-  fixed: number;
-  input: number;
-  output: number;
-}
-
-function amountsOf(costs: readonly Cost[], outputTokens: number): Amounts {
-  return Object.fromEntries(
-    costs.map(({ resource, fixed, output }) => [resource, Math.ceil(fixed + output * outputTokens)]),
-  );
-}
-
 /** What a reservation is for. */
 interface Asked {
   /** Works out the need; for another attempt once more. */
@@ -314,22 +295,6 @@ interface Attempt {
   hold: Hold | undefined;
   counted: Amounts;
 }
-
-/** What an endpoint may charge that has not said what it does: the prompt, and as much of an answer as has come. */
-function worstOf(
-  { need, prompt, maxOutputTokens }: { need: RequestNeed; prompt: Used; maxOutputTokens: number | undefined },
-  came: number,
-): Used {
-  const { inputTokens } = prompt;
-  const { rates } = need;
-  const outputTokens = Math.min(came, maxOutputTokens ?? came);
-  // Rounded once, as what was reserved: it is never more than that.
-  const nanoAiu = Math.ceil(rates.request + inputTokens * dearestInput(rates) + outputTokens * rates.output);
-  return { inputTokens, outputTokens, nanoAiu };
-}
-
-/** Endpoints charge more for input that they keep. */
-const dearestInput = ({ input, cacheWrite }: RequestNeed["rates"]): number => Math.max(input, cacheWrite);
 
 type Settle = RequestLease["settle"];
 

@@ -50,6 +50,7 @@ export class WorkingAgent implements Agent {
       above: parent?.budget,
       isPerRun: !parent,
       onTurn: () => clock.note(),
+      billed: () => kit.parts.usage.nanoAiu,
       seconds: () => clock.elapsedMs / 1000,
     });
     this.kit = new Toolkit(this, { ...kit, above: parent?.kit, tasks: (call) => tasks(this, call) });
@@ -71,10 +72,6 @@ export class WorkingAgent implements Agent {
 
   model(): ModelChoice {
     return this.#parts.configuration.models.choose(this.session.state.model);
-  }
-
-  billed(): number {
-    return this.#parts.usage.nanoAiu;
   }
 
   /** The main agent's: that of the session, and of the definition that it has taken on. */
