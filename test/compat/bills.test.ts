@@ -101,6 +101,18 @@ describe.runIf(ours)("a request that breaks off", () => {
     for (const result of talk.model.lastRequest.texts("tool")) expect(result).toContain("child");
   });
 
+  test("counts when it was to give a summary", async () => {
+    const infiniteSessions = { enabled: true, backgroundCompactionThreshold: 0.0001, bufferExhaustionThreshold: 0.95 };
+    await using talk = await priced(world, { multiplier: 1 }, { budget: { maxCost: 5 }, infiniteSessions });
+    const isSummary = ({ headers }: ModelRequest) => headers["x-interaction-type"] === "conversation-compaction";
+    talk.model.reply((request) => (isSummary(request) ? drop() : calls([{ name: "list_agents", args: {} }])));
+    await talk.ask("go on for ever");
+    expect(talk.model.requests.filter(isSummary).length).toBeGreaterThan(0);
+    expect(talk.model.requests.length).toBeLessThanOrEqual(5);
+    const { unreported } = await bill(talk);
+    expect(unreported?.requests).toBe(talk.model.requests.filter(isSummary).length);
+  });
+
   test("counts when it was stopped in the middle of its answer", async () => {
     await using talk = await priced(world, { tokenPrices }, { budget: { maxCost: 1000 }, streaming: true });
     talk.model.reply(() => say("a long answer begins", { end: "hang" }));

@@ -47,6 +47,8 @@ test("a client that names a budget sets it, for those that resume after it too",
       const third = await world.restart();
       await resume(third.client, sessionId);
       expect(await turnsOf(third.client, sessionId)).toBe(3);
+      await resume(third.client, sessionId, { budget: {} });
+      expect(await turnsOf(third.client, sessionId)).toBeGreaterThan(3);
     },
     { isOnDisk: true },
   );

@@ -4,6 +4,7 @@
  * Owns when it happens and the request for the summary. What a compacted history looks like is in session/state.ts.
  */
 import { AppError, type EventData, messageOf } from "@retinue/protocol";
+import type { ModelChoice } from "../models/catalog.ts";
 import { type ModelRequest, NO_USAGE, type Part } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import { addCheckpoint } from "../session/folder.ts";
@@ -140,13 +141,13 @@ async function summarise(agent: Agent, input: CompactionInput, first: RequestLea
     await slot.enter(input.signal);
     const startedAt = session.world.now();
     if (lease.prompt) await session.log.recorded(input);
-    const parts = withRetries(choice.provider, requestFor(agent, input, lease), {
+    const parts = withRetries(choice.provider, requestFor(agent, input, { lease, choice }), {
       signal: input.signal,
       onRestart: () => (summary = ""),
       onWasted: () => assumeUsage(agent, sent()),
       renew: async () => {
         lease = await slot.waiting(() => lease.again(input), input.signal);
-        return requestFor(agent, input, lease);
+        return requestFor(agent, input, { lease, choice });
       },
     });
     for await (const part of parts) {
@@ -164,17 +165,21 @@ async function summarise(agent: Agent, input: CompactionInput, first: RequestLea
   }
 }
 
-function requestFor(agent: Agent, input: CompactionInput, { maxOutputTokens }: RequestLease): ModelRequest {
+function requestFor(
+  agent: Agent,
+  input: CompactionInput,
+  { lease, choice }: { lease: RequestLease; choice: ModelChoice },
+): ModelRequest {
   const { session, settings } = agent;
   const task = input.customInstructions ? `${words.trim()}\n\n${input.customInstructions}` : words.trim();
   return {
-    model: agent.model().wireModel,
+    model: choice.wireModel,
     system: input.system,
     messages: [...session.state.completeMessages(), { role: "user", content: task }],
     tools: specsOf(input.toolset),
     toolChoice: "none",
     stream: settings.streaming,
-    maxOutputTokens,
+    maxOutputTokens: lease.maxOutputTokens,
     headers: { "x-initiator": "agent", "x-interaction-type": "conversation-compaction" },
   };
 }

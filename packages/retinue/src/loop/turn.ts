@@ -30,14 +30,14 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   let { lease } = input;
   // What a request may cost is recorded before it is sent: a process that is killed meanwhile has not spent nothing.
   if (lease.prompt) await session.log.recorded(input);
-  const parts = withRetries(choice.provider, requestFor(agent, input, lease), {
+  const parts = withRetries(choice.provider, requestFor(agent, { ...input, lease }, choice), {
     signal: input.signal,
     onFailure: ({ error }) => reportFailure(agent, { error, input, durationMs: session.world.now() - startedAt }),
     onRestart: () => reading.restart(),
     onWasted: () => assumeUsage(agent, { lease, choice, written: reading.written }),
     renew: async (error) => {
       lease = await reserveAgain(agent, { error, input, lease });
-      return requestFor(agent, input, lease);
+      return requestFor(agent, { ...input, lease }, choice);
     },
   });
   try {
@@ -51,8 +51,10 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   }
 }
 
-function requestFor(agent: Agent, input: TurnInput, { maxOutputTokens, isLast: isFinal }: RequestLease): ModelRequest {
-  return modelRequest(agent, { ...input, maxOutputTokens, isFinal });
+/** The session may have switched to another model before an attempt is repeated: it goes to the one that was asked first. */
+function requestFor(agent: Agent, input: TurnInput, { wireModel }: ModelChoice): ModelRequest {
+  const { maxOutputTokens, isLast: isFinal } = input.lease;
+  return { ...modelRequest(agent, { ...input, maxOutputTokens, isFinal }), model: wireModel };
 }
 
 /** Another attempt is another request, which has to fit as the first one had to. */

@@ -296,10 +296,14 @@ describe("a request of which the endpoint has not said what it used", () => {
 
   test("gives the same lease again where nothing is limited", async () => {
     const lease = await new Meter({}).reserveTurn(asked, { signal });
-    expect([lease.prompt, lease.assume({ outputTokens: 5 }), await lease.again({ signal })]).toEqual([
-      undefined,
-      undefined,
-      lease,
-    ]);
+    expect([lease.prompt, await lease.again({ signal })]).toEqual([undefined, lease]);
+  });
+
+  test("counts with what is on the bill where nothing is limited", async () => {
+    const meter = new Meter({});
+    const lease = await meter.reserveTurn(asked, { signal });
+    expect(lease.assume({ outputTokens: 5, billed: 3 })).toBeUndefined();
+    lease.settle();
+    expect(meter.used).toMatchObject({ turns: 1, tokens: 0, nanoAiu: 3 });
   });
 });

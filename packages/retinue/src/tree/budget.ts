@@ -140,7 +140,10 @@ export class Meter implements RunBudget {
       maxOutputTokens: undefined,
       prompt: undefined,
       settle: once((used) => this.#ledger.count({ ...counted, ...amountsUsed(used) })),
-      assume: () => undefined,
+      assume: ({ billed = 0 }) => {
+        this.#ledger.count({ nanoAiu: billed });
+        return undefined;
+      },
       again: async () => lease,
     };
     return lease;
