@@ -1,10 +1,21 @@
 /** Limits as a client of the official SDK meets them: a priced model on loopback counts what it was asked, and the host what it ran. */
-import type { SessionConfig } from "@github/copilot-sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, calls, hang, type ModelCall, say } from "../support/model-answers.ts";
-import type { Endpoint, ModelRequest } from "../support/model-server.ts";
-import { byok, ours, startClient, type World } from "../support/runtime.ts";
-import { openTalk, resumeTalk, type Talk } from "../support/talk.ts";
+import {
+  ANSWER_COST,
+  bill,
+  bounded,
+  credits,
+  gate,
+  isChild,
+  type Metrics,
+  priced,
+  tasks,
+  tokenPrices,
+  USAGE,
+} from "../support/priced.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
+import { openTalk, resumeTalk } from "../support/talk.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -12,75 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const isChild = (request: ModelRequest) => request.texts("user")[0]?.includes("CHILD") ?? false;
-const tasks = (count: number, more: object = {}): ModelCall[] =>
-  Array.from({ length: count }, (_, at) => ({
-    name: "task",
-    args: { name: `c${at}`, agent_type: "general-purpose", description: "Help", prompt: `CHILD ${at}`, ...more },
-    id: `task-${at}`,
-  }));
-
-const USAGE = { prompt: 1000, completion: 500 };
-/** 1 credit for 1000 tokens of input, 10 for 1000 of output: an answer with that usage costs 6 credits. */
-const tokenPrices = { inputPrice: 1, outputPrice: 10, batchSize: 1000 };
-const ANSWER_COST = 6;
-
-interface Metrics {
-  totalNanoAiu: number;
-  modelMetrics: Record<string, { requests: { count: number }; usage: Record<string, number>; totalNanoAiu: number }>;
-  agentMetrics: Record<string, Metrics>;
-}
-
-interface Priced {
-  multiplier?: number;
-  tokenPrices?: object;
-}
-
-/** Session options: a priced model, and a definition with a budget that the main agent takes on. */
-function bounded(model: Endpoint, billing: Priced, budget: object): Partial<SessionConfig> {
-  const { provider, ...rest } = byok(model);
-  const agent = { name: "bounded", description: "Has a budget.", prompt: "Work.", budget };
-  const ofOurs = { provider: { ...provider, billing }, customAgents: [agent] } as Partial<SessionConfig>;
-  return { ...rest, ...ofOurs, agent: "bounded" };
-}
-
-/** What is ours is unknown to the types of the official SDK; its client passes it on. */
-async function priced(billing: Priced, { budget = {}, ...config }: Options = {}): Promise<Talk> {
-  const model = world.model.endpoint();
-  const talk = await openTalk(world, { ...bounded(model, billing, budget), ...config });
-  return { ...talk, model, [Symbol.asyncDispose]: () => talk[Symbol.asyncDispose]() };
-}
-
-interface Options extends Partial<SessionConfig> {
-  budget?: object;
-}
-
-function gate<T = void>() {
-  let open: (value: T) => void = () => undefined;
-  const opened = new Promise<T>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
-}
-
-const metricsOf = ({ session }: Talk) => session.rpc.usage.getMetrics() as unknown as Promise<Metrics>;
-
-/** Law 3: the parts of the bill are the bill, to the last nano. */
-async function bill(talk: Talk): Promise<Metrics> {
-  const metrics = await metricsOf(talk);
-  const parts = Object.values(metrics.agentMetrics);
-  const sum = (of: readonly { totalNanoAiu: number }[]) => of.reduce((total, each) => total + each.totalNanoAiu, 0);
-  expect(sum(parts)).toBe(metrics.totalNanoAiu);
-  expect(sum(Object.values(metrics.modelMetrics))).toBe(metrics.totalNanoAiu);
-  for (const part of parts) expect(sum(Object.values(part.modelMetrics))).toBe(part.totalNanoAiu);
-  return metrics;
-}
-
-const credits = ({ totalNanoAiu }: { totalNanoAiu: number }) => totalNanoAiu / 1e9;
-
 describe.runIf(ours)("a budget of money", () => {
   test("is not passed by many children that start in one turn, and everybody's last words come through", async () => {
-    await using talk = await priced({ multiplier: 1 }, { budget: { maxCost: 6 } });
+    await using talk = await priced(world, { multiplier: 1 }, { budget: { maxCost: 6 } });
     let turn = 0;
     talk.model.reply((request) => {
       if (isChild(request)) return say("child", { usage: USAGE });
@@ -97,7 +42,7 @@ describe.runIf(ours)("a budget of money", () => {
   });
 
   test("is not passed with prices of tokens: what does not fit is not sent", async () => {
-    await using talk = await priced({ tokenPrices }, { budget: { maxCost: 60 } });
+    await using talk = await priced(world, { tokenPrices }, { budget: { maxCost: 60 } });
     const sent: { longest: number | undefined; before: number }[] = [];
     let spent = 0;
     talk.model.reply((request) => {
@@ -117,7 +62,7 @@ describe.runIf(ours)("a budget of money", () => {
   });
 
   test("holds for a whole run, also when a notice starts another turn, and starts again with the next prompt", async () => {
-    await using talk = await priced({ multiplier: 1 }, { budget: { maxCost: 4 } });
+    await using talk = await priced(world, { multiplier: 1 }, { budget: { maxCost: 4 } });
     talk.model.reply((request) =>
       isChild(request)
         ? say("child")
@@ -151,7 +96,7 @@ describe.runIf(ours)("a budget of tool calls", () => {
 
   test("runs the first calls of a turn in their order and tells the model why the others did not", async () => {
     const { runs, tool } = counted();
-    await using talk = await priced({}, { budget: { maxToolCalls: 3 }, tools: [tool] });
+    await using talk = await priced(world, {}, { budget: { maxToolCalls: 3 }, tools: [tool] });
     talk.model.script(calls(probes(8)), say("what I have"));
     expect(await talk.ask("probe")).toBe("what I have");
     expect(runs.toSorted()).toEqual([0, 1, 2]);
@@ -162,7 +107,7 @@ describe.runIf(ours)("a budget of tool calls", () => {
 
   test("is shared by all agents below: many children with many calls cannot pass it together", async () => {
     const { runs, tool } = counted();
-    await using talk = await priced({}, { budget: { maxToolCalls: 10 }, tools: [tool] });
+    await using talk = await priced(world, {}, { budget: { maxToolCalls: 10 }, tools: [tool] });
     let turn = 0;
     talk.model.reply((request): Answer => {
       if (!isChild(request)) return turn++ === 0 ? calls(tasks(5)) : say("done");
@@ -175,7 +120,7 @@ describe.runIf(ours)("a budget of tool calls", () => {
 
 describe.runIf(ours)("other limits", () => {
   test("spawns are counted for the whole subtree, and the model is told", async () => {
-    await using talk = await priced({}, { budget: { maxSpawns: 2 } });
+    await using talk = await priced(world, {}, { budget: { maxSpawns: 2 } });
     let turn = 0;
     talk.model.reply((request) => (isChild(request) ? say("child") : turn++ === 0 ? calls(tasks(5)) : say("done")));
     expect(await talk.ask("go")).toBe("done");
@@ -185,7 +130,7 @@ describe.runIf(ours)("other limits", () => {
   });
 
   test("turns of a subtree include those of every child", async () => {
-    await using talk = await priced({}, { budget: { maxSubtreeTurns: 5 } });
+    await using talk = await priced(world, {}, { budget: { maxSubtreeTurns: 5 } });
     let turn = 0;
     talk.model.reply((request) => {
       if (isChild(request)) return calls([{ name: "list_agents", args: {} }]);
@@ -198,7 +143,7 @@ describe.runIf(ours)("other limits", () => {
   test("a last turn has no calls: the request says so, and one that is made all the same does not run", async () => {
     let runs = 0;
     const tool = { name: "probe", description: "Probes.", parameters: { type: "object" }, handler: () => `${++runs}` };
-    await using talk = await priced({}, { budget: { maxTurns: 2 }, tools: [tool] });
+    await using talk = await priced(world, {}, { budget: { maxTurns: 2 }, tools: [tool] });
     talk.model.reply(() => calls([{ name: "probe", args: {} }]));
     await talk.ask("probe for ever");
     expect(talk.model.requests.map(({ body }) => body.tool_choice)).toEqual([undefined, "none"]);
@@ -208,7 +153,7 @@ describe.runIf(ours)("other limits", () => {
 
   test("time that a person takes is not charged to the seconds of an agent", async () => {
     const answer = gate<{ answer: string; wasFreeform: boolean }>();
-    await using talk = await priced({}, { onUserInputRequest: () => answer.opened });
+    await using talk = await priced(world, {}, { onUserInputRequest: () => answer.opened });
     let turn = 0;
     const [asker] = tasks(1, { budget: { maxSeconds: 2 } });
     const sleeper = { ...tasks(1, { prompt: "CHILD sleeps", budget: { maxSeconds: 3 } })[0], id: "task-b" };
@@ -228,7 +173,7 @@ describe.runIf(ours)("other limits", () => {
 
   test("a limit of thirty days is not one of a millisecond, for an agent and for the session", async () => {
     const maxSeconds = 30 * 24 * 3600;
-    await using talk = await priced({}, { budget: { maxSeconds } });
+    await using talk = await priced(world, {}, { budget: { maxSeconds } });
     let turn = 0;
     talk.model.reply((request) =>
       isChild(request) ? say("in time") : turn++ === 0 ? calls(tasks(1, { budget: { maxSeconds } })) : say("done"),
@@ -238,7 +183,7 @@ describe.runIf(ours)("other limits", () => {
   });
 
   test("the seconds of the session end its main agent and everything below it, and say so", async () => {
-    await using talk = await priced({}, { budget: { maxSeconds: 1 } });
+    await using talk = await priced(world, {}, { budget: { maxSeconds: 1 } });
     talk.model.reply((request) =>
       isChild(request)
         ? hang()
@@ -252,7 +197,7 @@ describe.runIf(ours)("other limits", () => {
 
 describe.runIf(ours)("the bill", () => {
   test("splits input, output and cache, names the models, and has cancelled and resumed agents in it", async () => {
-    await using talk = await priced({ tokenPrices: { ...tokenPrices, cacheReadPrice: 0.1 } });
+    await using talk = await priced(world, { tokenPrices: { ...tokenPrices, cacheReadPrice: 0.1 } });
     let turn = 0;
     const hanging = gate();
     talk.model.reply((request): Answer => {

@@ -15,6 +15,8 @@ export interface MessageAnswer {
   reasoning?: string;
   finish?: string;
   usage?: { prompt: number; completion: number };
+  /** Who says that it has answered. */
+  model?: string;
   /** What happens after the last chunk of a stream instead of its proper end. */
   end?: "hang" | "drop";
 }
@@ -26,7 +28,7 @@ export type Answer =
   | { kind: "hang" }
   | { kind: "drop" };
 
-type MessageExtras = Partial<Pick<MessageAnswer, "reasoning" | "finish" | "usage" | "end" | "pieces">>;
+type MessageExtras = Partial<Pick<MessageAnswer, "reasoning" | "finish" | "usage" | "model" | "end" | "pieces">>;
 
 export function say(text: string, extras: MessageExtras = {}): MessageAnswer {
   return { kind: "message", pieces: text === "" ? [] : [text], calls: [], ...extras };

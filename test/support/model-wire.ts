@@ -34,11 +34,12 @@ const chatCalls = (answer: MessageAnswer, id: string) =>
   }));
 
 const chatFinish = (answer: MessageAnswer) => answer.finish ?? (answer.calls.length > 0 ? "tool_calls" : "stop");
-const envelope = (id: string) => ({ id: `chatcmpl-${id}`, created: 1, model: "scripted" });
+const authorOf = (answer: MessageAnswer) => answer.model ?? "scripted";
+const envelope = (answer: MessageAnswer, id: string) => ({ id: `chatcmpl-${id}`, created: 1, model: authorOf(answer) });
 
 const chat: Wire = {
   whole: (answer, id) => ({
-    ...envelope(id),
+    ...envelope(answer, id),
     object: "chat.completion",
     choices: [
       {
@@ -55,7 +56,7 @@ const chat: Wire = {
     usage: chatUsage(answer),
   }),
   *start(answer, id) {
-    const head = { ...envelope(id), object: "chat.completion.chunk" };
+    const head = { ...envelope(answer, id), object: "chat.completion.chunk" };
     const chunk = (delta: object) => data({ ...head, choices: [{ index: 0, delta, finish_reason: null }] });
     yield chunk({ role: "assistant", content: "" });
     if (answer.reasoning) yield chunk({ reasoning_content: answer.reasoning });
@@ -68,7 +69,7 @@ const chat: Wire = {
     }
   },
   *finish(answer, id) {
-    const head = { ...envelope(id), object: "chat.completion.chunk" };
+    const head = { ...envelope(answer, id), object: "chat.completion.chunk" };
     yield data({ ...head, choices: [{ index: 0, delta: {}, finish_reason: chatFinish(answer) }] });
     yield data({ ...head, choices: [], usage: chatUsage(answer) });
     yield "data: [DONE]\n\n";
@@ -80,11 +81,16 @@ const anthropicUsage = (answer: MessageAnswer) => ({
   output_tokens: tokens(answer).completion,
 });
 const anthropicStop = (answer: MessageAnswer) => answer.finish ?? (answer.calls.length > 0 ? "tool_use" : "end_turn");
-const anthropicMessage = (id: string) => ({ id: `msg_${id}`, type: "message", role: "assistant", model: "scripted" });
+const anthropicMessage = (answer: MessageAnswer, id: string) => ({
+  id: `msg_${id}`,
+  type: "message",
+  role: "assistant",
+  model: authorOf(answer),
+});
 
 const anthropic: Wire = {
   whole: (answer, id) => ({
-    ...anthropicMessage(id),
+    ...anthropicMessage(answer, id),
     content: [
       ...(answer.pieces.length > 0 ? [{ type: "text", text: textOf(answer) }] : []),
       ...answer.calls.map((call, at) => ({
@@ -99,7 +105,7 @@ const anthropic: Wire = {
     usage: anthropicUsage(answer),
   }),
   *start(answer, id) {
-    const message = { ...anthropicMessage(id), content: [], stop_reason: null, stop_sequence: null };
+    const message = { ...anthropicMessage(answer, id), content: [], stop_reason: null, stop_sequence: null };
     yield named("message_start", { message: { ...message, usage: anthropicUsage(answer) } });
     let index = 0;
     if (answer.pieces.length > 0) {
@@ -155,7 +161,7 @@ const responseOf = (answer: MessageAnswer, id: string) => {
     id: `resp_${id}`,
     object: "response",
     created_at: 1,
-    model: "scripted",
+    model: authorOf(answer),
     status: "completed",
     output: responseItems(answer, id),
     usage: { input_tokens: prompt, output_tokens: completion, total_tokens: prompt + completion },

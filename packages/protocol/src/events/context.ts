@@ -11,6 +11,11 @@ export const tokenCounts = () => ({
   toolDefinitionsTokens: count(),
 });
 
+/** What a model request may cost, estimated from the length of its prompt and of what has come of an answer. Ours. */
+export const EstimatedUsage = lazy(() =>
+  open({ model: z.string(), inputTokens: z.number(), outputTokens: z.number(), nanoAiu: z.number() }),
+);
+
 const CompactionTrigger = lazy(() =>
   z.enum(["threshold", "context_limit_retry", "manual", "memory_pressure", "model_switch"]),
 );
@@ -30,8 +35,14 @@ export const CONTEXT_EVENTS = byName(
   }),
   event("session.usage_checkpoint", {
     persisted: true,
-    summary: "The running cost of the session.",
-    data: () => open({ totalNanoAiu: z.number(), totalPremiumRequests: count() }),
+    summary: "The running cost of the session, noted with a request whose usage is not known.",
+    data: () =>
+      open({
+        totalNanoAiu: z.number(),
+        totalPremiumRequests: count(),
+        /** A request of which the endpoint has not said what it used: it limits, and is not in the total. Ours. */
+        unreported: EstimatedUsage().optional(),
+      }),
   }),
   event("session.compaction_start", {
     persisted: true,
@@ -42,6 +53,8 @@ export const CONTEXT_EVENTS = byName(
         tokenLimit: count(),
         model: text(),
         trigger: CompactionTrigger().optional(),
+        /** Where a budget limits the agent. Ours. */
+        prompt: EstimatedUsage().optional(),
         ...tokenCounts(),
       }),
   }),
@@ -72,6 +85,8 @@ export const CONTEXT_EVENTS = byName(
           cacheReadTokens: count(),
           cacheWriteTokens: count(),
           duration: count(),
+          /** The model that the endpoint says has answered, when it is not the one that was asked. Ours. */
+          answeredBy: text(),
           copilotUsage: open({ totalNanoAiu: z.number() }).optional(),
         }).optional(),
         ...tokenCounts(),

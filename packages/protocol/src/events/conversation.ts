@@ -3,6 +3,7 @@ import * as z from "zod";
 import { Attachments } from "../attachments.ts";
 import { byName } from "../method.ts";
 import { count, flag, json, lazy, type Of, open, PromptMode, ReasoningSummary, strings, text } from "../schema.ts";
+import { EstimatedUsage } from "./context.ts";
 import { event } from "./event.ts";
 
 /** A call as the model asked for it. */
@@ -120,7 +121,14 @@ const answerEvents = byName(
   event("assistant.turn_start", {
     persisted: true,
     summary: "A turn begins; a model call follows.",
-    data: () => open({ turnId: z.string(), interactionId: text(), model: text() }),
+    data: () =>
+      open({
+        turnId: z.string(),
+        interactionId: text(),
+        model: text(),
+        /** What its prompt may cost, where a budget limits the agent. Ours. */
+        prompt: EstimatedUsage().optional(),
+      }),
   }),
   event("assistant.turn_end", {
     persisted: true,

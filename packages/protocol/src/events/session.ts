@@ -53,6 +53,11 @@ export const ModelUsage = lazy(() =>
 );
 export type ModelUsage = Of<typeof ModelUsage>;
 
+/** Requests of which endpoints have not said what they used, estimated; not in the totals. Ours. */
+export const UnreportedUsage = lazy(() =>
+  open({ requests: z.number(), inputTokens: z.number(), outputTokens: z.number(), nanoAiu: z.number() }),
+);
+
 /** What one agent used; the main agent's key is `main`. */
 export const AgentUsage = lazy(() =>
   open({
@@ -61,6 +66,7 @@ export const AgentUsage = lazy(() =>
     totalApiDurationMs: z.number(),
     totalNanoAiu: z.number(),
     modelMetrics: z.record(z.string(), ModelUsage()),
+    unreported: UnreportedUsage().optional(),
   }),
 );
 export type AgentUsage = Of<typeof AgentUsage>;
@@ -143,6 +149,7 @@ const lifeEvents = byName(
         codeChanges: open({ linesAdded: z.number(), linesRemoved: z.number(), filesModified: strings() }),
         modelMetrics: z.record(z.string(), ModelUsage()),
         agentMetrics: z.record(z.string(), AgentUsage()).optional(),
+        unreported: UnreportedUsage().optional(),
         currentModel: text(),
         currentTokens: count(),
         eventsFileSizeBytes: count(),

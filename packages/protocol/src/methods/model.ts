@@ -1,6 +1,6 @@
 /** Calls about models: which one is asked, who serves it, and what was used. */
 import * as z from "zod";
-import { AgentUsage, ModelUsage } from "../events/session.ts";
+import { AgentUsage, ModelUsage, UnreportedUsage } from "../events/session.ts";
 import { byName, justSession, method, ofSession } from "../method.ts";
 import {
   ContextTier,
@@ -37,6 +37,7 @@ export const UsageMetrics = lazy(() =>
     }),
     modelMetrics: z.record(z.string(), ModelUsage()),
     agentMetrics: z.record(z.string(), AgentUsage()).optional(),
+    unreported: UnreportedUsage().optional(),
     currentModel: text(),
     lastCallInputTokens: z.number(),
     lastCallOutputTokens: z.number(),

@@ -30,9 +30,10 @@ export function pacedCatalog(options: CatalogOptions, pace: Pace): Catalog {
 function paced(provider: Provider, { beforeAnswerMs, betweenPartsMs }: Pace): Provider {
   return {
     ...provider,
-    async *stream(request, { signal }): AsyncGenerator<Part> {
+    async *stream(request, options): AsyncGenerator<Part> {
+      const { signal } = options;
       await delay(beforeAnswerMs * (0.5 + Math.random()), undefined, { signal });
-      for await (const part of provider.stream(request, { signal })) {
+      for await (const part of provider.stream(request, options)) {
         await delay(betweenPartsMs, undefined, { signal });
         yield part;
       }

@@ -40,6 +40,7 @@ import { Transcript } from "../tree/transcript.ts";
 import { Usage } from "../tree/usage.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
 import type { RuntimeConfig } from "./config.ts";
+import { keepRunTime } from "./run-time.ts";
 import { stopLate } from "./time-limit.ts";
 
 export interface TreeOptions {
@@ -95,6 +96,7 @@ export function composeTree(options: TreeOptions): SessionTree {
     tasks: service,
     session: root,
     shells,
+    onWorked: (elapsedMs) => keepRunTime(root, elapsedMs),
   });
   const runner: Runner = new Runner(main, {
     hasBackground: () => tasks.registry.records.hasBackground(root.id),

@@ -14,6 +14,7 @@ import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.t
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
 import { envelopeOf, eventOf } from "../store/stored-event.ts";
 import { releaseLease, withLease } from "./session-lease.ts";
+import { readLimits, SESSION_LIMITS } from "./session-limits.ts";
 import type { Sessions } from "./sessions.ts";
 import { endsOf } from "./settle-left-open.ts";
 
@@ -54,9 +55,16 @@ export async function forkSession(
   const open = leftOpen(events, () => false).map((each) =>
     each.sessionId === sessionId ? { ...each, sessionId: id } : each,
   );
+  const limits = await readLimits(store, sessionId);
   await withLease(store, id, async (lease) => {
     const ends = await endsOf(open, { lease, lastId: copies.at(-1)?.id ?? null, world });
-    await store.commit({ lease, at: now, created: [record], events: [...copies, ...ends] });
+    await store.commit({
+      lease,
+      at: now,
+      created: [record],
+      events: [...copies, ...ends],
+      documents: [SESSION_LIMITS.put(id, limits)],
+    });
     await releaseLease(store, lease);
   });
   copyFolder(sessionFolder(runtime.home, sessionId), sessionFolder(runtime.home, id), events);

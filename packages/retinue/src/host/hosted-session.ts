@@ -80,7 +80,8 @@ export class HostedSession {
     this.#unusedOptions.warn(client, config);
     this.#projectNotices.send(client);
     this.tree.asks.redeliver();
-    if (config.customAgents || config.availableTools || config.excludedTools || config.defaultAgent) keepLimits(this);
+    const { customAgents, availableTools, excludedTools, defaultAgent, budget } = config;
+    if (customAgents || availableTools || excludedTools || defaultAgent || budget) keepLimits(this);
   }
 
   /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */

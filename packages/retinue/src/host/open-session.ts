@@ -4,7 +4,7 @@
  * Owns the way from the store to a `HostedSession`. Which sessions are open is in sessions.ts; what happens to work that an earlier
  * process left open is in resume.ts.
  */
-import type { SessionConfig, SessionContext } from "@retinue/protocol";
+import { messageOf, type SessionConfig, type SessionContext } from "@retinue/protocol";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
@@ -27,7 +27,9 @@ import type { TreeOptions } from "./composition.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { HostedSession } from "./hosted-session.ts";
 import type { LeftBehind } from "./resume.ts";
+import { RUN_TIME } from "./run-time.ts";
 import { releaseLease } from "./session-lease.ts";
+import { readLimits, type SessionLimits, withKept } from "./session-limits.ts";
 import { onStoreFailure, sendRecovery } from "./store-failure.ts";
 
 export interface OpenOptions {
@@ -83,12 +85,12 @@ export async function openNew(
 
 export async function openStored(
   lease: Lease,
-  { record: stored, config }: { record: SessionRecord; config: SessionConfig },
+  { record: stored, config: given }: { record: SessionRecord; config: SessionConfig },
   options: OpenOptions,
 ): Promise<Loaded> {
   const { rootId: id } = lease;
   const { store, runtime } = options;
-  const record = { ...stored, cwd: config.workingDirectory ?? stored.cwd };
+  const record = { ...stored, cwd: given.workingDirectory ?? stored.cwd };
   const context = await gitContext(record.cwd);
   createFolder(sessionFolder(runtime.home, id));
   const events = await store.events.read(id);
@@ -96,6 +98,8 @@ export async function openStored(
   state.title = record.summary ?? state.title; // A name that a person gave is only in the row, not in an event.
   const { entries: inbox, answers, asks, problems: unread } = readInbox(await store.inbox(id));
   const tasks = await TASK.list(store.documents, `${id}/`);
+  const { limits, workedMs, problems: unknown } = await readKept(store, id);
+  const config = withKept(given, limits, state.selectedAgent);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
   hosted.tree.usage.restart(usage);
   hosted.main.budget.restore(hosted.tree.usage.byRun());
@@ -116,9 +120,25 @@ export async function openStored(
       asks: [...openAsks(events, (requestId) => kept.has(requestId)), ...keptAsks(asks)],
       answers: kept,
       unowned: leftOpen(events, goesOn),
+      workedMs,
     },
-    problems: [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message)],
+    problems: [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message), ...unknown],
   };
+}
+
+/** What a client that resumes need not say again, and how far the main agent's run had got. */
+async function readKept(
+  store: Store,
+  id: string,
+): Promise<{ limits: SessionLimits; workedMs: number; problems: string[] }> {
+  const problems: string[] = [];
+  const unread = (error: unknown) => {
+    problems.push(messageOf(error));
+    return undefined;
+  };
+  const limits = await readLimits(store, id).catch(unread);
+  const run = await RUN_TIME.get(store.documents, id).catch(unread);
+  return { limits: limits ?? {}, workedMs: run?.workedMs ?? 0, problems };
 }
 
 async function host(opening: Opening, config: SessionConfig, options: OpenOptions): Promise<HostedSession> {

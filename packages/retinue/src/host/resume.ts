@@ -15,6 +15,8 @@ export interface LeftBehind {
   answers: ReadonlyMap<string, { value: unknown }>;
   /** Open in the log, with no task that goes on with it. */
   unowned: readonly LeftOpen[];
+  /** How long the main agent's run had worked. */
+  workedMs: number;
 }
 
 const LOST = "The process that ran this agent ended, and the call that waited for it was given up.";
@@ -37,6 +39,7 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
   for (const id of plan.lost) await registry.lose(id, LOST);
   for (const ask of plan.expected) tree.asks.expect(ask, left.answers.get(ask.requestId));
   for (const { requestId } of plan.dropped) tree.asks.settled(requestId);
+  runner.resumeAt(left.workedMs);
   // The main agent first: a sub-agent that ends at once must not make the session look idle.
   if (plan.main === "continue") runner.continuePending();
   else if (plan.main === "wake") runner.wake();
@@ -45,6 +48,7 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
       if (isOutage(error)) throw error; // Whether it can go on is not known yet.
       return registry.lose(id, messageOf(error));
     });
+  if (!runner.owesIdle) runner.resumeAt(0); // Nothing of that run was left: the next one has all its time.
 }
 
 export function recordResume(

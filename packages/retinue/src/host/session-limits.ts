@@ -1,8 +1,15 @@
 /**
- * What limits the agents of a session, stored as a document, so that `retinue why` works while no process has the session open: the
- * filters, agents and host tools of its clients, and the latest permission rules.
+ * What limits the agents of a session, stored as a document: the filters, agents, budget and host tools of its clients, and the latest
+ * permission rules. `retinue why` reads it while no process has the session open. A part of it holds on when a client resumes the session
+ * and does not name it again.
  */
-import { CreateSession, CustomAgentConfig, PermissionMode, PermissionRule } from "@retinue/protocol";
+import {
+  CreateSession,
+  CustomAgentConfig,
+  PermissionMode,
+  PermissionRule,
+  type SessionConfig,
+} from "@retinue/protocol";
 import * as z from "zod";
 import type { Session } from "../session/session.ts";
 import { document } from "../store/document.ts";
@@ -17,6 +24,7 @@ const FIELDS = [
   "excludedBuiltinAgents",
   "pluginDirectories",
   "enableConfigDiscovery",
+  "budget",
 ] as const;
 
 /** By session. */
@@ -33,6 +41,7 @@ function limits() {
       excludedBuiltinAgents: true,
       pluginDirectories: true,
       enableConfigDiscovery: true,
+      budget: true,
     } satisfies Record<(typeof FIELDS)[number], true>)
     .extend({
       /** Without their prompts. */
@@ -68,13 +77,14 @@ export function keepLimits({ tree, session }: LimitedSession): void {
   const { denied, approved, directories, allowedDomains, ...policy } = rules.policy;
   const limits: SessionLimits = {
     ...Object.fromEntries(FIELDS.map((field) => [field, config[field]])),
-    customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer }) => ({
+    customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer, budget }) => ({
       name,
       displayName,
       description,
       tools,
       ceiling,
       infer,
+      budget,
       prompt: "",
     })),
     hostTools: participants.tools.map(({ name }) => name),
@@ -87,6 +97,16 @@ export function keepLimits({ tree, session }: LimitedSession): void {
     },
   };
   session.log.changeDocument(SESSION_LIMITS.put(session.id, limits));
+}
+
+/** What a client that resumes a session does not name stays: its budget, and the limits of the agent that the main agent has taken on. */
+export function withKept(config: SessionConfig, kept: SessionLimits, selectedAgent: string | undefined): SessionConfig {
+  const selected = kept.customAgents?.filter(({ name }) => name === selectedAgent);
+  return {
+    ...config,
+    budget: config.budget ?? kept.budget,
+    customAgents: config.customAgents ?? (selected?.length ? selected : undefined),
+  };
 }
 
 export async function readLimits({ documents }: Store, sessionId: string): Promise<SessionLimits> {

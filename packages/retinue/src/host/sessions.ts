@@ -19,6 +19,7 @@ import { checkTools, type HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
 import { recordResume, recover } from "./resume.ts";
+import { RUN_TIME } from "./run-time.ts";
 import { withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import { warnUnreadable } from "./unreadable.ts";
@@ -34,7 +35,7 @@ export interface Lifecycle {
 }
 
 /** Documents that belong to one session and are deleted with it. */
-const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS].map(({ kind }) => kind);
+const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME].map(({ kind }) => kind);
 
 /** Ids become folder names, so they must not contain a path. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;

@@ -60,6 +60,8 @@ export interface RunBudget {
   reserveRequest(need: () => RequestNeed, options: { signal: AbortSignal }): Promise<RequestLease>;
   /** Called before each call, in the order of the calls: counts it, or says in words why it may not run. */
   reserveCall(): string | undefined;
+  /** What the whole session tree has been billed so far. */
+  billed(): number;
 }
 
 /** What a model request may take, before it is sent. */
@@ -79,8 +81,23 @@ export interface RequestLease {
   isLast: boolean;
   /** How long the answer may get, when a limit says so. */
   maxOutputTokens: number | undefined;
+  /** What the prompt may cost without any answer; undefined where nothing is limited. */
+  prompt: Used | undefined;
   /** Without a usage: nothing came back. */
-  settle(used?: { inputTokens: number; outputTokens: number; nanoAiu: number }): void;
+  settle(used?: Used): void;
+  /**
+   * The endpoint has not said what the request used: counts what it may charge, and returns that; undefined where nothing is limited.
+   * `billed` is what is on the bill all the same.
+   */
+  assume(came: { outputTokens: number; billed?: number }): Used | undefined;
+  /** Reserves for another attempt, after the first was counted. It may get less room, or be the last one. */
+  again(options: { signal: AbortSignal }): Promise<RequestLease>;
+}
+
+export interface Used {
+  inputTokens: number;
+  outputTokens: number;
+  nanoAiu: number;
 }
 
 export type Answering = { type: "ask" } | { type: "deny"; reason: string };

@@ -3,15 +3,16 @@
  *
  * Owns when it happens and the request for the summary. What a compacted history looks like is in session/state.ts.
  */
-import { AppError, messageOf } from "@retinue/protocol";
-import { NO_USAGE, type Usage } from "../models/provider.ts";
+import { AppError, type EventData, messageOf } from "@retinue/protocol";
+import type { ModelChoice } from "../models/catalog.ts";
+import { type ModelRequest, NO_USAGE, type Part } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import { addCheckpoint } from "../session/folder.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
 import words from "./compaction.md";
 import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
 import { specsOf } from "./model-request.ts";
-import { requestNeed, settleRequest } from "./request-need.ts";
+import { assumeUsage, requestNeed, settleRequest } from "./request-need.ts";
 
 export interface CompactionInput {
   system: string;
@@ -54,13 +55,24 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
     conversationTokens: before.conversationTokens,
     toolDefinitionsTokens: before.toolDefinitionsTokens,
   };
-  session.append("session.compaction_start", {
-    ...sizes,
-    currentTokens: before.currentTokens,
-    ...(input.trigger === "manual" ? {} : { tokenLimit: before.tokenLimit, trigger: input.trigger }),
-  });
+  let lease = FREE;
+  const start = () =>
+    session.append("session.compaction_start", {
+      ...sizes,
+      currentTokens: before.currentTokens,
+      ...(input.trigger === "manual" ? {} : { tokenLimit: before.tokenLimit, trigger: input.trigger }),
+      prompt: lease.prompt && { ...lease.prompt, model: agent.model().id },
+    });
+  let used: Summary["used"] | undefined;
+  let hasStarted = false;
   try {
-    const { summary, usage, totalNanoAiu, durationMs, model } = await reserved(agent, input);
+    lease = await reserved(agent, input);
+    start();
+    hasStarted = true;
+    const answer = await summarise(agent, input, lease);
+    used = answer.used;
+    const { summary } = answer;
+    if (summary.trim() === "") throw new AppError("model_failed", "The model returned no summary.");
     const checkpoint = addCheckpoint(session.place.folder, { title: titleOf(agent), content: summary });
     session.append("session.compaction_complete", {
       success: true,
@@ -71,7 +83,7 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
       summaryContent: summary,
       checkpointNumber: checkpoint.number,
       checkpointPath: checkpoint.path,
-      compactionTokensUsed: { ...usage, duration: durationMs, model, copilotUsage: { totalNanoAiu } },
+      compactionTokensUsed: used,
       customInstructions: input.customInstructions || undefined,
       trigger: input.trigger === "manual" ? undefined : input.trigger,
       ...sizes,
@@ -85,65 +97,91 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
       size: after,
     };
   } catch (error) {
-    session.append("session.compaction_complete", { success: false, error: messageOf(error) });
+    if (!hasStarted) start(); // It did not fit: every end has a start.
+    // What it has cost is on the bill, whatever came of it.
+    session.append("session.compaction_complete", {
+      success: false,
+      error: messageOf(error),
+      compactionTokensUsed: used,
+    });
     throw error;
   }
 }
 
+type CompactionEnd = EventData<"session.compaction_complete">;
+
 interface Summary {
   summary: string;
-  usage: Usage;
-  totalNanoAiu: number;
-  durationMs: number;
-  model: string;
+  used: NonNullable<CompactionEnd["compactionTokensUsed"]>;
 }
 
-const FREE: RequestLease = { isLast: false, maxOutputTokens: undefined, settle: () => undefined };
+const FREE: RequestLease = {
+  isLast: false,
+  maxOutputTokens: undefined,
+  prompt: undefined,
+  settle: () => undefined,
+  assume: () => undefined,
+  again: async () => FREE,
+};
 
-async function reserved(agent: Agent, input: CompactionInput): Promise<Summary> {
-  // A person who asks for a summary asks outside of any run, so no budget of a run holds.
-  const lease =
-    input.trigger === "manual" ? FREE : await agent.budget.reserveRequest(() => requestNeed(agent, input), input);
-  try {
-    await agent.slot.enter(input.signal);
-    return await summarise(agent, input, lease);
-  } finally {
-    lease.settle(); // Unless the answer has done so.
-    agent.slot.leave();
-  }
+/** A person who asks for a summary asks outside of any run, so no budget of a run holds. */
+async function reserved(agent: Agent, input: CompactionInput): Promise<RequestLease> {
+  if (input.trigger === "manual") return FREE;
+  return await agent.budget.reserveRequest(() => requestNeed(agent, input), input);
 }
 
-async function summarise(agent: Agent, input: CompactionInput, lease: RequestLease): Promise<Summary> {
-  const { session } = agent;
+async function summarise(agent: Agent, input: CompactionInput, first: RequestLease): Promise<Summary> {
+  const { session, slot } = agent;
   const choice = agent.model();
-  const startedAt = session.world.now();
-  const task = input.customInstructions ? `${words.trim()}\n\n${input.customInstructions}` : words.trim();
+  let lease = first;
   let summary = "";
-  let usage = NO_USAGE;
-  await withRetries(
-    choice.provider,
-    {
-      model: choice.wireModel,
-      system: input.system,
-      messages: [...session.state.completeMessages(), { role: "user", content: task }],
-      tools: specsOf(input.toolset),
-      toolChoice: "none",
-      stream: agent.settings.streaming,
-      maxOutputTokens: lease.maxOutputTokens,
-      headers: { "x-initiator": "agent", "x-interaction-type": "conversation-compaction" },
-    },
-    {
+  let end: Extract<Part, { type: "end" }> | undefined;
+  const sent = () => ({ lease, choice, written: Buffer.byteLength(summary) });
+  try {
+    await slot.enter(input.signal);
+    const startedAt = session.world.now();
+    if (lease.prompt) await session.log.recorded(input);
+    await withRetries(choice.provider, requestFor(agent, input, { lease, choice }), {
       signal: input.signal,
       onPart: (part) => {
         if (part.type === "text") summary += part.delta;
-        if (part.type === "end") usage = part.usage;
+        if (part.type === "end") end = part;
       },
       onRestart: () => (summary = ""),
-    },
-  );
-  const totalNanoAiu = settleRequest(lease, usage, choice.info);
-  if (summary.trim() === "") throw new AppError("model_failed", "The model returned no summary.");
-  return { summary, usage, totalNanoAiu, durationMs: session.world.now() - startedAt, model: choice.id };
+      onWasted: () => assumeUsage(agent, sent()),
+      renew: async () => {
+        lease = await slot.waiting(() => lease.again(input), input.signal);
+        return requestFor(agent, input, { lease, choice });
+      },
+    });
+    const usage = end?.usage ?? NO_USAGE;
+    const totalNanoAiu = settleRequest(agent, usage, sent());
+    const duration = session.world.now() - startedAt;
+    const answeredBy = end?.model === choice.wireModel ? undefined : end?.model;
+    return { summary, used: { ...usage, duration, model: choice.id, answeredBy, copilotUsage: { totalNanoAiu } } };
+  } finally {
+    lease.settle(); // Unless the answer has done so.
+    slot.leave();
+  }
+}
+
+function requestFor(
+  agent: Agent,
+  input: CompactionInput,
+  { lease, choice }: { lease: RequestLease; choice: ModelChoice },
+): ModelRequest {
+  const { session, settings } = agent;
+  const task = input.customInstructions ? `${words.trim()}\n\n${input.customInstructions}` : words.trim();
+  return {
+    model: choice.wireModel,
+    system: input.system,
+    messages: [...session.state.completeMessages(), { role: "user", content: task }],
+    tools: specsOf(input.toolset),
+    toolChoice: "none",
+    stream: settings.streaming,
+    maxOutputTokens: lease.maxOutputTokens,
+    headers: { "x-initiator": "agent", "x-interaction-type": "conversation-compaction" },
+  };
 }
 
 /** Drops the oldest messages until the rest fits, never between a call and its result. */

@@ -13,7 +13,7 @@ import { compactIfNeeded } from "./compaction.ts";
 import { toolsChangedNotice } from "./prompt.ts";
 import type { Answer } from "./reading.ts";
 import { requestNeed } from "./request-need.ts";
-import { runTurn } from "./turn.ts";
+import { runTurn, tellModel } from "./turn.ts";
 
 /** The outcome of an interaction when nothing was thrown. */
 export interface InteractionEnd {
@@ -100,15 +100,12 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
     let answer: Answer;
     let endsHere = false;
     try {
-      session.append("assistant.turn_start", { turnId, interactionId: input.interactionId });
-      if (lease.words)
-        session.append("user.message", {
-          content: "",
-          transformedContent: lease.words,
-          source: "system",
-          interactionId: input.interactionId,
-          turnId,
-        });
+      session.append("assistant.turn_start", {
+        turnId,
+        interactionId: input.interactionId,
+        prompt: lease.prompt && { ...lease.prompt, model: agent.model().id },
+      });
+      tellModel(agent, lease, { turnId, interactionId: input.interactionId });
       if (await steer(agent, turnId, input.interactionId)) initiator = "user";
       await agent.slot.enter(input.signal);
       answer = await runTurn(agent, {

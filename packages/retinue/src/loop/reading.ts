@@ -30,6 +30,8 @@ export class Reading {
   #hasBegun = false;
   #bytes = 0;
   #announcedBytes = 0;
+  /** Of this attempt: texts, pieces of calls, whole calls. */
+  #written = { text: 0, pieces: 0, calls: 0 };
   responseId: string | undefined;
   /** The model that the endpoint says has answered. */
   model: string | undefined;
@@ -47,6 +49,12 @@ export class Reading {
     return this.#reasoningId;
   }
 
+  /** Bytes of this attempt's answer so far. Calls come in pieces and whole, or only whole. */
+  get written(): number {
+    const { text, pieces, calls } = this.#written;
+    return text + Math.max(pieces, calls);
+  }
+
   /** The request failed half-way and is made again, with a new message id. */
   restart(): void {
     this.#messageId = this.#agent.session.world.newId();
@@ -56,6 +64,7 @@ export class Reading {
     this.#blocks = undefined;
     this.#calls = [];
     this.#hasBegun = false;
+    this.#written = { text: 0, pieces: 0, calls: 0 };
   }
 
   read(part: Part): void {
@@ -71,6 +80,7 @@ export class Reading {
         this.#blocks = { provider: part.provider, items: part.items };
         return;
       case "call_delta":
+        this.#written.pieces += Buffer.byteLength(part.delta);
         this.#countBytes(part.delta.length);
         this.#announce("assistant.tool_call_delta", {
           toolCallId: part.id,
@@ -80,6 +90,7 @@ export class Reading {
         });
         return;
       case "call":
+        this.#written.calls += Buffer.byteLength(part.arguments);
         this.#calls.push({ id: part.id, name: part.name, arguments: part.arguments });
         return;
       case "end":
@@ -116,6 +127,7 @@ export class Reading {
 
   #onText(delta: string): void {
     this.#text.push(delta);
+    this.#written.text += Buffer.byteLength(delta);
     if (!this.#isStreaming) return;
     this.#countBytes(delta.length);
     if (!this.#hasBegun) {
@@ -132,6 +144,7 @@ export class Reading {
 
   #onReasoning(delta: string): void {
     this.#reasoning.push(delta);
+    this.#written.text += Buffer.byteLength(delta);
     this.#reasoningId ??= this.#agent.session.world.newId();
     this.#announce("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
   }

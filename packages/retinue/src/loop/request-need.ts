@@ -1,6 +1,6 @@
 /** What a model request may take, worked out before it is sent, and what it took. */
 
-import type { ModelInfo } from "../models/model-info.ts";
+import type { ModelChoice } from "../models/catalog.ts";
 import { costOf, ratesOf } from "../models/price.ts";
 import type { Usage } from "../models/provider.ts";
 import type { Agent, RequestLease, RequestNeed, Toolset } from "./agent.ts";
@@ -8,6 +8,7 @@ import { contextSize } from "./context-size.ts";
 
 /** The context is measured at four characters for a token; this leaves room for text that has fewer, until an answer tells. */
 const CAUTION = 4 / 3;
+const BYTES_PER_TOKEN = 4 / CAUTION;
 
 export function requestNeed(agent: Agent, input: { system: string; toolset: Toolset }): RequestNeed {
   const { info } = agent.model();
@@ -18,9 +19,33 @@ export function requestNeed(agent: Agent, input: { system: string; toolset: Tool
   };
 }
 
+/** A model request that was answered, or of which something came. */
+export interface Sent {
+  lease: RequestLease;
+  /** The model that was asked. */
+  choice: ModelChoice;
+  /** Bytes of the answer that have come. */
+  written: number;
+}
+
 /** Counts what a request has used, and says what it costs. */
-export function settleRequest(lease: RequestLease, usage: Usage, info: ModelInfo): number {
-  const nanoAiu = costOf(usage, info);
-  lease.settle({ inputTokens: usage.inputTokens, outputTokens: usage.outputTokens, nanoAiu });
+export function settleRequest(agent: Agent, usage: Usage, sent: Sent): number {
+  const { inputTokens, outputTokens } = usage;
+  const nanoAiu = costOf(usage, sent.choice.info);
+  if (inputTokens + outputTokens === 0) assumeUsage(agent, sent, { billed: nanoAiu });
+  else sent.lease.settle({ inputTokens, outputTokens, nanoAiu });
   return nanoAiu;
+}
+
+/**
+ * Counts what the endpoint may charge for a request of which it has not said what it used. An estimate limits, and is recorded so that it
+ * does so after a restart too; it is not on the bill, which has what endpoints said.
+ */
+export function assumeUsage(agent: Agent, { lease, choice, written }: Sent, { billed = 0 } = {}): void {
+  const used = lease.assume({ outputTokens: Math.ceil(written / BYTES_PER_TOKEN), billed });
+  if (used)
+    agent.session.append("session.usage_checkpoint", {
+      totalNanoAiu: agent.budget.billed(),
+      unreported: { ...used, model: choice.id },
+    });
 }

@@ -101,3 +101,44 @@ test("a stopped clock leaves no timer behind", () => {
   clock.stop();
   expect([vi.getTimerCount(), clock.isStarted]).toEqual([0, false]);
 });
+
+test("what has elapsed is noted now and then and when it stands still, without the time of a person", async () => {
+  const notes: (number | undefined)[] = [];
+  const clock = new RunClock({ now: Date.now, limitMs: () => 10_000, note: (elapsedMs) => notes.push(elapsedMs) });
+  const slot = new Slot(undefined, clock);
+  await slot.enter();
+  clock.start(() => undefined);
+  vi.advanceTimersByTime(1200);
+  expect(notes).toEqual([500, 1000]);
+  const answer = ask(clock, slot);
+  vi.advanceTimersByTime(60_000);
+  expect(notes).toEqual([500, 1000, 1200]);
+  await answer();
+  vi.advanceTimersByTime(500);
+  expect(notes.at(-1)).toBe(1700);
+  clock.stop();
+  vi.advanceTimersByTime(60_000);
+  expect([notes.at(-1), notes.length, vi.getTimerCount()]).toEqual([undefined, 5, 0]);
+});
+
+test("a run that is set aside keeps its time, and so does one that is late", () => {
+  const notes: (number | undefined)[] = [];
+  const clock = new RunClock({ now: Date.now, limitMs: () => 1000, note: (elapsedMs) => notes.push(elapsedMs) });
+  clock.start(() => undefined, { fromMs: 600 });
+  vi.advanceTimersByTime(100);
+  clock.park();
+  expect([notes, clock.isStarted]).toEqual([[700], false]);
+  clock.start(() => undefined, { fromMs: 990 });
+  vi.advanceTimersByTime(5000);
+  expect(notes.at(-1)).toBe(1000);
+});
+
+test("nothing is noted where nothing is limited", () => {
+  const note = vi.fn();
+  const clock = new RunClock({ now: Date.now, limitMs: () => undefined, note });
+  clock.start(() => undefined);
+  vi.advanceTimersByTime(DAY_MS);
+  clock.park();
+  clock.stop();
+  expect(note).not.toHaveBeenCalled();
+});

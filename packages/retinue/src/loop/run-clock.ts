@@ -2,7 +2,8 @@
  * The time that an agent works: `maxSeconds` counts it.
  *
  * The clock stands still while all that is under way, in the agent and in the agents below it, waits for a person. As long as anything
- * works it runs: a question that nobody answers must not give the other agents endless time.
+ * works it runs: a question that nobody answers must not give the other agents endless time. Where there is a limit, what has elapsed is
+ * noted now and then, so that a run goes on with the time that it has left when its process was killed.
  */
 import { type LongTimer, longTimer } from "@retinue/protocol";
 
@@ -12,7 +13,12 @@ export interface RunClockOptions {
   above?: RunClock;
   /** Asked when the clock starts to run. */
   limitMs?: () => number | undefined;
+  /** Keeps how much has elapsed of a run that has a limit; undefined when the run is over. */
+  note?(elapsedMs: number | undefined): void;
 }
+
+/** A twentieth of the limit may be lost with a process, and the store is not kept busy. */
+const noteEveryMs = (limitMs: number): number => Math.min(Math.max(limitMs / 20, 250), 5000);
 
 export class RunClock {
   readonly #options: RunClockOptions;
@@ -25,6 +31,8 @@ export class RunClock {
   #elapsedMs = 0;
   #since: number | undefined;
   #timer: LongTimer | undefined;
+  #noting: NodeJS.Timeout | undefined;
+  #isNoted = false;
   #onLate: (() => void) | undefined;
 
   constructor(options: RunClockOptions) {
@@ -46,15 +54,30 @@ export class RunClock {
 
   /** Starts to count, from what was counted before; `onLate` is called once, at the limit. */
   start(onLate: () => void, { fromMs = 0 }: { fromMs?: number } = {}): void {
-    this.stop();
+    this.#halt();
     this.#elapsedMs = fromMs;
     this.#onLate = onLate;
     this.#turn();
   }
 
+  /** The run is over. */
   stop(): void {
-    this.#onLate = undefined;
-    this.#turn();
+    this.#halt();
+    if (this.#isNoted) this.#options.note?.(undefined);
+    this.#isNoted = false;
+  }
+
+  /** The run is set aside, and may go on in another process. */
+  park(): void {
+    this.note();
+    this.#halt();
+  }
+
+  /** Keeps what has elapsed of a run that has a limit. */
+  note(): void {
+    if (!this.isStarted || this.limitMs === undefined) return;
+    this.#isNoted = true;
+    this.#options.note?.(this.elapsedMs);
   }
 
   /** A part of the work begins (1) or ends (-1). */
@@ -89,16 +112,25 @@ export class RunClock {
       this.#elapsedMs = this.elapsedMs;
       this.#since = undefined;
       this.#timer?.clear();
+      clearInterval(this.#noting);
+      this.note();
       return;
     }
     this.#since = this.#options.now();
     const { limitMs } = this;
-    if (limitMs !== undefined) this.#timer = longTimer(() => this.#late(), Math.max(0, limitMs - this.#elapsedMs));
+    if (limitMs === undefined) return;
+    this.#timer = longTimer(() => this.#late(), Math.max(0, limitMs - this.#elapsedMs));
+    if (this.#options.note) this.#noting = setInterval(() => this.note(), noteEveryMs(limitMs)).unref();
+  }
+
+  #halt(): void {
+    this.#onLate = undefined;
+    this.#turn();
   }
 
   #late(): void {
     const onLate = this.#onLate;
-    this.stop();
+    this.park(); // A process that is killed now has still used up all the time.
     onLate?.();
   }
 }

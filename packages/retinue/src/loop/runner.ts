@@ -34,7 +34,10 @@ export class Runner {
   /** A busy period has begun, and its `session.idle` was not sent yet. */
   #owesIdle = false;
   #wasAborted = false;
+  #isParked = false;
   #isClosed = false;
+  /** How long the run had worked that an earlier process left, until it goes on. */
+  #workedMs = 0;
 
   constructor(agent: Agent, { hasBackground = () => false, onLate }: RunnerOptions = {}) {
     this.#agent = agent;
@@ -53,6 +56,11 @@ export class Runner {
   /** Starts a run when something waits in the inbox. */
   wake(): void {
     if (!this.#run && !this.#isClosed && !this.#agent.session.inbox.isEmpty) this.#start({});
+  }
+
+  /** Says how long the run had worked that may go on now. */
+  resumeAt(workedMs: number): void {
+    this.#workedMs = workedMs;
   }
 
   /** Continues what an earlier process left open. */
@@ -79,22 +87,34 @@ export class Runner {
 
   /** Called when background work started, changed or ended. */
   backgroundChanged(): void {
-    if (this.#hasBackground()) this.#owesIdle = true;
-    else this.#settleIdle();
+    if (!this.#hasBackground()) {
+      this.#settleIdle();
+      return;
+    }
+    this.#owesIdle = true;
+    if (this.#workedMs > 0) this.#startClock(); // The run of an earlier process goes on, even if only agents below work.
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#agent.slot.clock.stop();
+    this.#agent.slot.clock.park();
   }
 
   #start({ isPending = false }: { isPending?: boolean }): void {
-    if (this.#onLate && !this.#agent.slot.clock.isStarted) this.#agent.slot.clock.start(this.#onLate);
+    this.#startClock();
     this.#owesIdle = true;
+    this.#isParked = false;
     this.#wasAborted = false;
     const run = { controller: newController(), ended: Promise.resolve<RunEnd>(NOTHING) };
     this.#run = run;
     run.ended = this.#work(run, isPending);
+  }
+
+  #startClock(): void {
+    const { clock } = this.#agent.slot;
+    if (!this.#onLate || clock.isStarted) return;
+    clock.start(this.#onLate, { fromMs: this.#workedMs });
+    this.#workedMs = 0;
   }
 
   async #work(run: { controller: AbortController }, isPending: boolean): Promise<RunEnd> {
@@ -118,7 +138,8 @@ export class Runner {
   }
 
   #parked(end: RunEnd): RunEnd {
-    if (this.#onLate) this.#agent.slot.clock.stop();
+    if (this.#onLate) this.#agent.slot.clock.park();
+    this.#isParked = true;
     return end;
   }
 
@@ -147,7 +168,7 @@ export class Runner {
     const { session } = this.#agent;
     if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#hasBackground()) return;
     this.#owesIdle = false;
-    this.#agent.slot.clock.stop();
+    if (!this.#isParked && !this.#isClosed) this.#agent.slot.clock.stop();
     const { mode } = session.state;
     session.announce("session.idle", {
       aborted: this.#wasAborted || undefined,

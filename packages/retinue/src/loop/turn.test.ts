@@ -4,6 +4,7 @@ import { call, say, type Turn, think } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
 import { toolset } from "./agent.ts";
 import { specsOf, withoutImages } from "./model-request.ts";
+import { requestNeed } from "./request-need.ts";
 import { runTurn } from "./turn.ts";
 
 /** One turn of the main agent, outside of any run. */
@@ -14,6 +15,7 @@ async function turn(
   await inSmallWorld(steps, async (world) => {
     const sessionId = await world.create({ streaming: true });
     const { main } = world.runtime.sessions.get(sessionId);
+    const { signal } = new AbortController();
     main.session.append("user.message", { content: "go" });
     const answer = await runTurn(main, {
       turnId: "0",
@@ -21,8 +23,10 @@ async function turn(
       initiator: "user",
       system: "be kind",
       toolset: toolset([]),
-      lease: { isLast: false, maxOutputTokens: undefined, settle: () => undefined },
-      signal: new AbortController().signal,
+      lease: await main.budget.reserveRequest(() => requestNeed(main, { system: "", toolset: toolset([]) }), {
+        signal,
+      }),
+      signal,
     });
     await main.session.log.committed();
     await world.client.received("assistant.message");
@@ -108,7 +112,7 @@ test("the usage of a turn is sent, kept with the answer and counted", async () =
   await turn([[say("ok"), end]], async ({ client, runtime, sessionId }) => {
     expect(client.of("assistant.usage")).toMatchObject([{ inputTokens: 7, outputTokens: 5, apiCallId: "r1" }]);
     expect(client.of("assistant.message")).toMatchObject([{ usage, apiCallId: "r1" }]);
-    expect(runtime.sessions.get(sessionId).session.state.usage.tokens).toBe(12);
+    expect(runtime.sessions.get(sessionId).session.state.usage.tally.tokens).toBe(12);
   });
 });
 

@@ -4,14 +4,15 @@
  * Owns what is recorded of an answer. The request is in model-request.ts, reading the stream in reading.ts, the calls in calls.ts, and
  * whether there is a next turn in interact.ts.
  */
+import { messageOf } from "@retinue/protocol";
 import type { ModelChoice } from "../models/catalog.ts";
-import type { ModelCall, ModelError, Provider } from "../models/provider.ts";
+import type { ModelCall, ModelError, ModelRequest, Provider } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
 import { contextSize } from "./context-size.ts";
 import { modelRequest, type RequestInput } from "./model-request.ts";
 import { type Answer, Reading } from "./reading.ts";
-import { settleRequest } from "./request-need.ts";
+import { assumeUsage, settleRequest } from "./request-need.ts";
 
 export interface TurnInput extends RequestInput {
   turnId: string;
@@ -26,17 +27,63 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   session.announce("session.usage_info", contextSize(agent, input));
   const startedAt = session.world.now();
   const reading = new Reading(agent);
-  const { maxOutputTokens, isLast: isFinal } = input.lease;
-  await withRetries(choice.provider, modelRequest(agent, { ...input, maxOutputTokens, isFinal }), {
+  let { lease } = input;
+  // What a request may cost is recorded before it is sent: a process that is killed meanwhile has not spent nothing.
+  if (lease.prompt) await session.log.recorded(input);
+  const answered = withRetries(choice.provider, requestFor(agent, { ...input, lease }, choice), {
     signal: input.signal,
     onPart: (part) => reading.read(part),
     onFailure: ({ error }) => reportFailure(agent, { error, input, durationMs: session.world.now() - startedAt }),
     onRestart: () => reading.restart(),
+    onWasted: () => assumeUsage(agent, { lease, choice, written: reading.written }),
+    renew: async (error) => {
+      lease = await reserveAgain(agent, { error, input, lease });
+      return requestFor(agent, { ...input, lease }, choice);
+    },
   });
-  const answer = reading.end();
-  const durationMs = session.world.now() - startedAt;
-  report(agent, { answer, input, choice, durationMs, reading });
-  return answer;
+  try {
+    await answered;
+    const answer = reading.end();
+    const durationMs = session.world.now() - startedAt;
+    report(agent, { answer, input: { ...input, lease }, choice, durationMs, reading });
+    return answer;
+  } finally {
+    lease.settle(); // Unless the report has done so.
+  }
+}
+
+/** The session may have switched to another model before an attempt is repeated: it goes to the one that was asked first. */
+function requestFor(agent: Agent, input: TurnInput, { wireModel }: ModelChoice): ModelRequest {
+  const { maxOutputTokens, isLast: isFinal } = input.lease;
+  return { ...modelRequest(agent, { ...input, maxOutputTokens, isFinal }), model: wireModel };
+}
+
+/** Another attempt is another request, which has to fit as the first one had to. */
+async function reserveAgain(
+  agent: Agent,
+  { error, input, lease }: { error: ModelError; input: TurnInput; lease: RequestLease },
+): Promise<RequestLease> {
+  try {
+    // Others may have to finish first, and need the place.
+    const next = await agent.slot.waiting(() => lease.again(input), input.signal);
+    tellModel(agent, next, input);
+    return next;
+  } catch (cause) {
+    input.signal.throwIfAborted();
+    throw new Error(`${messageOf(cause)}. The last request failed, and was not made again: ${error.message}`, {
+      cause,
+    });
+  }
+}
+
+/** Little is left: the model reads it with this request. */
+export function tellModel(
+  { session }: Agent,
+  { words }: RequestLease,
+  { turnId, interactionId }: Pick<TurnInput, "turnId" | "interactionId">,
+): void {
+  if (words)
+    session.append("user.message", { content: "", transformedContent: words, source: "system", interactionId, turnId });
 }
 
 interface Report {
@@ -51,7 +98,7 @@ interface Report {
 function report(agent: Agent, { answer, input, choice, durationMs, reading }: Report): void {
   const { session } = agent;
   const { usage } = answer;
-  const totalNanoAiu = settleRequest(input.lease, usage, choice.info);
+  const totalNanoAiu = settleRequest(agent, usage, { lease: input.lease, choice, written: reading.written });
   const blocks = answer.reasoning?.blocks;
   session.announce("assistant.usage", {
     model: choice.id,

@@ -12,7 +12,13 @@ export interface Provider {
   readonly apiEndpoint: "/chat/completions" | "/responses" | "/v1/messages" | "offline";
   /** Where requests go, for error texts; absent for models without a network. */
   readonly baseUrl?: string;
-  stream(request: ModelRequest, options: { signal: AbortSignal }): AsyncIterable<Part>;
+  stream(request: ModelRequest, options: StreamOptions): AsyncIterable<Part>;
+}
+
+export interface StreamOptions {
+  signal: AbortSignal;
+  /** Called when the request has left: from here on the endpoint may charge for it. Parts say so as well. */
+  onSent?(): void;
 }
 
 /**

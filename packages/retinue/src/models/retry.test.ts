@@ -171,3 +171,64 @@ describe("the final error", () => {
     expect((final as Error).message).toContain(message);
   });
 });
+
+describe("an attempt that the endpoint may charge for", () => {
+  const gateway = new ModelError("504 late", { kind: "api", status: 504 });
+  test.each<[string, Turn, boolean]>([
+    ["it broke after its first part", [say("hal"), transport("ECONNRESET")], true],
+    ["it broke before its first part", [transport("ECONNRESET")], true],
+    ["the answer was no answer", [new ModelError("broken JSON", { kind: "protocol" })], true],
+    ["a gateway has waited in vain", [gateway], true],
+    ["an error came after its first part", [say("hal"), api(500, "oops")], true],
+    ["the endpoint has refused it", [api(429, "slow down")], false],
+    ["the connection was refused", transport("ECONNREFUSED"), false],
+  ])("is told, and the next one is asked for anew: %s", async (_, turn, isWasted) => {
+    const provider = scripted([turn, [say("hello")]]);
+    const story: string[] = [];
+    await withRetries(provider, request, {
+      signal: new AbortController().signal,
+      onPart: () => undefined,
+      onWasted: () => story.push("wasted"),
+      onRestart: () => story.push("restart"),
+      renew: async () => {
+        story.push("renewed");
+        return { ...request, maxOutputTokens: 7 };
+      },
+      sleep: async () => undefined,
+    });
+    expect(story.filter((each) => each !== "restart")).toEqual(isWasted ? ["wasted", "renewed"] : []);
+    expect(provider.requests.at(-1)?.maxOutputTokens).toBe(isWasted ? 7 : undefined);
+  });
+
+  test("is told when it was aborted on its way, and not when it was aborted before", async () => {
+    for (const isSent of [true, false]) {
+      const stop = new AbortController();
+      let wasted = 0;
+      const provider = scripted([[new Promise(() => undefined)]]);
+      if (!isSent) stop.abort(new Error("enough"));
+      const answered = withRetries(provider, request, {
+        signal: stop.signal,
+        onPart: () => undefined,
+        onWasted: () => wasted++,
+      });
+      stop.abort(new Error("enough"));
+      await expect(answered).rejects.toThrow("enough");
+      expect(wasted).toBe(isSent ? 1 : 0);
+    }
+  });
+
+  test("is the last one when the next does not fit", async () => {
+    const provider = scripted([[say("hal"), transport()]]);
+    const renew = async () => {
+      throw new Error("used up");
+    };
+    const answered = withRetries(provider, request, {
+      signal: new AbortController().signal,
+      onPart: () => undefined,
+      renew,
+      sleep: async () => undefined,
+    });
+    await expect(answered).rejects.toThrow("used up");
+    provider.assertSpent();
+  });
+});

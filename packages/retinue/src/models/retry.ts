@@ -20,6 +20,10 @@ export interface RetryOptions {
   signal: AbortSignal;
   onPart(part: Part): void;
   onFailure?(failure: FailedAttempt): void;
+  /** Called when an attempt has ended without its answer, failed or aborted, and the endpoint may charge for it. */
+  onWasted?(): void;
+  /** The request of the attempt after one that was wasted: it has to fit into what is left. Throws when it does not. */
+  renew?(error: ModelError): Promise<ModelRequest>;
   /** Parts of a failed attempt have come already: the reader throws away what it has. */
   onRestart?(): void;
   sleep?(ms: number, signal: AbortSignal): Promise<unknown>;
@@ -32,18 +36,25 @@ const MAX_DELAY_MS = 30_000;
 /** When an endpoint asks to wait longer than this, a person must decide. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
-export async function withRetries(provider: Provider, request: ModelRequest, options: RetryOptions): Promise<void> {
+export async function withRetries(provider: Provider, first: ModelRequest, options: RetryOptions): Promise<void> {
   const { signal, onPart, onFailure, onRestart, sleep = sleepUntil, random = Math.random } = options;
   let waitedMs = 0;
+  let request = first;
   for (let attempt = 1; ; attempt++) {
     let hasBegun = false;
+    let wasSent = false;
+    const onSent = () => {
+      wasSent = true;
+    };
     try {
-      for await (const part of provider.stream(request, { signal })) {
+      for await (const part of provider.stream(request, { signal, onSent })) {
         hasBegun = true;
         onPart(part);
       }
       return;
     } catch (error) {
+      const isWasted = hasBegun || (wasSent && !isRefusal(error));
+      if (isWasted) options.onWasted?.();
       signal.throwIfAborted();
       if (!(error instanceof ModelError)) throw error;
       const willRetry = attempt < attemptsFor(error);
@@ -53,9 +64,17 @@ export async function withRetries(provider: Provider, request: ModelRequest, opt
       if (hasBegun) onRestart?.();
       await sleep(delayMs, signal);
       waitedMs += delayMs;
+      if (isWasted && options.renew) request = await options.renew(error);
     }
   }
 }
+
+/** A gateway that has waited in vain says nothing about the endpoint behind it. */
+const GATEWAY_TIMEOUTS: ReadonlySet<number | undefined> = new Set([504, 524]);
+
+/** The endpoint has answered that it did not do it; nobody charges for that. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ModelError && error.kind === "api" && !GATEWAY_TIMEOUTS.has(error.status);
 
 function attemptsFor({ kind, status, retryAfterMs = 0 }: ModelError): number {
   if (retryAfterMs > MAX_RETRY_AFTER_MS) return 1;

@@ -4,7 +4,7 @@
  * Each request takes the next turn of the script. A request that the script does not expect fails, and so does
  * `assertSpent()` when a turn was never asked for.
  */
-import { type ModelRequest, NO_USAGE, type Part, type Provider } from "./provider.ts";
+import { type ModelRequest, NO_USAGE, type Part, type Provider, type StreamOptions } from "./provider.ts";
 
 /** A part to yield, an error to throw, or a promise to wait for before going on. */
 export type Step = Part | ScriptedCall | Error | Promise<unknown>;
@@ -43,10 +43,12 @@ export function scripted(turns: readonly Turn[]): ScriptedProvider {
   const unexpected: string[] = [];
   let calls = 0;
 
-  async function* stream(request: ModelRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<Part> {
+  async function* stream(request: ModelRequest, { signal, onSent }: StreamOptions): AsyncGenerator<Part> {
     signal.throwIfAborted();
     requests.push({ ...request, messages: [...request.messages] }); // A copy, because the conversation keeps growing.
-    const steps = await stepsOf(take(request), request);
+    const turn = take(request);
+    if (!(turn instanceof Error)) onSent?.(); // An error instead of steps is a connection that never was.
+    const steps = await stepsOf(turn, request);
     let called = false;
     for (const step of steps) {
       if (step instanceof Error) throw step;

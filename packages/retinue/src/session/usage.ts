@@ -2,6 +2,7 @@
 import type { EventData, EventType, ModelUsage } from "@retinue/protocol";
 import { NANO } from "../models/price.ts";
 import { NO_USAGE, type Usage } from "../models/provider.ts";
+import { Estimates } from "./estimates.ts";
 
 export interface ModelTotals {
   requests: number;
@@ -33,13 +34,8 @@ export class UsageTotals {
   lastCall: Usage = NO_USAGE;
   /** From the main agent's child down to this one; empty for the main agent. */
   path: readonly string[] = [];
+  readonly estimates = new Estimates();
   #before = NOTHING;
-
-  get tokens(): number {
-    let total = 0;
-    for (const { usage } of this.models.values()) total += usage.inputTokens + usage.outputTokens;
-    return total;
-  }
 
   get nanoAiu(): number {
     let total = 0;
@@ -48,8 +44,15 @@ export class UsageTotals {
   }
 
   get tally(): Tally {
-    const { turns, tokens, toolCalls, nanoAiu } = this;
-    return { turns, tokens, toolCalls, nanoAiu, spawns: this.path.length > 0 ? 1 : 0 };
+    const { turns, toolCalls, nanoAiu } = this;
+    const assumed = this.estimates.all;
+    return {
+      turns,
+      toolCalls,
+      tokens: tokensIn(this.models) + assumed.inputTokens + assumed.outputTokens,
+      nanoAiu: nanoAiu + assumed.nanoAiu,
+      spawns: this.path.length > 0 ? 1 : 0,
+    };
   }
 
   /** What was used since the latest mark. */
@@ -70,6 +73,7 @@ export class UsageTotals {
   }
 
   apply({ type, data }: { type: EventType; data: object }): void {
+    this.estimates.apply({ type, data });
     if (type === "tool.execution_complete") {
       const { error } = data as EventData<"tool.execution_complete">;
       if (error?.code !== "over_budget") this.toolCalls++; // A call that did not fit did not run.
@@ -81,8 +85,10 @@ export class UsageTotals {
       this.#count(model, { usage: usage ?? NO_USAGE, nanoAiu: totalNanoAiu, answeredBy }, apiDurationMs);
     } else if (type === "session.compaction_complete") {
       const used = (data as EventData<"session.compaction_complete">).compactionTokensUsed;
-      const usage = { ...NO_USAGE, ...numbersOf(used ?? {}) };
-      if (used?.model) this.#count(used.model, { usage, nanoAiu: used.copilotUsage?.totalNanoAiu }, used.duration);
+      if (!used?.model) return;
+      const usage = { ...NO_USAGE, ...numbersOf(used) };
+      const { model, answeredBy, copilotUsage, duration } = used;
+      this.#count(model, { usage, nanoAiu: copilotUsage?.totalNanoAiu, answeredBy }, duration);
     }
   }
 
@@ -102,6 +108,12 @@ export class UsageTotals {
     this.apiDurationMs += durationMs;
     this.lastCall = usage;
   }
+}
+
+function tokensIn(models: ReadonlyMap<string, ModelTotals>): number {
+  let total = 0;
+  for (const { usage } of models.values()) total += usage.inputTokens + usage.outputTokens;
+  return total;
 }
 
 export function addTotals(a: ModelTotals | undefined, b: ModelTotals): ModelTotals {
@@ -138,7 +150,7 @@ export function billOf(used: UsageTotals | undefined) {
   const total = all.reduce<ModelTotals | undefined>((sum, [, totals]) => addTotals(sum, totals), undefined);
   return {
     totalToolCalls: used?.toolCalls ?? 0,
-    totalTokens: used?.tokens ?? 0,
+    totalTokens: used ? tokensIn(used.models) : 0,
     totalNanoAiu: used?.nanoAiu ?? 0,
     usage: total?.usage ?? NO_USAGE,
     modelMetrics: modelMetrics(used?.models ?? new Map()),

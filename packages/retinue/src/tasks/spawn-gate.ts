@@ -8,8 +8,8 @@ import { toInherit } from "../agents/definition.ts";
 import { checkToolNames } from "../agents/effective-tools.ts";
 import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
 import type { TaskInput } from "../tools/task-input.ts";
-import { lowerBudget } from "../tree/budget.ts";
 import type { Configuration } from "../tree/configuration.ts";
+import { lowerBudget } from "../tree/limits.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { type AgentRecord, newHead } from "./record.ts";
 

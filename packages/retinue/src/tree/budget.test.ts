@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { RequestLease, RequestNeed } from "../loop/agent.ts";
 import { NANO, ratesOf } from "../models/price.ts";
-import { type Budget, lowerBudget, Meter, OverBudget } from "./budget.ts";
+import { type Budget, Meter, OverBudget } from "./budget.ts";
+import { lowerBudget } from "./limits.ts";
 
 const { signal } = new AbortController();
 const PRICED = ratesOf({ tokenPrices: { inputPrice: 1, outputPrice: 10, batchSize: 1000 } });
@@ -245,5 +246,64 @@ test("a call may lower the limits of an agent but never raise them", () => {
     maxTokens: 10,
     maxSeconds: 3,
     maxSpawns: 0,
+  });
+});
+
+describe("a request of which the endpoint has not said what it used", () => {
+  const asked = () => need(1000, { rates: PRICED });
+
+  test("counts its prompt and what came of its answer, on every level, and never more than was reserved", async () => {
+    const root = new Meter({});
+    const meter = new Meter({ maxTokens: 10_000 }, { above: root });
+    const lease = await meter.reserveTurn(asked, { signal });
+    expect(lease.prompt).toEqual({ inputTokens: 1000, outputTokens: 0, nanoAiu: 1000 * PRICED.input });
+    expect(lease.assume({ outputTokens: 20 })).toMatchObject({ inputTokens: 1000, outputTokens: 20 });
+    lease.settle();
+    expect([meter.used, root.used]).toMatchObject([
+      { turns: 1, tokens: 1020 },
+      { turns: 0, subtreeTurns: 1, tokens: 1020 },
+    ]);
+    const next = await meter.reserveTurn(asked, { signal });
+    expect(next.assume({ outputTokens: 1e9 })?.outputTokens).toBe(next.maxOutputTokens);
+    expect(meter.used.tokens).toBeLessThanOrEqual(10_000);
+  });
+
+  test("counts what is on the bill once", async () => {
+    const meter = new Meter({ maxCost: 10 });
+    const rates = ratesOf({ multiplier: 1 });
+    const lease = await meter.reserveTurn(() => need(1000, { rates }), { signal });
+    expect(lease.assume({ outputTokens: 20, billed: NANO })).toMatchObject({ inputTokens: 1000, nanoAiu: 0 });
+    lease.settle();
+    expect(meter.used).toMatchObject({ turns: 1, nanoAiu: NANO });
+  });
+
+  test("is one turn, however often it is made; each attempt has to fit, and the last one wraps up", async () => {
+    const meter = new Meter({ maxTokens: 7000, maxTurns: 9 });
+    const leases = [await meter.reserveTurn(asked, { signal })];
+    for (;;) {
+      const latest = leases.at(-1);
+      latest?.assume({ outputTokens: 10 });
+      const next = await latest?.again({ signal }).catch(() => undefined);
+      if (!next) break;
+      leases.push(next);
+    }
+    for (const lease of leases) lease.settle();
+    expect(leases.map(({ isLast }) => isLast)).toEqual([false, false, true, true, true, true]);
+    expect(leases.filter(({ words }) => words?.includes("last turn") || words?.includes("only turn"))).toHaveLength(1);
+    expect(meter.used).toMatchObject({ turns: 1, tokens: 6060 });
+    expect(meter.isSpent).toBe(true);
+  });
+
+  test("gives the same lease again where nothing is limited", async () => {
+    const lease = await new Meter({}).reserveTurn(asked, { signal });
+    expect([lease.prompt, await lease.again({ signal })]).toEqual([undefined, lease]);
+  });
+
+  test("counts with what is on the bill where nothing is limited", async () => {
+    const meter = new Meter({});
+    const lease = await meter.reserveTurn(asked, { signal });
+    expect(lease.assume({ outputTokens: 5, billed: 3 })).toBeUndefined();
+    lease.settle();
+    expect(meter.used).toMatchObject({ turns: 1, tokens: 0, nanoAiu: 3 });
   });
 });

@@ -5,10 +5,11 @@
  * last one that fits, so room for it is kept from the first turn on. Counting is in ledger.ts.
  */
 import type { Budget } from "@retinue/protocol";
-import type { RequestLease, RequestNeed, RunBudget } from "../loop/agent.ts";
-import { NANO } from "../models/price.ts";
+import type { RequestLease, RequestNeed, RunBudget, Used } from "../loop/agent.ts";
 import { Derived } from "./derived.ts";
-import { type Amounts, type Hold, Ledger, RESOURCES, type Resource, type Share } from "./ledger.ts";
+import { type Amounts, type Hold, Ledger, RESOURCES, type Share } from "./ledger.ts";
+import { limitsOf, shareOf, words } from "./limits.ts";
+import { amountsOf, type Cost, costsOf, promptOf, worstOf } from "./request-cost.ts";
 
 export type { Budget };
 
@@ -20,30 +21,12 @@ export class OverBudget extends Error {
 }
 
 const NUDGE_AT = 0.8;
-const LIMITS = [
-  "maxTurns",
-  "maxSubtreeTurns",
-  "maxTokens",
-  "maxToolCalls",
-  "maxSeconds",
-  "maxCost",
-  "maxSpawns",
-] as const satisfies readonly (keyof Budget)[];
-
 /** An answer of this length is useful: an ordinary turn has room for one, and leaves room for one more. */
 const ANSWER_TOKENS = 1024;
 /** The shortest answer that endpoints let a request ask for. */
 const SHORTEST_TOKENS = 16;
 /** How long an answer may get when a limit needs a bound and the model names none. */
 const LONGEST_TOKENS = 16_384;
-
-/** The lower of each pair of limits, so that a call cannot get more than the agent's definition allows. */
-export function lowerBudget(a: Budget, b: Budget = {}): Budget {
-  const both = LIMITS.map(
-    (name) => [name, Math.min(a[name] ?? Number.POSITIVE_INFINITY, b[name] ?? Number.POSITIVE_INFINITY)] as const,
-  );
-  return Object.fromEntries(both.filter(([, limit]) => limit < Number.POSITIVE_INFINITY));
-}
 
 export interface MeterOptions {
   above?: Meter;
@@ -53,6 +36,8 @@ export interface MeterOptions {
   seconds?(): number;
   /** Called when a turn begins. */
   onTurn?(): void;
+  /** What the whole tree has been billed. */
+  billed?(): number;
 }
 
 export class Meter implements RunBudget {
@@ -130,13 +115,17 @@ export class Meter implements RunBudget {
       : `The budget is used up (${words(this.#fullest({ spawns: 1 }))}), so no agent was started. Do this work yourself instead of delegating it.`;
   }
 
+  billed(): number {
+    return this.#options.billed?.() ?? 0;
+  }
+
   /** Others may hold more than they will use: then it waits for them before it settles for less. */
   async #reserved(needed: () => RequestNeed, counted: Amounts, signal: AbortSignal): Promise<RequestLease> {
     signal.throwIfAborted();
     if (!this.#ledger.isLimited) return this.#unlimited(counted);
     const need = needed();
     for (;;) {
-      const lease = this.#attempt(need, counted);
+      const lease = this.#attempt(need, { needed, counted });
       if (lease) return lease;
       await this.#ledger.change(signal);
       signal.throwIfAborted();
@@ -145,21 +134,30 @@ export class Meter implements RunBudget {
 
   /** Nothing limits it, so nothing is reserved; what it has used is counted all the same. */
   #unlimited(counted: Amounts): RequestLease {
-    return {
+    const lease: RequestLease = {
       words: counted.turns === undefined ? undefined : this.#nudge(undefined),
       isLast: false,
       maxOutputTokens: undefined,
+      prompt: undefined,
       settle: once((used) => this.#ledger.count({ ...counted, ...amountsUsed(used) })),
+      assume: ({ billed = 0 }) => {
+        this.#ledger.count({ nanoAiu: billed });
+        return undefined;
+      },
+      again: async () => lease,
     };
+    return lease;
   }
 
-  #attempt(need: RequestNeed, counted: Amounts): RequestLease | undefined {
+  #attempt(need: RequestNeed, asked: Asked): RequestLease | undefined {
+    const { counted } = asked;
     const isTurn = counted.turns !== undefined;
     const costs = this.#costs(need, counted);
     if (isTurn) this.#keep(undefined);
-    const ordinary = isTurn && this.#ledger.left("toolCalls") <= 0 ? 0 : this.#room(costs, { isLast: false });
+    const isOver = this.#isWrapping || (isTurn && this.#ledger.left("toolCalls") <= 0);
+    const ordinary = isOver ? 0 : this.#room(costs, { isLast: false });
     if (ordinary >= ANSWER_TOKENS) {
-      return this.#lease(need, counted, {
+      return this.#lease(need, asked, {
         output: ordinary,
         words: isTurn ? this.#nudge(this.#fullest(amountsOf(costs, 0))) : undefined,
       });
@@ -173,7 +171,7 @@ export class Meter implements RunBudget {
       if (isTurn) this.#isCut = true;
       throw this.#over(amountsOf(costs, SHORTEST_TOKENS));
     }
-    return this.#lease(need, counted, { output: last, words: this.#wrapUp(costs), isLast: true });
+    return this.#lease(need, asked, { output: last, words: this.#wrapUp(costs), isLast: true });
   }
 
   /** How long the answer may get; with room for a last turn, unless this is the last one. */
@@ -192,7 +190,7 @@ export class Meter implements RunBudget {
 
   #lease(
     need: RequestNeed,
-    counted: Amounts,
+    { needed, counted }: Asked,
     { output, words, isLast = false }: { output: number; words?: string; isLast?: boolean },
   ): RequestLease {
     const costs = this.#costs(need, counted);
@@ -207,27 +205,41 @@ export class Meter implements RunBudget {
       if (isTurn && !isLast) this.#keep(this.#costs({ ...need, inputTokens }, counted));
     };
     keepRoom(need.inputTokens + (isBounded ? (maxOutputTokens ?? 0) / this.#ratio : 0));
+    const prompt = promptOf(need, this.#ratio);
+    const reserved = { need, prompt, maxOutputTokens };
+    const attempt: Attempt = { hold, counted };
     return {
       words,
       isLast,
       maxOutputTokens,
+      prompt,
       settle: once((used) => {
         if (used && used.inputTokens > 0) this.#ratio = used.inputTokens / need.inputTokens;
-        hold.settle({ ...counted, ...amountsUsed(used) });
+        this.#settle(attempt, used);
         if (this.#kept && used) keepRoom(need.inputTokens + used.outputTokens / this.#ratio);
       }),
+      assume: ({ outputTokens, billed = 0 }) => {
+        const used = worstOf(reserved, outputTokens);
+        hold.settle({ ...amountsUsed(used), nanoAiu: Math.max(billed, used.nanoAiu) });
+        attempt.hold = undefined;
+        return { ...used, nanoAiu: Math.max(0, used.nanoAiu - billed) };
+      },
+      again: async ({ signal }) => {
+        const next = await this.#reserved(needed, counted, signal);
+        attempt.counted = {}; // Its turn is the same turn.
+        return next;
+      },
     };
   }
 
-  #costs({ inputTokens, rates }: RequestNeed, counted: Amounts): Cost[] {
-    const tokens = Math.ceil(inputTokens * this.#ratio);
-    const dearest = Math.max(rates.input, rates.cacheWrite);
-    return [
-      { resource: "turns", fixed: counted.turns ?? 0, input: 0, output: 0 },
-      { resource: "subtreeTurns", fixed: counted.subtreeTurns ?? 0, input: 0, output: 0 },
-      { resource: "tokens", fixed: tokens, input: 1, output: 1 },
-      { resource: "nanoAiu", fixed: rates.request + tokens * dearest, input: dearest, output: rates.output },
-    ];
+  #settle({ hold, counted }: Attempt, used: Used | undefined): void {
+    const amounts = { ...counted, ...amountsUsed(used) };
+    if (hold) hold.settle(amounts);
+    else this.#ledger.count(amounts);
+  }
+
+  #costs(need: RequestNeed, counted: Amounts): Cost[] {
+    return costsOf(need, counted, this.#ratio);
   }
 
   /** Room for a last turn, after a turn with these costs. Best effort: what calls add to the next prompt is not known yet. */
@@ -236,7 +248,9 @@ export class Meter implements RunBudget {
     this.#kept = costs && this.#ledger.reserve(amountsOf(costs, ANSWER_TOKENS));
   }
 
-  #wrapUp(costs: readonly Cost[]): string {
+  /** In words, unless it was said before: the last turn may take several attempts. */
+  #wrapUp(costs: readonly Cost[]): string | undefined {
+    if (this.#isWrapping) return undefined;
     const fullest = this.#fullest(amountsOf(costs, 0));
     const isFirst = this.#ledger.used("turns") === 0;
     this.#isWrapping = true;
@@ -272,24 +286,22 @@ export class Meter implements RunBudget {
   }
 }
 
-/** What a request takes of one limit: an amount that is known before, and one for each token of its answer, now and as input later. */
-interface Cost {
-  resource: Resource;
-  fixed: number;
-  input: number;
-  output: number;
+/** What a reservation is for. */
+interface Asked {
+  /** Works out the need; for another attempt once more. */
+  needed: () => RequestNeed;
+  counted: Amounts;
 }
 
-function amountsOf(costs: readonly Cost[], outputTokens: number): Amounts {
-  return Object.fromEntries(
-    costs.map(({ resource, fixed, output }) => [resource, Math.ceil(fixed + output * outputTokens)]),
-  );
+/** One attempt of a request, until it is settled. */
+interface Attempt {
+  hold: Hold | undefined;
+  counted: Amounts;
 }
 
 type Settle = RequestLease["settle"];
-type UsedTokens = Parameters<Settle>[0];
 
-const amountsUsed = (used: UsedTokens): Amounts =>
+const amountsUsed = (used: Used | undefined): Amounts =>
   used ? { tokens: used.inputTokens + used.outputTokens, nanoAiu: used.nanoAiu } : {};
 
 function once(settle: Settle): Settle {
@@ -299,38 +311,4 @@ function once(settle: Settle): Settle {
     isSettled = true;
     settle(used);
   };
-}
-
-function limitsOf(budget: Budget): Amounts | undefined {
-  const { maxTurns, maxSubtreeTurns, maxTokens, maxToolCalls, maxCost, maxSpawns } = budget;
-  const limits = {
-    turns: maxTurns,
-    subtreeTurns: maxSubtreeTurns,
-    tokens: maxTokens,
-    toolCalls: maxToolCalls,
-    nanoAiu: maxCost === undefined ? undefined : Math.round(maxCost * NANO),
-    spawns: maxSpawns,
-  };
-  return Object.values(limits).some((limit) => limit !== undefined) ? limits : undefined;
-}
-
-const NAMES: Record<Resource, string> = {
-  turns: "turns",
-  subtreeTurns: "turns of it and all agents below it",
-  tokens: "tokens",
-  toolCalls: "tool calls",
-  nanoAiu: "credits",
-  spawns: "agents started",
-};
-
-function shareOf(share: Share | undefined): number {
-  if (!share) return 0;
-  return share.limit === 0 ? 1 : share.used / share.limit;
-}
-
-function words(share: Share | undefined): string {
-  if (!share) return "no limit is set";
-  const unit = share.resource === "nanoAiu" ? NANO : 1;
-  const whose = share.isAbove ? ", of an agent above" : "";
-  return `${Math.min(share.used, share.limit) / unit} of ${share.limit / unit} ${NAMES[share.resource]}${whose}`;
 }

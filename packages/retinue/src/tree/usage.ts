@@ -23,6 +23,10 @@ export class Usage {
     return [...this.#totals];
   }
 
+  get nanoAiu(): number {
+    return [...this.#totals.values()].reduce((sum, { nanoAiu }) => sum + nanoAiu, 0);
+  }
+
   /** What a sub-agent and everything below it have used, ended agents included. */
   bySubtree(sessionId: string): Amounts {
     const own = this.of(sessionId);

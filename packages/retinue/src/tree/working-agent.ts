@@ -8,8 +8,9 @@ import { RunClock } from "../loop/run-clock.ts";
 import { Slot } from "../loop/slot.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Session } from "../session/session.ts";
-import { type Budget, lowerBudget, Meter } from "./budget.ts";
+import { type Budget, Meter } from "./budget.ts";
 import { Derived } from "./derived.ts";
+import { lowerBudget } from "./limits.ts";
 import type { TreeParts } from "./parts.ts";
 import { Toolkit, type ToolkitOptions } from "./toolkit.ts";
 
@@ -19,8 +20,8 @@ export interface WorkingAgentOptions extends Omit<ToolkitOptions, "above" | "tas
   pathNames?: readonly string[];
   /** A sub-agent's; the main agent's is worked out from the session and the selected definition. */
   budget?: Budget;
-  /** Called when a turn begins. */
-  onTurn?(): void;
+  /** Keeps how long the agent has worked in a run that has a time limit; undefined when the run is over. */
+  onWorked?(elapsedMs: number | undefined): void;
   /** How an agent starts other agents and reads their answers. */
   tasks(owner: WorkingAgent, call: Parameters<ToolkitOptions["tasks"]>[0]): ReturnType<ToolkitOptions["tasks"]>;
 }
@@ -35,20 +36,21 @@ export class WorkingAgent implements Agent {
   readonly #parts: TreeParts;
   readonly #budget = new Derived<Budget>();
 
-  constructor({ session, parent, pathNames = [], budget, onTurn, tasks, ...kit }: WorkingAgentOptions) {
+  constructor({ session, parent, pathNames = [], budget, onWorked, tasks, ...kit }: WorkingAgentOptions) {
     this.#parts = kit.parts;
     this.session = session;
     this.pathNames = pathNames;
     this.name = kit.definition?.name;
     const budgetNow = () => budget ?? this.#ownBudget();
     const limitMs = () => limitMsOf(budgetNow());
-    const clock = new RunClock({ now: session.world.now, above: parent?.slot.clock, limitMs });
+    const clock = new RunClock({ now: session.world.now, above: parent?.slot.clock, limitMs, note: onWorked });
     this.slot = new Slot(parent ? kit.parts.limiter : undefined, clock);
     // The main agent's budget is per run; a sub-agent's is for its lifetime.
     this.budget = new Meter(budgetNow, {
       above: parent?.budget,
       isPerRun: !parent,
-      onTurn,
+      onTurn: () => clock.note(),
+      billed: () => kit.parts.usage.nanoAiu,
       seconds: () => clock.elapsedMs / 1000,
     });
     this.kit = new Toolkit(this, { ...kit, above: parent?.kit, tasks: (call) => tasks(this, call) });

@@ -16,11 +16,11 @@ export function providerFor(endpoint: Endpoint, wireApi: "completions" | "respon
     get baseUrl() {
       return redact(endpoint.baseUrl);
     },
-    stream: (request, { signal }) =>
+    stream: (request, options) =>
       new PushedParts(async (push) => {
         adapter ??= LOAD[apiEndpoint](guarded.endpoint);
         try {
-          await (await adapter).answer(request, { signal, push });
+          await (await adapter).answer(request, { ...options, push });
         } catch (error) {
           throw guarded.clean(error, request.headers);
         }

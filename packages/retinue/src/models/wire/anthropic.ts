@@ -35,9 +35,9 @@ export function anthropic(endpoint: Endpoint): WireProvider {
     id: endpoint.id,
     apiEndpoint: "/v1/messages",
     baseUrl: endpoint.baseUrl,
-    async answer(request, { signal, push }) {
+    async answer(request, { push, ...options }) {
       const body = bodyOf(request, sidesOf(request.messages, blockTexts), author);
-      await readMessage(await post(endpoint, { path: "/v1/messages", request, body, signal }), author, push);
+      await readMessage(await post(endpoint, { path: "/v1/messages", request, body, ...options }), author, push);
     },
   });
 }

@@ -1,6 +1,6 @@
 /** Where a provider's requests go and how they are signed: OpenAI-compatible, Azure and Anthropic addresses. */
 
-import type { ModelRequest } from "../provider.ts";
+import type { ModelRequest, StreamOptions } from "../provider.ts";
 import { type HttpAnswer, type HttpCall, send } from "./http.ts";
 
 export interface Endpoint {
@@ -19,21 +19,20 @@ export interface Endpoint {
 
 export type EndpointPath = "/chat/completions" | "/responses" | "/v1/messages";
 
-export interface Post {
+export interface Post extends StreamOptions {
   path: EndpointPath;
   request: ModelRequest;
   body: HttpCall["body"];
-  signal: AbortSignal;
 }
 
-export async function post(endpoint: Endpoint, { path, request, body, signal }: Post): Promise<HttpAnswer> {
+export async function post(endpoint: Endpoint, { path, request, body, ...options }: Post): Promise<HttpAnswer> {
   const headers = {
     "content-type": "application/json",
     accept: request.stream ? "text/event-stream" : "application/json",
     ...(await headersFor(endpoint)),
     ...lowerCased(request.headers),
   };
-  return await send({ url: urlFor(endpoint, path, request.model), headers, body, signal });
+  return await send({ url: urlFor(endpoint, path, request.model), headers, body, ...options });
 }
 
 export function urlFor(endpoint: Endpoint, path: EndpointPath | "/models", model: string): string {

@@ -57,6 +57,25 @@ describe("send", () => {
     expect(server.received).toHaveLength(1);
   });
 
+  test("says when a call has left, on a new connection and on a kept one, and never when there was none", async () => {
+    const sent: string[] = [];
+    const told = (url: string, name: string) =>
+      send({ url, headers: {}, body: "{}", signal: never, onSent: () => sent.push(name) });
+    await using server = await loopback(json({}), (response) => void response.socket?.destroy());
+    await readText(await told(`${server.url}/v1/x`, "new"));
+    await failure(told(`${server.url}/v1/x`, "kept"));
+    expect(sent).toEqual(["new", "kept"]);
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
+    const address = closed.address();
+    await new Promise((resolve) => closed.close(resolve));
+    const port = typeof address === "object" ? address?.port : undefined;
+    expect(await failure(told(`http://127.0.0.1:${port}/v1/x`, "refused"))).toMatchObject({
+      providerCode: "ECONNREFUSED",
+    });
+    expect(sent).toEqual(["new", "kept"]);
+  });
+
   test("an abort before the answer closes the connection and throws the reason", async () => {
     const stop = new AbortController();
     await using server = await loopback(() => stop.abort(new Error("enough")));

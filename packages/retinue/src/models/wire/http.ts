@@ -18,6 +18,8 @@ export interface HttpCall {
   /** Parts are sent one after the other as they are. */
   body?: string | readonly (string | Uint8Array)[];
   signal: AbortSignal;
+  /** Called when there is a connection, which the request leaves on at once. */
+  onSent?(): void;
   /** How long the endpoint may be silent. */
   idleTimeoutMs?: number;
 }
@@ -105,6 +107,7 @@ function responseTo(request: ClientRequest, call: HttpCall): Promise<IncomingMes
   const abort = () => request.destroy();
   signal.addEventListener("abort", abort, { once: true });
   request.once("close", () => signal.removeEventListener("abort", abort));
+  if (call.onSent) whenConnected(request, call.onSent);
   request.setTimeout(idleTimeoutMs, () => request.destroy(new Error(`nothing was received for ${idleTimeoutMs} ms`)));
   return new Promise((resolve, reject) => {
     request.on("error", reject);
@@ -113,6 +116,13 @@ function responseTo(request: ClientRequest, call: HttpCall): Promise<IncomingMes
     for (const part of partsOf(call.body ?? "")) if (part.length > 0) request.write(part);
     request.end();
     request.uncork();
+  });
+}
+
+function whenConnected(request: ClientRequest, then: () => void): void {
+  request.once("socket", (socket) => {
+    if (socket.connecting) socket.once("encrypted" in socket ? "secureConnect" : "connect", then);
+    else then();
   });
 }
 

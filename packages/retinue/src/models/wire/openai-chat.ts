@@ -13,9 +13,9 @@ export function openaiChat(endpoint: Endpoint): WireProvider {
     id: endpoint.id,
     apiEndpoint: "/chat/completions",
     baseUrl: endpoint.baseUrl,
-    async answer(request, { signal, push }) {
+    async answer(request, { push, ...options }) {
       const body = bodyOf(request);
-      await readChatAnswer(await post(endpoint, { path: "/chat/completions", request, body, signal }), push);
+      await readChatAnswer(await post(endpoint, { path: "/chat/completions", request, body, ...options }), push);
     },
   });
 }

@@ -23,12 +23,12 @@ export function openaiResponses(endpoint: Endpoint): WireProvider {
     id: endpoint.id,
     apiEndpoint: "/responses",
     baseUrl: endpoint.baseUrl,
-    async answer(request, { signal, push }) {
+    async answer(request, { push, ...options }) {
       const body = bodyOf(
         request,
         request.messages.map(itemsText).filter((text) => text !== ""),
       );
-      await readResponse(await post(endpoint, { path: "/responses", request, body, signal }), author, push);
+      await readResponse(await post(endpoint, { path: "/responses", request, body, ...options }), author, push);
     },
   });
 }

@@ -1,14 +1,14 @@
 /** A provider that speaks a wire format: it pushes the parts of an answer as they come. */
-import type { ModelRequest, Provider } from "../provider.ts";
+import type { ModelRequest, Provider, StreamOptions } from "../provider.ts";
 import { PushedParts, type PushPart } from "../pushed-parts.ts";
 
 export interface WireProvider extends Provider {
-  answer(request: ModelRequest, options: { signal: AbortSignal; push: PushPart }): Promise<void>;
+  answer(request: ModelRequest, options: StreamOptions & { push: PushPart }): Promise<void>;
 }
 
 export function wireProvider(format: Omit<WireProvider, "stream">): WireProvider {
   return {
     ...format,
-    stream: (request, { signal }) => new PushedParts((push) => format.answer(request, { signal, push })),
+    stream: (request, options) => new PushedParts((push) => format.answer(request, { ...options, push })),
   };
 }

@@ -1,6 +1,7 @@
 /** A sub-agent as the protocol describes it, and the notice for its owner. */
 import type { AgentTask, TaskProgress } from "@retinue/protocol";
 import type { Notice } from "../../session/inbox.ts";
+import { billOf } from "../../session/usage.ts";
 import { notification } from "../../session/wording.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { TaskView } from "../executor.ts";
@@ -16,13 +17,13 @@ export function agentView({ root, usage, pathOf }: AgentViewOptions): TaskView<A
   return {
     describe: (record) => ({ ...agentTask(record, root.world.now()), ...pathIn(pathOf(record)) }),
     progress: ({ id }): TaskProgress => {
-      const used = usage.of(id);
+      const { totalToolCalls, totalTokens } = billOf(usage.of(id));
       return {
         type: "agent",
         recentActivity: usage.activity.recent(id),
         ...usage.activity.intent(id),
-        totalToolCalls: used?.toolCalls ?? 0,
-        totalTokens: used?.tokens ?? 0,
+        totalToolCalls,
+        totalTokens,
       };
     },
     notice: (record) => agentNotice(record, root.world.newId()),

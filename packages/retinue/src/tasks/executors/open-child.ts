@@ -63,7 +63,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
     parent,
     pathNames: [...parent.pathNames, record.name],
     budget: record.budget,
-    onTurn: () => noteWorked(record, agent),
+    onWorked: (elapsedMs) => noteWorked(record, { session, elapsedMs }),
     mcp,
   });
   const runner = new Runner(agent);
@@ -182,9 +182,12 @@ export function recordStart(record: AgentRecord, { session, agent }: Pick<Child,
   });
 }
 
-/** Kept with the events of the turn, so that a run that is killed goes on with the time that it had left. */
-function noteWorked(record: AgentRecord, { slot, session }: WorkingAgent): void {
-  if (record.budget.maxSeconds === undefined) return;
-  record.workedMs = slot.clock.elapsedMs;
+/** A run that is killed goes on with the time that it had left. What has ended is saved with its record. */
+function noteWorked(
+  record: AgentRecord,
+  { session, elapsedMs }: { session: Session; elapsedMs: number | undefined },
+): void {
+  if (elapsedMs === undefined) return;
+  record.workedMs = elapsedMs;
   session.log.changeDocument(TASK.put(recordKey(record), record));
 }
