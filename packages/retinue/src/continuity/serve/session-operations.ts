@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { redact, redactInTurns } from "../../secrets/redact.ts";
 import type { Checkpoint, TranscriptSession } from "../../store/transcript-records.ts";
+import { pathWord } from "../ingest/hook-input.ts";
 import { readOn } from "../ingest/reading.ts";
 import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { Inherit, tailCharsOf } from "../records/config.ts";
@@ -71,7 +72,7 @@ export const sessionOperations = [
     path: "/api/sessions",
     summary: "Sessions, last used first.",
     input: z.object({
-      project: word().optional(),
+      project: pathWord().optional(),
       harness: word().optional(),
       agentId: word().optional(),
       running: flag().optional(),
