@@ -11,9 +11,12 @@ export class UsageError extends Error {
 
 /** The name that was probably meant. */
 export function nearest(word: string, names: readonly string[]): string | undefined {
+  const near = (name: string) => Math.max(1, Math.floor(name.length / 3));
   const [best] = names
+    // What is much longer than a name is not meant to be that name, and comparing it would take its time.
+    .filter((name) => word.length - name.length <= near(name))
     .map((name) => ({ name, distance: distance(word, name) }))
-    .filter(({ name, distance: steps }) => steps <= Math.max(1, Math.floor(name.length / 3)) || name.startsWith(word))
+    .filter(({ name, distance: steps }) => steps <= near(name) || name.startsWith(word))
     .sort((a, b) => a.distance - b.distance);
   return best?.name;
 }

@@ -112,8 +112,8 @@ function report(started: readonly DoneCall[], done: readonly DoneCall[]): Move {
 }
 
 /** What the agent said, without the header of `read_agent` and without the notice that this answer ends with anyway. */
-function turnsOf(text: string): string {
-  const [header = "", ...turns] = text.split(/\n*\[Turn \d+\]\n/);
+export function turnsOf(text: string): string {
+  const [header = "", ...turns] = text.split(/\[Turn \d+\]\n/).map((part) => part.trimEnd());
   const said = turns.length > 0 ? turns.join("\n\n") : header;
   return said
     .replaceAll(notice.trim(), "")
