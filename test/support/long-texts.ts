@@ -14,16 +14,16 @@ import * as z from "zod";
 import { parseFrontMatter } from "../../packages/retinue/src/agents/front-matter.ts";
 import { callWords, oneLine } from "../../packages/retinue/src/cli/call-words.ts";
 import { conversationWords } from "../../packages/retinue/src/cli/conversation-words.ts";
-import { parserOf } from "../../packages/retinue/src/cli/parser.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
+import { inOneLine, nearest } from "../../packages/retinue/src/cli/usage-error.ts";
 import { markOf } from "../../packages/retinue/src/continuity/ingest/reading-state.ts";
 import { parseQuery } from "../../packages/retinue/src/continuity/recall/query.ts";
 import { snippet } from "../../packages/retinue/src/continuity/recall/snippet.ts";
 import { isReallyWithin, tidyPath } from "../../packages/retinue/src/continuity/records/paths.ts";
 import { toolName } from "../../packages/retinue/src/mcp/tools.ts";
 import { readConversation } from "../../packages/retinue/src/models/offline/conversation.ts";
-import { turnsOf } from "../../packages/retinue/src/models/offline/delegate.ts";
 import { intentOf } from "../../packages/retinue/src/models/offline/intent.ts";
+import { turnsOf } from "../../packages/retinue/src/models/offline/report.ts";
 import { outlineOf } from "../../packages/retinue/src/models/offline/simple-moves.ts";
 import { apiError } from "../../packages/retinue/src/models/wire/api-error.ts";
 import { serverEvents } from "../../packages/retinue/src/models/wire/sse.ts";
@@ -151,7 +151,7 @@ export const READERS: readonly Reader[] = [
   { name: "visible text", read: visibleText },
   { name: "words of a call", read: (text) => callWords("bash", { command: text }) },
   { name: "one line of a message", read: (text) => oneLine(text, 300) },
-  { name: "a kept conversation", read: (text) => conversationWords([said("user", text), said("assistant", text)]) },
+  { name: "a kept conversation", read: (text) => conversationWords([said("user", text)]) },
   { name: "brief words", read: (text) => brief(text) },
   { name: "a word for a shell", most: 32_768, read: shellWord },
   { name: "diff of one long line", read: (text) => unifiedDiff({ path: "a", before: text, after: `${text}x` }) },
@@ -227,15 +227,26 @@ export const READERS: readonly Reader[] = [
     name: "text to replace in a file",
     read: (text) => {
       const half = text.slice(0, text.length >> 2);
-      for (const wanted of [half, `${half}X${half}`]) for (const _place of occurrences(text, wanted));
+      return [half, `${half}X${half}`].map((wanted) => occurrences(text, wanted).next());
     },
   },
-  { name: "a filter of tools", read: (text) => matchesEntry({ name: `${text}x`, source: "builtin" }, `*${text}*y`) },
-  { name: "a command line that is wrong", most: 131_000, read: readArguments },
+  {
+    name: "a filter of tools",
+    read: (text) => matchesEntry({ name: `${text.slice(0, 128)}x`, source: "builtin" }, `*${text}*y`),
+  },
+  {
+    name: "a command line that is wrong",
+    most: 131_000,
+    read: (text) => [
+      inOneLine(`error: unknown option '--${text}'\n(Did you mean --no-color?)`),
+      nearest(text, ["sessions", "search", "connect"]),
+    ],
+  },
   { name: "a path", most: 32_768, read: (text) => attempt(() => resolvePath(text, "/work")) },
   { name: "where a path leads", most: 32_768, read: (text) => realPath(`${folder}/${text}`) },
   {
     name: "a path of a transcript",
+    most: 4_096,
     read: (text) => [tidyPath(`/${text}x`), attempt(() => isReallyWithin(`/work/${text}`, "/work"))],
   },
   { name: "text of a rule", read: (text) => attempt(() => parseRule(`shell(${text})`)) },
@@ -256,7 +267,7 @@ export const READERS: readonly Reader[] = [
   },
   { name: "a stream of events", read: (text) => drain(serverEvents(inPieces(`data: ${text}\n\n`))) },
   { name: "frames", read: (text) => readFrames(text) },
-  { name: "an error page", read: (text) => apiError({ status: 500, headers: {}, body: text }) },
+  { name: "an error page", most: 65_536, read: (text) => apiError({ status: 500, headers: {}, body: text }) },
   { name: "bounded output", read: (text) => boundOutput(text, { tempFolder: folder, name: "x" }) },
   { name: "output of a shell", read: (text) => readOutput(text) },
   { name: "what a prompt asks for", read: intentOf },
@@ -271,7 +282,7 @@ export const READERS: readonly Reader[] = [
     read: (text) => parseDiff(`diff --git a/${text} b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-${text}\n+x\n`),
   },
   { name: "the config of a repository", read: (text) => readRepository(`[remote "origin"]\n${text}\nurl = ${text}x`) },
-  { name: "what sub-agents report", read: (text) => turnsOf(`${text}[Turn 1]\n${text}`) },
+  { name: "what sub-agents report", read: (text) => turnsOf(`${text}[Turn 1]\n${text}`, "a notice") },
   { name: "the name of a tool", read: (text) => toolName("server", text) },
   ...transcriptReaders(folder),
 ];
@@ -281,14 +292,6 @@ const REQUEST = { model: "offline", system: "", tools: [], stream: true } as con
 
 const said = (who: "user" | "assistant", content: string) =>
   ({ type: `${who}.message`, data: { content } }) as unknown as SessionEvent;
-
-/** In the places where an argument may stand. */
-async function readArguments(text: string): Promise<void> {
-  for (const args of [[text], [`--${text}`], [`--model=${text}`, "x"], ["sessions", text]]) {
-    const parser = parserOf({ print: () => undefined, run: async () => undefined });
-    await parser.parseAsync(args, { from: "user" }).catch(() => undefined); // Only the time counts.
-  }
-}
 
 function readFrames(text: string): void {
   const decoder = new FrameDecoder({ text: () => undefined, bad: () => undefined, junk: () => undefined });

@@ -22,7 +22,7 @@ export const transcriptReaders = (folder: string): readonly { name: string; read
     name: "a list of checkpoints",
     read: (text: string) => {
       mkdirSync(path.join(folder, "checkpoints"), { recursive: true });
-      writeFileSync(path.join(folder, "checkpoints", "index.md"), `| 1 | ${text} | x |\n| 2 | ${text}`);
+      writeFileSync(path.join(folder, "checkpoints", "index.md"), `| 1 | ${text} | x |\n`);
       return listCheckpoints(folder);
     },
   },

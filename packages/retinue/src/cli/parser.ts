@@ -6,7 +6,7 @@ import type { Command, Field, Fields, Group, Values } from "./commands/command.t
 import { prompt } from "./commands/prompt.ts";
 import { isArgument, nameOf } from "./commands/term.ts";
 import help from "./help.md";
-import { nearest, UsageError } from "./usage-error.ts";
+import { inOneLine, nearest, UsageError } from "./usage-error.ts";
 
 interface ParserOptions {
   print: (text: string) => void;
@@ -154,15 +154,6 @@ function unknownCommand(parser: Parser, word: string): UsageError {
 }
 
 function errorLine(text: string, parser: Parser): string {
-  const line = text.replace(/^error: /, "").replaceAll(/\s+/g, (blanks) => (blanks.includes("\n") ? " " : blanks));
-  const shown = withoutOpposite(line);
-  return /Did you mean/.test(shown) ? shown : `${shown.replace(/\.$/, "")}. ${seeHelp(parser)}`;
-}
-
-/** Nobody means the opposite of what they typed. */
-function withoutOpposite(line: string): string {
-  const hint = line.lastIndexOf(" (Did you mean --no-");
-  const typed = line.slice(line.lastIndexOf("'--", hint), hint);
-  const isOption = hint >= 0 && typed.startsWith("'--") && !typed.startsWith("'--no-") && !/\s/.test(typed);
-  return isOption ? `${line.slice(0, hint)}${line.slice(line.indexOf("?)", hint) + 2)}` : line;
+  const line = inOneLine(text);
+  return /Did you mean/.test(line) ? line : `${line.replace(/\.$/, "")}. ${seeHelp(parser)}`;
 }

@@ -40,3 +40,17 @@ function distance(a: string, b: string): number {
 }
 
 const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY;
+
+/** What the parser of the command line says is wrong, which may quote an argument of any length. */
+export function inOneLine(text: string): string {
+  const line = text.replace(/^error: /, "").replaceAll(/\s+/g, (blanks) => (blanks.includes("\n") ? " " : blanks));
+  return withoutOpposite(line);
+}
+
+/** Nobody means the opposite of what they typed. */
+function withoutOpposite(line: string): string {
+  const hint = line.lastIndexOf(" (Did you mean --no-");
+  const typed = line.slice(line.lastIndexOf("'--", hint), hint);
+  const isOption = hint >= 0 && typed.startsWith("'--") && !typed.startsWith("'--no-") && !/\s/.test(typed);
+  return isOption ? `${line.slice(0, hint)}${line.slice(line.indexOf("?)", hint) + 2)}` : line;
+}

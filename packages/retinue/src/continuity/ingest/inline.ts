@@ -54,6 +54,7 @@ function withoutRepeated(turns: readonly NewTurn[]): NewTurn[] {
 
 export function parseInline(transcript: InlineTranscript, harness: string): NewTurn[] {
   if (typeof transcript !== "string") return transcript.flatMap((each) => messageTurn(fields(each)) ?? []);
+  if (!transcript.includes("{")) return spokenTurns(transcript); // No line of it is JSON.
   const lines = transcript.split("\n");
   const parsed = lines.map(parseLine);
   if (!parsed.some((line) => line !== undefined)) return spokenTurns(transcript);

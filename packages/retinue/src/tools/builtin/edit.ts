@@ -11,6 +11,7 @@ import { CallRefused, defineTool, failure, type Outcome, success, type Tool } fr
 import description from "./edit.md";
 
 const MAX_LINES_NAMED = 20;
+const MAX_COUNTED = 1_000;
 
 const input = lazy(() =>
   z.object({
@@ -135,10 +136,11 @@ function severalMatches(file: string, text: string, wanted: string): string {
   let from = 0;
   for (const at of occurrences(text, wanted)) {
     for (; from < at; from++) if (text[from] === "\n") line++;
-    lines.push(line);
+    if (lines.push(line) > MAX_COUNTED) break;
   }
   const named = lines.slice(0, MAX_LINES_NAMED).join(", ") + (lines.length > MAX_LINES_NAMED ? ", …" : "");
-  return `old_str is in ${file} ${lines.length} times, at lines ${named}. Add text around it until it is unique.`;
+  const times = lines.length > MAX_COUNTED ? `more than ${MAX_COUNTED}` : lines.length;
+  return `old_str is in ${file} ${times} times, at lines ${named}. Add text around it until it is unique.`;
 }
 
 const refused = (error: string, text: string) => new CallRefused(failure(text, { error }));
