@@ -9,11 +9,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { FrameDecoder, visible, visibleText } from "@retinue/protocol";
+import { FrameDecoder, type SessionEvent, visible, visibleText } from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "../../packages/retinue/src/agents/front-matter.ts";
 import { callWords, oneLine } from "../../packages/retinue/src/cli/call-words.ts";
+import { conversationWords } from "../../packages/retinue/src/cli/conversation-words.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
+import { inOneLine, nearest } from "../../packages/retinue/src/cli/usage-error.ts";
 import { markOf } from "../../packages/retinue/src/continuity/ingest/reading-state.ts";
 import { parseQuery } from "../../packages/retinue/src/continuity/recall/query.ts";
 import { snippet } from "../../packages/retinue/src/continuity/recall/snippet.ts";
@@ -21,6 +23,7 @@ import { isReallyWithin, tidyPath } from "../../packages/retinue/src/continuity/
 import { toolName } from "../../packages/retinue/src/mcp/tools.ts";
 import { readConversation } from "../../packages/retinue/src/models/offline/conversation.ts";
 import { intentOf } from "../../packages/retinue/src/models/offline/intent.ts";
+import { turnsOf } from "../../packages/retinue/src/models/offline/report.ts";
 import { outlineOf } from "../../packages/retinue/src/models/offline/simple-moves.ts";
 import { apiError } from "../../packages/retinue/src/models/wire/api-error.ts";
 import { EventDecoder } from "../../packages/retinue/src/models/wire/sse.ts";
@@ -29,11 +32,13 @@ import { coversUrl } from "../../packages/retinue/src/permissions/url-rules.ts";
 import { brief, shellWord } from "../../packages/retinue/src/project/shown.ts";
 import { realPath } from "../../packages/retinue/src/real-path.ts";
 import { addKnownValue, hideKnownValues } from "../../packages/retinue/src/secrets/known-values.ts";
-import { redact } from "../../packages/retinue/src/secrets/redact.ts";
+import { redact, redactInTurns } from "../../packages/retinue/src/secrets/redact.ts";
 import { loadGrammar } from "../../packages/retinue/src/shell-language/grammar.ts";
 import { readLine } from "../../packages/retinue/src/shell-language/line.ts";
 import { countChanges, unifiedDiff } from "../../packages/retinue/src/tools/files/diff.ts";
 import { resolvePath } from "../../packages/retinue/src/tools/files/file-path.ts";
+import { occurrences } from "../../packages/retinue/src/tools/files/occurrences.ts";
+import { matchesEntry } from "../../packages/retinue/src/tools/filters.ts";
 import { boundOutput } from "../../packages/retinue/src/tools/output.ts";
 import { shellPermission } from "../../packages/retinue/src/tools/shell/shell-command.ts";
 import { ShellOutput } from "../../packages/retinue/src/tools/shell/shell-output.ts";
@@ -41,6 +46,8 @@ import { splitStatements } from "../../packages/retinue/src/tools/sql/sql-statem
 import { pageText } from "../../packages/retinue/src/tools/web/html-text.ts";
 import { gitContext } from "../../packages/retinue/src/workspace/git-context.ts";
 import { parseDiff } from "../../packages/retinue/src/workspace/git-diff.ts";
+
+import { transcriptReaders } from "./long-transcripts.ts";
 
 /** One long word, one long line, and beginnings of something whose end never comes. */
 export const UNITS: readonly string[] = [
@@ -136,11 +143,13 @@ let logs = 0;
 
 export const READERS: readonly Reader[] = [
   { name: "redaction", read: redact },
+  { name: "redaction in turns", read: (text) => redactInTurns([text, text]) },
   { name: "known values", prepare: () => addKnownValue("not-a-real-value"), read: hideKnownValues },
   { name: "one visible line", most: 131_000, read: visible },
   { name: "visible text", read: visibleText },
   { name: "words of a call", read: (text) => callWords("bash", { command: text }) },
   { name: "one line of a message", read: (text) => oneLine(text, 300) },
+  { name: "a kept conversation", read: (text) => conversationWords([said("user", text)]) },
   { name: "brief words", read: (text) => brief(text) },
   { name: "a word for a shell", most: 32_768, read: shellWord },
   { name: "diff of one long line", read: (text) => unifiedDiff({ path: "a", before: text, after: `${text}x` }) },
@@ -151,6 +160,11 @@ export const READERS: readonly Reader[] = [
     name: "a long argument of a command",
     most: 131_000,
     read: (text) => shellPermission(`grep '${text}' file`, about),
+  },
+  {
+    name: "a script in a command",
+    most: 131_000,
+    read: (text) => shellPermission(`sed -n '${text}' file; find . -name '${text}'; X='${text}' awk '${text}'`, about),
   },
   {
     name: "rules for a command",
@@ -191,10 +205,46 @@ export const READERS: readonly Reader[] = [
         policy,
       ),
   },
+  {
+    name: "words for a change",
+    read: (text) =>
+      permissionWords(
+        { kind: "write", fileName: "/work/a", intention: "", diff: text, canOfferSessionApproval: false },
+        "/work",
+      ),
+  },
+  {
+    name: "words for a call of a server",
+    read: (text) =>
+      permissionWords(
+        { kind: "mcp", serverName: "s", toolName: "t", toolTitle: "t", args: { text, list: [text] }, readOnly: false },
+        "/work",
+      ),
+  },
+  {
+    name: "text to replace in a file",
+    read: (text) => {
+      const half = text.slice(0, text.length >> 2);
+      return [half, `${half}X${half}`].map((wanted) => occurrences(text, wanted).next());
+    },
+  },
+  {
+    name: "a filter of tools",
+    read: (text) => matchesEntry({ name: `${text.slice(0, 128)}x`, source: "builtin" }, `*${text}*y`),
+  },
+  {
+    name: "a command line that is wrong",
+    most: 131_000,
+    read: (text) => [
+      inOneLine(`error: unknown option '--${text}'\n(Did you mean --no-color?)`),
+      nearest(text, ["sessions", "search", "connect"]),
+    ],
+  },
   { name: "a path", most: 32_768, read: (text) => attempt(() => resolvePath(text, "/work")) },
   { name: "where a path leads", most: 32_768, read: (text) => realPath(`${folder}/${text}`) },
   {
     name: "a path of a transcript",
+    most: 4_096,
     read: (text) => [tidyPath(`/${text}x`), attempt(() => isReallyWithin(`/work/${text}`, "/work"))],
   },
   { name: "text of a rule", read: (text) => attempt(() => parseRule(`shell(${text})`)) },
@@ -215,7 +265,7 @@ export const READERS: readonly Reader[] = [
   },
   { name: "a stream of events", read: (text) => readEvents(`data: ${text}\n\n`) },
   { name: "frames", read: (text) => readFrames(text) },
-  { name: "an error page", read: (text) => apiError({ status: 500, headers: {}, body: text }) },
+  { name: "an error page", most: 65_536, read: (text) => apiError({ status: 500, headers: {}, body: text }) },
   { name: "bounded output", read: (text) => boundOutput(text, { tempFolder: folder, name: "x" }) },
   { name: "output of a shell", read: (text) => readOutput(text) },
   { name: "what a prompt asks for", read: intentOf },
@@ -230,11 +280,16 @@ export const READERS: readonly Reader[] = [
     read: (text) => parseDiff(`diff --git a/${text} b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-${text}\n+x\n`),
   },
   { name: "the config of a repository", read: (text) => readRepository(`[remote "origin"]\n${text}\nurl = ${text}x`) },
+  { name: "what sub-agents report", read: (text) => turnsOf(`${text}[Turn 1]\n${text}`, "a notice") },
   { name: "the name of a tool", read: (text) => toolName("server", text) },
+  ...transcriptReaders(folder),
 ];
 
 const TURN = { id: 1, seq: 1, role: "user", at: 0 } as const;
 const REQUEST = { model: "offline", system: "", tools: [], stream: true } as const;
+
+const said = (who: "user" | "assistant", content: string) =>
+  ({ type: `${who}.message`, data: { content } }) as unknown as SessionEvent;
 
 function readFrames(text: string): void {
   const decoder = new FrameDecoder({ text: () => undefined, bad: () => undefined, junk: () => undefined });

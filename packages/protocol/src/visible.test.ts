@@ -42,3 +42,25 @@ test("ordinary text stays as it is", () => {
     expect(visibleText(text)).toBe(text);
   }
 });
+
+test("a long text is shown as its characters are one by one, runs and pairs included", () => {
+  const pieces = [
+    "a",
+    "\u200b",
+    "\u200b\u200b\u200b",
+    "\u{e0041}",
+    "\u{e0041}\u{e0041}",
+    "🎉",
+    "\ud83d",
+    "\n",
+    "\t",
+    "é",
+    "\u0000",
+  ];
+  let state = 3;
+  const text = Array.from({ length: 20_000 }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return pieces[Math.floor((state / 2 ** 32) * pieces.length)];
+  }).join("");
+  for (const show of [visible, visibleText]) expect(show(text)).toBe(Array.from(text, show).join(""));
+});

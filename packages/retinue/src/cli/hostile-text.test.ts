@@ -66,6 +66,13 @@ test("a command of several lines is shown in one line, and as it is laid out", a
   expect(details.slice(0, 2)).toEqual(["ls", "rm x"]);
 });
 
+test("a line of a megabyte is shown in part, and the words say how much more there is", () => {
+  const args = { a: "\u0000".repeat(1024 * 1024) };
+  const { details } = permissionWords({ kind: "custom-tool", toolName: "t", toolDescription: "", args }, "/");
+  expect(details.join("\n").length).toBeLessThan(10_000);
+  expect(details.join("\n")).toMatch(/ … \d{7} more characters/);
+});
+
 describe("at the terminal", () => {
   const screen: string[] = [];
   const terminal = {

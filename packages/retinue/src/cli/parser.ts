@@ -6,7 +6,7 @@ import type { Command, Field, Fields, Group, Values } from "./commands/command.t
 import { prompt } from "./commands/prompt.ts";
 import { isArgument, nameOf } from "./commands/term.ts";
 import help from "./help.md";
-import { nearest, UsageError } from "./usage-error.ts";
+import { inOneLine, nearest, UsageError } from "./usage-error.ts";
 
 interface ParserOptions {
   print: (text: string) => void;
@@ -154,9 +154,6 @@ function unknownCommand(parser: Parser, word: string): UsageError {
 }
 
 function errorLine(text: string, parser: Parser): string {
-  const line = text
-    .replace(/^error: /, "")
-    .replaceAll(/\s*\n\s*/g, " ")
-    .replace(/('--(?!no-)\S+) \(Did you mean --no-\S+\?\)/, "$1"); // Nobody means the opposite of what they typed.
+  const line = inOneLine(text);
   return /Did you mean/.test(line) ? line : `${line.replace(/\.$/, "")}. ${seeHelp(parser)}`;
 }

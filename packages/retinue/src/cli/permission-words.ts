@@ -18,6 +18,8 @@ export interface PermissionWords {
 }
 
 const MAX_DETAIL_LINES = 40;
+/** More of one line fills the screen, and making it visible takes its time. */
+const MAX_DETAIL_CHARACTERS = 4_000;
 
 /** Everything in a request was chosen by somebody else, so nothing in these words is hidden or breaks a line. */
 export function permissionWords(request: PermissionRequest, workingDirectory: string): PermissionWords {
@@ -125,8 +127,13 @@ function jsonLines(args: unknown): readonly string[] {
 }
 
 function bounded(lines: readonly string[]): readonly string[] {
-  if (lines.length <= MAX_DETAIL_LINES) return lines;
-  return [...lines.slice(0, MAX_DETAIL_LINES), `… ${lines.length - MAX_DETAIL_LINES} more lines`];
+  if (lines.length <= MAX_DETAIL_LINES) return lines.map(boundedLine);
+  return [...lines.slice(0, MAX_DETAIL_LINES).map(boundedLine), `… ${lines.length - MAX_DETAIL_LINES} more lines`];
+}
+
+function boundedLine(line: string): string {
+  if (line.length <= MAX_DETAIL_CHARACTERS) return line;
+  return `${line.slice(0, MAX_DETAIL_CHARACTERS)} … ${line.length - MAX_DETAIL_CHARACTERS} more characters`;
 }
 
 const allow = (rule: string): string => `--allow-tool ${quoted(rule)}`;

@@ -11,9 +11,12 @@ export class UsageError extends Error {
 
 /** The name that was probably meant. */
 export function nearest(word: string, names: readonly string[]): string | undefined {
+  const near = (name: string) => Math.max(1, Math.floor(name.length / 3));
   const [best] = names
+    // What is much longer than a name is not meant to be that name, and comparing it would take its time.
+    .filter((name) => word.length - name.length <= near(name))
     .map((name) => ({ name, distance: distance(word, name) }))
-    .filter(({ name, distance: steps }) => steps <= Math.max(1, Math.floor(name.length / 3)) || name.startsWith(word))
+    .filter(({ name, distance: steps }) => steps <= near(name) || name.startsWith(word))
     .sort((a, b) => a.distance - b.distance);
   return best?.name;
 }
@@ -37,3 +40,17 @@ function distance(a: string, b: string): number {
 }
 
 const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY;
+
+/** What the parser of the command line says is wrong, which may quote an argument of any length. */
+export function inOneLine(text: string): string {
+  const line = text.replace(/^error: /, "").replaceAll(/\s+/g, (blanks) => (blanks.includes("\n") ? " " : blanks));
+  return withoutOpposite(line);
+}
+
+/** Nobody means the opposite of what they typed. */
+function withoutOpposite(line: string): string {
+  const hint = line.lastIndexOf(" (Did you mean --no-");
+  const typed = line.slice(line.lastIndexOf("'--", hint), hint);
+  const isOption = hint >= 0 && typed.startsWith("'--") && !typed.startsWith("'--no-") && !/\s/.test(typed);
+  return isOption ? `${line.slice(0, hint)}${line.slice(line.indexOf("?)", hint) + 2)}` : line;
+}

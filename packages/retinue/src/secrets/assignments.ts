@@ -4,7 +4,7 @@
  *
  * Everything here looks a bounded number of characters back and ahead, so a text is read in time proportional to its length.
  */
-import { ALNUM, classAt, DOT, JOINT, runWithin, SPACE, type Span } from "./characters.ts";
+import { ALNUM, BETWEEN, classAt, codeAt, DOT, JOINT, runWithin, SPACE, type Span } from "./characters.ts";
 import { type Claim, claimOf } from "./names.ts";
 import { isMadeOfWords, isMixed, looksRandom } from "./randomness.ts";
 import { isRedacted, isSecretValue } from "./values.ts";
@@ -20,15 +20,25 @@ export interface Named {
 
 /** The name that ends before `at`, past quotes, brackets and blanks. */
 export function nameBefore(text: string, at: number): Named | undefined {
-  let end = at;
-  while (at - end < 3 && isBlank(text.charCodeAt(end - 1))) end--;
-  const mark = text.charCodeAt(end - 1);
-  if (mark === 63 || mark === 33 || mark === 93) end--; // ?, !, ]
-  if (isQuote(text.charCodeAt(end - 1))) end--;
-  for (let n = 0; n < 8 && text.charCodeAt(end - 1) === 92; n++) end--;
+  const before = classAt(text, at - 1);
+  if ((before & (NAME | BETWEEN)) === 0) return undefined;
+  const end = (before & NAME) !== 0 ? at : nameEnd(text, at);
   let from = end;
-  while (end - from < MAX_NAME && (classAt(text, from - 1) & (ALNUM | JOINT | DOT)) !== 0) from--;
+  while (end - from < MAX_NAME && (classAt(text, from - 1) & NAME) !== 0) from--;
   return end - from < 2 ? undefined : { name: text.slice(from, end), from };
+}
+
+const NAME = ALNUM | JOINT | DOT;
+
+function nameEnd(text: string, at: number): number {
+  let end = at;
+  while (at - end < 3 && isBlank(codeAt(text, end - 1))) end--;
+  if ((classAt(text, end - 1) & BETWEEN) === 0) return end;
+  const mark = codeAt(text, end - 1);
+  if (mark === 63 || mark === 33 || mark === 93) end--; // ?, !, ]
+  if (isQuote(codeAt(text, end - 1))) end--;
+  for (let n = 0; n < 8 && codeAt(text, end - 1) === 92; n++) end--;
+  return end;
 }
 
 const isQuote = (code: number) => code === 34 || code === 39 || code === 96;
@@ -36,7 +46,7 @@ const isBlank = (code: number) => code === 32 || code === 9;
 
 /** The secret after the `=`, `:` or `>` at `at`, which gives a value to the name. */
 export function assigned(text: string, at: number, { name, from }: Named): Span | undefined {
-  if (text.charCodeAt(at) === 62 && text.charCodeAt(from - 1) !== 60) return undefined; // `>` needs its `<`.
+  if (codeAt(text, at) === 62 && codeAt(text, from - 1) !== 60) return undefined; // `>` needs its `<`.
   const claim = claimOf(name);
   return claim && valueAt(text, at, { name, from, claim });
 }
@@ -59,12 +69,12 @@ function valueAt(text: string, at: number, { name, claim, from: nameFrom }: Clai
   for (let n = 0; n < 2 && (text[from] === "=" || text[from] === ">"); n++) from++;
   const isCompared = from > at + 1;
   const unspaced = from;
-  while (from - unspaced < 4 && isBlank(text.charCodeAt(from))) from++;
+  while (from - unspaced < 4 && isBlank(codeAt(text, from))) from++;
   if (from === unspaced + 4) return undefined;
-  const isSpaced = from > unspaced || isBlank(text.charCodeAt(at - 1));
+  const isSpaced = from > unspaced || isBlank(codeAt(text, at - 1));
   for (let n = 0; n < 8 && text[from] === "\\"; n++) from++;
-  if (isQuote(text.charCodeAt(from + 1)) && /[bBrRfFuU$]/.test(text.charAt(from))) from++;
-  const quote = isQuote(text.charCodeAt(from)) ? text[from] : undefined;
+  if (isQuote(codeAt(text, from + 1)) && /[bBrRfFuU$]/.test(text.charAt(from))) from++;
+  const quote = isQuote(codeAt(text, from)) ? text[from] : undefined;
   if (quote !== undefined) from++;
   const isPlain = text[at] === "=" && !isSpaced && !isCompared;
   if (claim === "authorization" || claim === "cookie") return headerAt(text, from, { claim, quote });
@@ -84,13 +94,13 @@ function valueAt(text: string, at: number, { name, claim, from: nameFrom }: Clai
 function quotedEnd(text: string, from: number, quote: string): number {
   const last = Math.min(text.length, from + MAX_VALUE);
   const close = quote.charCodeAt(0);
-  const isNested = text.charCodeAt(from - 2) === 92;
+  const isNested = codeAt(text, from - 2) === 92;
   for (let at = from; at < last; at++) {
-    const each = text.charCodeAt(at);
+    const each = codeAt(text, at);
     if (each === 10) return at;
     if (each === close)
-      return text.charCodeAt(at - 1) === 92 && !isNested && at - 1 > from ? backslashesBefore(text, at, from) : at;
-    if (each === 92 && isNested && isQuote(text.charCodeAt(at + 1))) return at;
+      return codeAt(text, at - 1) === 92 && !isNested && at - 1 > from ? backslashesBefore(text, at, from) : at;
+    if (each === 92 && isNested && isQuote(codeAt(text, at + 1))) return at;
   }
   return last;
 }
@@ -101,18 +111,24 @@ function backslashesBefore(text: string, at: number, from: number): number {
   return end;
 }
 
-const codes = (text: string): ReadonlySet<number> => new Set([...text].map((each) => each.charCodeAt(0)));
-const ENDS = codes(" \t\r\n\"'`,;)}]<>|\\");
+/** For every ASCII character whether it is one of these. */
+function oneOf(characters: string): Uint8Array {
+  const table = new Uint8Array(128);
+  for (const each of characters) table[each.charCodeAt(0)] = 1;
+  return table;
+}
+const isOneOf = (table: Uint8Array, code: number) => code < 128 && table[code] === 1;
+const ENDS = oneOf(" \t\r\n\"'`,;)}]<>|\\");
 /** The punctuation after a value. */
-const TRAILING = codes(").:");
-const PLAIN_ENDS = codes(" \t\r\n\"'`,;}<>|\\&");
+const TRAILING = oneOf(").:");
+const PLAIN_ENDS = oneOf(" \t\r\n\"'`,;}<>|\\&");
 
 function bareEnd(text: string, from: number, isPlain: boolean): number {
   const ends = isPlain ? PLAIN_ENDS : ENDS;
   const last = Math.min(text.length, from + MAX_VALUE);
   let at = from;
-  while (at < last && !ends.has(text.charCodeAt(at))) at++;
-  while (at - from > 1 && TRAILING.has(text.charCodeAt(at - 1))) at--;
+  while (at < last && !isOneOf(ends, codeAt(text, at))) at++;
+  while (at - from > 1 && isOneOf(TRAILING, codeAt(text, at - 1))) at--;
   return at;
 }
 
@@ -161,12 +177,13 @@ function isHeaderEnd(
   const each = text[at];
   if (each === "\n" || each === "\r") return true;
   if (each === "\\")
-    return text[at + 1] === "n" || text[at + 1] === "r" || (isQuote(text.charCodeAt(at + 1)) && !isParametered);
-  return quote === undefined ? isQuote(text.charCodeAt(at)) && !isParametered : each === quote;
+    return text[at + 1] === "n" || text[at + 1] === "r" || (isQuote(codeAt(text, at + 1)) && !isParametered);
+  return quote === undefined ? isQuote(codeAt(text, at)) && !isParametered : each === quote;
 }
 
 function isCredential(text: string, least: number): boolean {
-  const [first = ""] = text.split(/\s/, 1);
+  const blank = text.search(/\s/);
+  const first = blank < 0 ? text : text.slice(0, blank);
   if (first.length < least) return false;
   if (least === KNOWN_SCHEME && first.length >= 12) return !/^[a-z]+(?:[-_.][a-z]+)*$/.test(first);
   if (/=["']?\S{4,}/.test(text) || looksRandom(first)) return true;

@@ -4,7 +4,7 @@
  *
  * Each is tried where its first characters stand, with a pattern that reads a bounded number of characters.
  */
-import { ALNUM, BASE64, classAt, JOINT, runWithin, SPACE, type Span } from "./characters.ts";
+import { ALNUM, BASE64, classAt, codeAt, JOINT, LETTER, runWithin, SPACE, type Span } from "./characters.ts";
 import { claimOf } from "./names.ts";
 import { hasDigit, isCamelCase, isMadeOfWords, isMixed } from "./randomness.ts";
 import { isRedacted, isSecretValue } from "./values.ts";
@@ -66,6 +66,29 @@ const BESIDE = after(
     hasDigit(value) &&
     (/[!@#$%^&*]/.test(value) || (isMixed(value) && /[A-Z]/.test(value) && !isMadeOfWords(value))),
 );
+
+/** "the password is …", and the rest of what may follow such a word; most of what does follow is none of it, which a few looks show. */
+function saidAt(text: string, at: number): Span | undefined {
+  const end = runWithin(text, at, { of: LETTER, most: LONGEST_WORD });
+  if (!isBlank(codeAt(text, end))) return undefined;
+  let next = end + 1;
+  while (next - end < 8 && isBlank(codeAt(text, next))) next++;
+  const isVerb = VERBS.has(pairOf(codeAt(text, next), codeAt(text, next + 1)));
+  const said = isVerb ? (SAID(text, at) ?? SAID_WORD(text, at)) : undefined;
+  return said ?? (WITH_PASSWORD.has(codeAt(text, at)) ? (BESIDE(text, at) ?? NETRC(text, at)) : undefined);
+}
+
+const LONGEST_WORD = 16;
+/** As `\s` has it. */
+const isBlank = (code: number) =>
+  code <= 32 ? code === 32 || (code >= 9 && code <= 13) : code >= 160 && /\s/.test(String.fromCharCode(code));
+const pairOf = (first: number, second: number) => ((first | 32) << 16) | (second | 32);
+/** The first two letters of what may stand between such a word and its value. */
+const VERBS: ReadonlySet<number> = new Set(
+  "for of to on is was are will changed set".split(" ").map((verb) => pairOf(verb.charCodeAt(0), verb.charCodeAt(1))),
+);
+/** The first letters of `password` and `login`, and of what else stands for them. */
+const WITH_PASSWORD: ReadonlySet<number> = new Set([..."pPl"].map((each) => each.charCodeAt(0)));
 const PHRASE = after(
   /(?:mnemonic|seed phrase|recovery phrase)["'`]?(?:\sis)?\s{0,3}[:=]?\s{0,3}["'`]?((?:[a-z]{3,8}\s){11,23}[a-z]{3,8})/i,
   "secret",
@@ -137,7 +160,7 @@ export const SIGNS: readonly (readonly [signs: string, find: Finder])[] = [
   ["Bearer |bearer |BEARER |Basic |basic |BASIC ", SCHEME],
   [
     "password|Password|PASSWORD|passphrase|Passphrase|passcode|Passcode|passwd|pwd|pin |PIN |secret |Secret |token |Token |credential|key |Key |login ",
-    (text, at) => SAID(text, at) ?? SAID_WORD(text, at) ?? BESIDE(text, at) ?? NETRC(text, at),
+    saidAt,
   ],
   ["PIN|pin |passcode|Passcode", PIN],
   ["mnemonic|Mnemonic|MNEMONIC|seed phrase|Seed phrase|recovery phrase|Recovery phrase", PHRASE],
@@ -177,7 +200,7 @@ export function passwordOfAddress(text: string, at: number): Span | undefined {
   let [colon, ampersat, slash] = [-1, -1, -1];
   for (let n = from; n < last; n++) {
     const each = text.charCodeAt(n);
-    if (each === 58 && text.charCodeAt(n + 1) === 47 && text.charCodeAt(n + 2) === 47) break; // Another address begins.
+    if (each === 58 && codeAt(text, n + 1) === 47 && codeAt(text, n + 2) === 47) break; // Another address begins.
     if (each <= 32 || each === 34 || each === 39 || each === 60 || each === 62 || each === 96 || each === 92) break;
     if (each === 58 && colon < 0 && slash < 0) colon = n;
     if (each === 64 && (slash < 0 || isBehindPort(text, colon, slash))) ampersat = n;

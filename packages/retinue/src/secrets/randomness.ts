@@ -107,14 +107,15 @@ function isWord(text: string, from: number, to: number): boolean {
     const bits = classAt(text, at);
     if ((bits & LETTER) === 0) return false;
     if (bits === LOWER) lower++;
-    if (VOWELS.has(text.charCodeAt(at) | 32)) vowels++;
+    if (((VOWELS >> (text.charCodeAt(at) & 31)) & 1) === 1) vowels++;
   }
   const size = to - from;
   if (size > MAX_WORD) return false;
   if (size - lower >= 2 && lower > 0 && lower < 3 && !text.endsWith("s", to)) return false; // `HTTPServer`, not `HROGJk`.
   return vowels > 0 || size <= MAX_ABBREVIATION || (lower === 0 && size <= 6);
 }
-const VOWELS: ReadonlySet<number> = new Set([..."aeiouy"].map((each) => each.charCodeAt(0)));
+/** One bit for each, by its place in the alphabet, so that the case does not matter. */
+const VOWELS = [..."aeiouy"].reduce((bits, each) => bits | (1 << (each.charCodeAt(0) & 31)), 0);
 
 /** Letters and digits in one value, or letters of both cases mixed as no name mixes them. */
 export function isMixed(text: string): boolean {

@@ -5,8 +5,23 @@
  * (formats.ts, places.ts), values by the name before them (assignments.ts), and long words by how random they are (randomness.ts).
  * Values that somebody named as secrets are hidden first (known-values.ts).
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { assigned, entryAt, type Named, nameBefore } from "./assignments.ts";
-import { ALNUM, BASE64, classAt, classesOf, DOT, JOINT, runEnd, runWithin, type Span, TILDE } from "./characters.ts";
+import {
+  ALNUM,
+  BASE64,
+  beginsAt,
+  classAt,
+  classesOf,
+  codeAt,
+  DOT,
+  JOINT,
+  MARK,
+  runEnd,
+  runWithin,
+  type Span,
+  TILDE,
+} from "./characters.ts";
 import { FORMATS, type Format } from "./formats.ts";
 import { hideKnownValues } from "./known-values.ts";
 import { claimOf } from "./names.ts";
@@ -17,6 +32,37 @@ export function redact(text: string): string {
   const clean = hideKnownValues(text);
   if (clean.length < 6) return clean;
   return clean.length > LONGEST_KEPT ? scanned(clean) : (lately.get(clean) ?? keep(clean, scanned(clean)));
+}
+
+/**
+ * The same for texts of any length and number, with turns of the loop between: whoever can wait uses this one.
+ *
+ * A long text is not cut. The scan stops where it is and goes on there, so there is no cut that a secret could slip through.
+ */
+export async function redactInTurns(texts: readonly string[]): Promise<string[]> {
+  const shown: string[] = [];
+  for (const text of texts) {
+    shown.push(text.length <= SLICE ? redact(text) : await scannedInTurns(hideKnownValues(text)));
+    leftInTurn -= text.length;
+    if (leftInTurn > 0) continue;
+    await nextTurn();
+    leftInTurn = SLICE;
+  }
+  return shown;
+}
+
+/** How many characters are read in one turn of the loop: a few milliseconds. */
+const SLICE = 64 * 1024;
+/** Over all calls, since one after the other they would keep the loop as well. */
+let leftInTurn = SLICE;
+
+async function scannedInTurns(text: string): Promise<string> {
+  const scan = new Scan(text);
+  for (let end = SLICE; end < text.length; end += SLICE) {
+    scan.readTo(end);
+    await nextTurn();
+  }
+  return shownOf(text, scan.finish());
 }
 
 /** What was scanned lately: the turns of a session are read again for every child that inherits them. */
@@ -31,9 +77,10 @@ function keep(text: string, clean: string): string {
 }
 
 function scanned(text: string): string {
-  const spans = new Scan(text).run();
-  return spans.length === 0 ? text : without(text, spans);
+  return shownOf(text, new Scan(text).finish());
 }
+
+const shownOf = (text: string, spans: readonly Span[]) => (spans.length === 0 ? text : without(text, spans));
 
 function without(text: string, spans: readonly Span[]): string {
   const parts: string[] = [];
@@ -49,6 +96,8 @@ function without(text: string, spans: readonly Span[]): string {
 
 /** What may begin at a character, by that character and the next. */
 interface Signs {
+  /** By the third character, whether anything goes on with it. */
+  goesOn: Uint8Array;
   places: { prefix: string; find: Finder }[];
   commands: { prefix: string; find: Finder }[];
   /** Longest beginning first. */
@@ -60,8 +109,10 @@ let signsAt: readonly (Signs | undefined)[] | undefined;
 function index(): (Signs | undefined)[] {
   const found = new Array<Signs | undefined>(128 * 128).fill(undefined);
   const at = (prefix: string): Signs => {
-    const signs = found[keyOf(prefix, 0)] ?? { places: [], commands: [], formats: [] };
+    const signs = found[keyOf(prefix, 0)] ?? { goesOn: new Uint8Array(128), places: [], commands: [], formats: [] };
     found[keyOf(prefix, 0)] = signs;
+    if (prefix.length < 3) signs.goesOn.fill(1);
+    else signs.goesOn[codeAt(prefix, 2) & 127] = 1;
     return signs;
   };
   for (const [signs, find] of SIGNS) for (const prefix of signs.split("|")) at(prefix).places.push({ prefix, find });
@@ -72,7 +123,7 @@ function index(): (Signs | undefined)[] {
 }
 
 function keyOf(text: string, at: number): number {
-  return (text.charCodeAt(at) << 7) | (text.charCodeAt(at + 1) & 127);
+  return (codeAt(text, at) << 7) | (codeAt(text, at + 1) & 127);
 }
 
 /** The characters of a word that may be a key. */
@@ -81,16 +132,18 @@ const WORD = ALNUM | JOINT | BASE64 | TILDE;
 const COMMAND_LINE = 1_000;
 /** The members of an entry in a list of variables. */
 const NAMING: ReadonlySet<string> = new Set(["name", "Name", "key", "Key"]);
+const LONGEST_NAMING = 4;
 const VALUED: ReadonlySet<string> = new Set(["value", "Value"]);
 /** How far a value may stand from its name in a list of variables. */
 const ENTRY = 200;
-/** No real text has a telling name as often as this, on average. */
+/** No real text has a telling name, or a sign, as often as this on average. */
 const CHARS_PER_NAME = 24;
 const UNREAD = 4_096;
 
 class Scan {
   readonly #text: string;
   readonly #spans: Span[] = [];
+  #at = 0;
   /** The end of a block that is public. */
   #skipTo = 0;
   #wordFrom = -1;
@@ -99,35 +152,46 @@ class Scan {
   #entry: Named | undefined;
   /** Words up to here were judged, and no format begins in them. */
   #plainUntil = 0;
-  /** How many telling names may still be read: a text that is full of them was made to take long, and is hidden in pieces. */
+  /** How many telling names may still be read, and how many signs: a text that is full of them was made to take long, and is hidden in pieces. */
   #names: number;
+  #signs: number;
 
   constructor(text: string) {
     this.#text = text;
     this.#names = 1_000 + text.length / CHARS_PER_NAME;
+    this.#signs = this.#names;
   }
 
-  run(): readonly Span[] {
-    const text = this.#text;
-    const { length } = text;
-    let at = 0;
-    while (at < length) {
-      const bits = classAt(text, at);
-      let span: Span | undefined;
-      let next = at + 1;
-      if ((bits & ALNUM) !== 0) {
-        if (this.#wordFrom < 0) this.#wordFrom = at;
-        span = this.#signAt(at);
-        if (!span) next = runEnd(text, at, ALNUM);
-      } else {
-        if ((bits & WORD) === 0) next = Math.max(next, this.#endWord(at));
-        else if (this.#wordFrom < 0) this.#wordFrom = at;
-        if (next === at + 1) span = this.#markAt(at);
-      }
-      at = span ? this.#hide(span) : Math.max(next, this.#skipTo);
-    }
-    this.#endWord(length);
+  /** Reads at least this far, unless it is there already. */
+  readTo(end: number): void {
+    while (this.#at < end) this.#at = this.#step(this.#at);
+  }
+
+  /** Reads the rest. */
+  finish(): readonly Span[] {
+    this.readTo(this.#text.length);
+    this.#endWord(this.#text.length);
     return this.#spans;
+  }
+
+  /** Reads what begins at `at`, and returns where to read on. */
+  #step(at: number): number {
+    const text = this.#text;
+    const bits = classAt(text, at);
+    if ((bits & ALNUM) !== 0) {
+      if (this.#wordFrom < 0) this.#wordFrom = at;
+      const sign = this.#signAt(at);
+      return sign ? this.#hide(sign) : runEnd(text, at + 1, ALNUM);
+    }
+    if ((bits & WORD) !== 0) {
+      if (this.#wordFrom < 0) this.#wordFrom = at;
+    } else if (this.#wordFrom >= 0) {
+      const next = this.#endWord(at);
+      if (next > at + 1) return next;
+    }
+    if ((bits & MARK) === 0) return at + 1;
+    const value = this.#markAt(at);
+    return value ? this.#hide(value) : Math.max(at + 1, this.#skipTo);
   }
 
   #hide(span: Span): number {
@@ -154,15 +218,17 @@ class Scan {
     const text = this.#text;
     signsAt ??= index();
     const signs = signsAt[keyOf(text, at)];
-    if (signs === undefined) return undefined;
+    if (signs === undefined || signs.goesOn[codeAt(text, at + 2) & 127] === 0) return undefined;
     for (const { prefix, find } of signs.places) {
-      const span = text.startsWith(prefix, at) ? find(text, at) : undefined;
+      if (!beginsAt(text, at, prefix)) continue;
+      if (--this.#signs < 0) return this.#unread(at);
+      const span = find(text, at);
       if (span) return span;
     }
-    for (const { prefix, find } of signs.commands) if (text.startsWith(prefix, at)) this.#command = { find, at };
+    for (const { prefix, find } of signs.commands) if (beginsAt(text, at, prefix)) this.#command = { find, at };
     if (at < this.#plainUntil) return undefined;
     for (const format of signs.formats) {
-      const span = text.startsWith(format.prefix, at) ? this.#formatted(at, format) : undefined;
+      const span = beginsAt(text, at, format.prefix) ? this.#formatted(at, format) : undefined;
       if (span) return span;
     }
     return undefined;
@@ -185,15 +251,16 @@ class Scan {
   /** At a character that is neither letter nor digit. */
   #markAt(at: number): Span | undefined {
     const text = this.#text;
-    switch (text.charCodeAt(at)) {
+    switch (codeAt(text, at)) {
       case 61: // =
       case 62: // >
         return this.#assigned(at);
       case 58: // :
-        if (text.startsWith("//", at + 1)) return passwordOfAddress(text, at);
+        if (beginsAt(text, at + 1, "//")) return passwordOfAddress(text, at);
         return this.#assigned(at) ?? botToken(text, at);
       case 45: // -
-        return text.startsWith("-----BEGIN ", at) ? this.#block(at) : this.#option(at);
+        // A line of dashes is looked at where its letters would stand first.
+        return codeAt(text, at + 5) === 66 && beginsAt(text, at, "-----BEGIN ") ? this.#block(at) : this.#option(at);
       default:
         return undefined;
     }
@@ -203,13 +270,16 @@ class Scan {
     const named = nameBefore(this.#text, at);
     if (named === undefined) return undefined;
     const { name } = named;
-    if (NAMING.has(name)) this.#entry = entryAt(this.#text, at);
+    if (name.length <= LONGEST_NAMING && NAMING.has(name)) this.#entry = entryAt(this.#text, at);
     const isValue = this.#entry !== undefined && at - this.#entry.from < ENTRY && VALUED.has(name);
     const telling = isValue && this.#entry ? this.#entry : named;
     if (claimOf(telling.name) === undefined) return undefined;
-    if (--this.#names < 0)
-      return { from: at + 1, to: Math.min(this.#text.length, at + 1 + UNREAD), kind: "text full of secrets" };
+    if (--this.#names < 0) return this.#unread(at + 1);
     return assigned(this.#text, at, telling);
+  }
+
+  #unread(from: number): Span {
+    return { from, to: Math.min(this.#text.length, from + UNREAD), kind: "text full of secrets" };
   }
 
   #option(at: number): Span | undefined {
@@ -238,7 +308,7 @@ function isPlain(body: string): boolean {
 
 /** `123456789:AA…`, the token of a Telegram bot; `at` is its colon. */
 function botToken(text: string, at: number): Span | undefined {
-  if (!text.startsWith("AA", at + 1)) return undefined;
+  if (!beginsAt(text, at + 1, "AA")) return undefined;
   const to = runWithin(text, at + 1, { of: ALNUM | JOINT, most: 60 });
   return to - at > 30 ? { from: at + 1, to, kind: "token" } : undefined;
 }

@@ -116,10 +116,18 @@ export interface TranscriptBatch {
 export const MAX_TEXT = 1_000_000;
 export const MAX_TOOL_TEXT = 16_000;
 
+/** In its bytes, since a megabyte of nothing else would be a million replacements. */
+function withoutNul(text: string): string {
+  const bytes = Buffer.from(text, "utf16le");
+  for (let at = 0; at < bytes.length; at += 2)
+    if (bytes[at] === 0 && bytes[at + 1] === 0) bytes.writeUInt16LE(0x2400, at);
+  return bytes.toString("utf16le");
+}
+
 /** The text of a turn as every store keeps it: without NUL, and when too long, cut in the middle. */
 export function keptText({ role, text, tool }: Pick<NewTurn, "role" | "text" | "tool">): string {
   const max = role === "tool" || tool ? MAX_TOOL_TEXT : MAX_TEXT;
-  const clean = text.includes("\0") ? text.replaceAll("\0", "\u2400") : text;
+  const clean = text.includes("\0") ? withoutNul(text) : text;
   if (clean.length <= max) return clean;
   const half = Math.floor(max / 2);
   return `${clean.slice(0, half)}\n[${clean.length - 2 * half} characters left out]\n${clean.slice(-half)}`;

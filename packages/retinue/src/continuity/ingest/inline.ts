@@ -19,7 +19,8 @@ export async function takeWhole(draft: Draft, transcript: InlineTranscript): Pro
   if (!last) return;
   const expected = new Set(reading.awaited);
   const fresh = (await unseen(draft, { turns, seen: reading.inline })).filter((turn) => !expected.has(markOf(turn)));
-  const awaited = reading.awaited.filter((mark) => !turns.some((turn) => markOf(turn) === mark));
+  const marks = new Set(reading.awaited.length === 0 ? [] : turns.map(markOf));
+  const awaited = reading.awaited.filter((mark) => !marks.has(mark));
   const inline = { count: turns.length, last: markOf(last) };
   draft.append(fresh, { reading: { ...reading, awaited, inline } });
 }
@@ -29,10 +30,7 @@ const RECENT = 512;
 
 /** Drafts turns that have ids; one that is stored already is not stored again. */
 export async function takeNew(draft: Draft, turns: readonly unknown[]): Promise<void> {
-  const messages = turns.flatMap((turn) => messageTurn(fields(turn)) ?? []);
-  const parsed = messages.filter(
-    ({ sourceId }, n) => sourceId === undefined || messages.findIndex((each) => each.sourceId === sourceId) === n,
-  );
+  const parsed = withoutRepeated(turns.flatMap((turn) => messageTurn(fields(turn)) ?? []));
   const recent = await draft.newest(RECENT);
   const newestAt = recent[0]?.at ?? 0;
   const without = (known: ReadonlySet<string | undefined>) =>
@@ -43,8 +41,20 @@ export async function takeNew(draft: Draft, turns: readonly unknown[]): Promise<
   draft.append(isCatchingUp ? without(await draft.sources()) : fresh);
 }
 
+/** The first of those that have the same id. */
+function withoutRepeated(turns: readonly NewTurn[]): NewTurn[] {
+  const ids = new Set<string>();
+  return turns.filter(({ sourceId }) => {
+    if (sourceId === undefined) return true;
+    const isFirst = !ids.has(sourceId);
+    ids.add(sourceId);
+    return isFirst;
+  });
+}
+
 export function parseInline(transcript: InlineTranscript, harness: string): NewTurn[] {
   if (typeof transcript !== "string") return transcript.flatMap((each) => messageTurn(fields(each)) ?? []);
+  if (!transcript.includes("{")) return spokenTurns(transcript); // No line of it is JSON.
   const lines = transcript.split("\n");
   const parsed = lines.map(parseLine);
   if (!parsed.some((line) => line !== undefined)) return spokenTurns(transcript);
@@ -80,7 +90,8 @@ function roleOf(value: unknown) {
 }
 
 function spokenTurns(transcript: string): NewTurn[] {
-  const parts = transcript.split(/^\s*(user|human|assistant|system|tool)\s*:/im);
+  // Blanks before a speaker are trimmed off below. In the pattern they would be read anew from every empty line.
+  const parts = transcript.split(/^[^\S\n\r\u2028\u2029]*(user|human|assistant|system|tool)\s*:/im);
   const opening = parts[0]?.trim() ?? "";
   const turns: NewTurn[] = opening === "" ? [] : [{ role: "user", text: opening }];
   for (let n = 1; n < parts.length; n += 2) {

@@ -4,7 +4,7 @@
  * One budget holds for all of it. When space is short, constraints come first, then the checkpoint, then the tail; the order in the
  * block is fixed.
  */
-import { redact } from "../../secrets/redact.ts";
+import { redact, redactInTurns } from "../../secrets/redact.ts";
 import type { Checkpoint, TranscriptSession, Turn } from "../../store/transcript-records.ts";
 import type { Entity, TranscriptStore } from "../../store/transcripts.ts";
 import { isSpawnTool } from "../records/calls.ts";
@@ -41,7 +41,7 @@ export async function inheritBlock(
   const foot = footer(focal, maxChars / 2);
   const left = maxChars - head.length - foot.length;
   const summary = section("Checkpoint:", cut(indented(redact(checkpoint?.summary.trim() ?? "")), left * 0.6));
-  const recent = section("Recent context:", tail(turns, Math.min(tailChars, left - summary.length - 20)));
+  const recent = section("Recent context:", await tail(turns, Math.min(tailChars, left - summary.length - 20)));
   return `${head}${summary}${recent}${foot}`;
 }
 
@@ -73,7 +73,7 @@ async function recentTurns(
     for (const turn of page) {
       if (newest.length === 0 && isSpawnCall(turn)) continue;
       newest.push(turn);
-      if (!isSearched) chars += turnLine(turn).length;
+      if (!isSearched) chars += (await turnLine(turn)).length;
     }
     before = page.at(-1)?.seq;
     if (page.length < limit) break;
@@ -86,11 +86,13 @@ const isSpawnCall = ({ role, tool }: Turn) => role === "assistant" && tool !== u
 const MAX_TOOL_LINE = 300;
 
 /** Whole turns from the end while they fit. A single one that is too long keeps its end. */
-function tail(turns: readonly Turn[], room: number): string {
+async function tail(turns: readonly Turn[], room: number): Promise<string> {
   const lines: string[] = [];
   let left = room;
   for (const turn of [...turns].reverse()) {
-    const line = indented(turnLine(turn));
+    const whole = await turnLine(turn);
+    // Indenting only makes it longer, so of one that is too long the end is enough.
+    const line = indented(whole.length > left ? whole.slice(whole.length - Math.max(1, left)) : whole);
     if (line.length > left) {
       if (lines.length === 0 && left > 80) lines.push(`  ${speaker(turn)}: … ${line.slice(line.length - left + 40)}`);
       break;
@@ -101,8 +103,8 @@ function tail(turns: readonly Turn[], room: number): string {
   return lines.join("\n");
 }
 
-function turnLine(turn: Turn): string {
-  const text = redact(turn.text.trim());
+async function turnLine(turn: Turn): Promise<string> {
+  const [text = ""] = await redactInTurns([turn.text.trim()]);
   const isTool = turn.role === "tool" || turn.tool !== undefined;
   return `${speaker(turn)}: ${isTool && text.length > MAX_TOOL_LINE ? `${text.slice(0, MAX_TOOL_LINE)} …` : text}`;
 }

@@ -47,7 +47,8 @@ export async function search(
   const page = ranked.slice(offset, offset + limit);
   const found = await store.search.turns(page.map(({ id }) => id));
   const relevance = new Map(page.map((match) => [match.id, match.relevance]));
-  const hits = found.map((each) => toHit(each, { relevance: relevance.get(each.turn.id) ?? 0, terms }));
+  const hits: Hit[] = [];
+  for (const each of found) hits.push(await toHit(each, { relevance: relevance.get(each.turn.id) ?? 0, terms }));
   return { hits, hasMore: ranked.length > offset + limit };
 }
 
@@ -71,13 +72,13 @@ function byRelevanceAndAge(found: readonly Match[], now: number): Match[] {
   return aged.sort((a, b) => b.relevance - a.relevance || b.id - a.id);
 }
 
-function toHit(
+async function toHit(
   { turn, session }: { turn: Turn; session: TranscriptSession },
   { relevance, terms }: { relevance: number; terms: readonly Term[] },
-): Hit {
+): Promise<Hit> {
   return {
     sessionKey: session.sessionKey,
-    snippet: snippet(turn, terms),
+    snippet: await snippet(turn, terms),
     score: Math.round(relevance * 1_000) / 1_000,
     at: new Date(turn.at).toISOString(),
     seq: turn.seq,

@@ -1,6 +1,6 @@
 /** The part of a turn around what was looked for, without secrets. */
 
-import { redact } from "../../secrets/redact.ts";
+import { redactInTurns } from "../../secrets/redact.ts";
 import type { Turn } from "../../store/transcript-records.ts";
 import type { Term } from "../../store/transcripts.ts";
 import { speaker } from "../records/speaker.ts";
@@ -8,9 +8,9 @@ import { speaker } from "../records/speaker.ts";
 const BEFORE = 160;
 const AFTER = 320;
 
-export function snippet(turn: Turn, terms: readonly Term[]): string {
+export async function snippet(turn: Turn, terms: readonly Term[]): Promise<string> {
   // Secrets are removed first: a cut through the middle of one would hide it from the rules.
-  const text = redact(turn.text);
+  const [text = ""] = await redactInTurns([turn.text]);
   const at = firstMatch(text, terms);
   const start = at > BEFORE ? wordStart(text, at - BEFORE) : 0;
   const end = Math.min(text.length, at + AFTER);

@@ -5,7 +5,7 @@
  * cannot be used to guess one.
  */
 
-import { redact } from "../../secrets/redact.ts";
+import { redactInTurns } from "../../secrets/redact.ts";
 import { INDEX_BATCH, type TranscriptStore } from "../../store/transcripts.ts";
 
 const CHUNK = 2_000;
@@ -14,12 +14,9 @@ const CHUNK = 2_000;
 export async function indexAll({ index }: TranscriptStore): Promise<void> {
   while ((await index.backlog(1)) > 0) {
     const { mark, turns } = await index.next(CHUNK);
-    const words = turns.map(({ id, sessionId, text, tool }) => ({
-      id,
-      sessionId,
-      words: redact(tool ? `${tool} ${text}` : text),
-    }));
-    const isAdded = await index.add(mark, words);
+    const words = await redactInTurns(turns.map(({ text, tool }) => (tool ? `${tool} ${text}` : text)));
+    const indexed = turns.map(({ id, sessionId }, at) => ({ id, sessionId, words: words[at] ?? "" }));
+    const isAdded = await index.add(mark, indexed);
     // Many batches at once leave many pieces of the index to merge.
     if (isAdded && turns.length === CHUNK) await index.tidy(CHUNK);
   }

@@ -7,6 +7,7 @@ import { messageOf } from "@retinue/protocol/errors";
 import { claudeHook } from "../connectors/claude-code.ts";
 import { codexHook } from "../connectors/codex.ts";
 import type { HarnessHook, HookCall } from "../connectors/harness-hook.ts";
+import { refuseLongFields } from "../connectors/hook-payload.ts";
 import type { HookAnswer } from "../ingest/hook-input.ts";
 import { fields, text } from "../ingest/readers/fields.ts";
 import { askDaemon } from "./daemon-client.ts";
@@ -39,6 +40,7 @@ export async function runHook({
   try {
     const hook = HOOKS[harness];
     const payload = fields(JSON.parse(input));
+    refuseLongFields(payload);
     const call = hook?.read(payload);
     if (!hook || !call) return undefined;
     const answer = hook.answer(await deliver({ home, call, program, env }), payload);

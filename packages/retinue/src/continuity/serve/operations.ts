@@ -1,5 +1,6 @@
 /** The one list of operations, and the table of routes that the docs show of it. */
 import * as z from "zod";
+import { pathWord } from "../ingest/hook-input.ts";
 import { createToken } from "../records/tokens.ts";
 import { entityOperations } from "./entity-operations.ts";
 import { hookOperations } from "./hook-operations.ts";
@@ -41,7 +42,7 @@ const adminOperations = [
     path: "/api/tokens",
     summary: "Makes a token that is bound to an agent, a project, or both. It is shown once.",
     access: "owner",
-    input: z.object({ name: word(), agentId: word().optional(), project: word().optional() }),
+    input: z.object({ name: word(), agentId: word().optional(), project: pathWord().optional() }),
     run: async ({ transcripts, world }, _caller, input) => ({
       token: await createToken(transcripts, { ...input, at: world.now() }),
     }),

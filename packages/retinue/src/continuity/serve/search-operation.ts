@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { DEFAULT_AGENT, type TranscriptSession } from "../../store/transcript-records.ts";
 import type { TranscriptStore } from "../../store/transcripts.ts";
+import { pathWord } from "../ingest/hook-input.ts";
 import { readOn } from "../ingest/reading.ts";
 import { type Found, search } from "../recall/search.ts";
 import type { Continuity } from "../records/continuity.ts";
@@ -24,7 +25,7 @@ const SearchInput = z.object({
   currentSessionKey: word().nullish(),
   /** The parent of a current session that is not known yet. */
   parentSessionKey: word().nullish(),
-  project: word().nullish(),
+  project: pathWord().nullish(),
   agentId: word().nullish(),
   harness: word().nullish(),
   lineage: flag().nullish(),

@@ -1,7 +1,8 @@
 /** Operations on what was said: transcripts, lists, lineage, inherit block, checkpoints, deletion. Search is search-operation.ts. */
 import * as z from "zod";
-import { redact } from "../../secrets/redact.ts";
+import { redact, redactInTurns } from "../../secrets/redact.ts";
 import type { Checkpoint, TranscriptSession } from "../../store/transcript-records.ts";
+import { pathWord } from "../ingest/hook-input.ts";
 import { readOn } from "../ingest/reading.ts";
 import { inheritBlock, maxCharsFor } from "../recall/inherit.ts";
 import { Inherit, tailCharsOf } from "../records/config.ts";
@@ -71,7 +72,7 @@ export const sessionOperations = [
     path: "/api/sessions",
     summary: "Sessions, last used first.",
     input: z.object({
-      project: word().optional(),
+      project: pathWord().optional(),
       harness: word().optional(),
       agentId: word().optional(),
       running: flag().optional(),
@@ -106,7 +107,8 @@ export const sessionOperations = [
       const found = await session(continuity, caller, input);
       await readOn(transcripts, found, { now: world.now() });
       const stored = await transcripts.turns.read(found.id, { after: input.after, limit: input.limit });
-      const turns = stored.map((turn) => ({ ...turn, text: redact(turn.text) }));
+      const texts = await redactInTurns(stored.map(({ text }) => text));
+      const turns = stored.map((turn, at) => ({ ...turn, text: texts[at] ?? "" }));
       if (input.format === "text") return turns.map((turn) => `${speaker(turn)}: ${turn.text}`).join("\n");
       const next = turns.length === input.limit ? turns.at(-1)?.seq : undefined;
       return {

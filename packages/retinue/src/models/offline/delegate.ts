@@ -3,6 +3,7 @@ import type { Conversation, DoneCall } from "./conversation.ts";
 import type { Intent } from "./intent.ts";
 import { answer, calls, type Move, type PlannedCall, resultsOf } from "./move.ts";
 import notice from "./notice.md";
+import { turnsOf } from "./report.ts";
 
 interface Errand {
   name: string;
@@ -104,19 +105,9 @@ function report(started: readonly DoneCall[], done: readonly DoneCall[]): Move {
     const inBackground = call.args.mode === "background";
     const results =
       inBackground && reads.length > 0 ? reads.filter((read) => !/status: running/.test(read.text)) : [call];
-    const texts = results.map((result) => turnsOf(result.text));
+    const texts = results.map((result) => turnsOf(result.text, notice.trim()));
     const title = `### ${call.args.description ?? call.args.name}${inBackground ? " (in the background)" : ""}`;
     return `${title}\n\n${call.failed ? "This one failed: " : ""}${[...new Set(texts)].join("\n\n")}`;
   });
   return answer(`${started.length} sub-agents looked into it. They report:`, ...sections);
-}
-
-/** What the agent said, without the header of `read_agent` and without the notice that this answer ends with anyway. */
-function turnsOf(text: string): string {
-  const [header = "", ...turns] = text.split(/\n*\[Turn \d+\]\n/);
-  const said = turns.length > 0 ? turns.join("\n\n") : header;
-  return said
-    .replaceAll(notice.trim(), "")
-    .replace(/\[(Message|Response)\]\n/g, "")
-    .trim();
 }

@@ -5,11 +5,13 @@ import * as z from "zod";
 import { type CheckedPath, checkedPath, isUnreadable, linkOf, openCheckedSync } from "../files/checked-path.ts";
 import { countChanges, unifiedDiff } from "../files/diff.ts";
 import { resolvePath } from "../files/file-path.ts";
+import { has, occurrences } from "../files/occurrences.ts";
 import { refuseTooLong } from "../longest.ts";
 import { CallRefused, defineTool, failure, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./edit.md";
 
 const MAX_LINES_NAMED = 20;
+const MAX_COUNTED = 1_000;
 
 const input = lazy(() =>
   z.object({
@@ -96,12 +98,17 @@ function edited(
   if (old === "" && before === "") return { before, after: fresh };
   if (old === "") throw refused("No match found", `old_str is empty, but ${file} is not. Name the text to replace.`);
   const [wanted, replacement] = inLineBreaksOf(before, old, fresh);
-  const at = before.indexOf(wanted);
-  if (at < 0)
+  const [at, another] = firstTwo(occurrences(before, wanted));
+  if (at === undefined)
     throw refused("No match found", `old_str is not in ${file}. View the file, and copy the text exactly as it is.`);
-  if (before.indexOf(wanted, at + 1) >= 0)
-    throw refused("Multiple matches found", severalMatches(file, before, wanted));
+  if (another !== undefined) throw refused("Multiple matches found", severalMatches(file, before, wanted));
   return { before, after: before.slice(0, at) + replacement + before.slice(at + wanted.length) };
+}
+
+function firstTwo(places: Iterable<number>): number[] {
+  const found: number[] = [];
+  for (const place of places) if (found.push(place) === 2) break;
+  return found;
 }
 
 function textOf(opened: number, file: string): string {
@@ -118,7 +125,7 @@ function textOf(opened: number, file: string): string {
 
 /** Models write \n; a file with \r\n keeps its own. */
 function inLineBreaksOf(text: string, old: string, fresh: string): [string, string] {
-  if (text.includes(old) || !text.includes("\r\n")) return [old, fresh];
+  if (!text.includes("\r\n") || has(text, old)) return [old, fresh];
   const convert = (part: string) => part.replace(/\r?\n/g, "\r\n");
   return [convert(old), convert(fresh)];
 }
@@ -127,12 +134,13 @@ function severalMatches(file: string, text: string, wanted: string): string {
   const lines: number[] = [];
   let line = 1;
   let from = 0;
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+  for (const at of occurrences(text, wanted)) {
     for (; from < at; from++) if (text[from] === "\n") line++;
-    lines.push(line);
+    if (lines.push(line) > MAX_COUNTED) break;
   }
   const named = lines.slice(0, MAX_LINES_NAMED).join(", ") + (lines.length > MAX_LINES_NAMED ? ", …" : "");
-  return `old_str is in ${file} ${lines.length} times, at lines ${named}. Add text around it until it is unique.`;
+  const times = lines.length > MAX_COUNTED ? `more than ${MAX_COUNTED}` : lines.length;
+  return `old_str is in ${file} ${times} times, at lines ${named}. Add text around it until it is unique.`;
 }
 
 const refused = (error: string, text: string) => new CallRefused(failure(text, { error }));

@@ -105,6 +105,15 @@ describe("edit", () => {
     expect(content("a.txt")).toBe("one three");
   });
 
+  test("a long text is replaced where it stands, and refused in words when it stands in too many places to count", async () => {
+    const half = "a".repeat(50_000);
+    world.file("a.txt", `${"a".repeat(150_000)}\nx${half}b${half}y`);
+    await world.call(edit, { path: "a.txt", old_str: `x${half}b${half}`, new_str: "z" });
+    expect(content("a.txt").slice(150_000)).toBe("\nzy");
+    const outcome = await world.call(edit, { path: "a.txt", old_str: half, new_str: "z" });
+    expect(outcome.text).toContain("more than 1000 times, at lines 1,");
+  });
+
   test("no match and several matches are refused before anybody is asked", async () => {
     world.file("a.txt", "x\nbeta\ny\nbeta beta\n");
     await expect(world.permission(edit, { path: "a.txt", old_str: "zzz", new_str: "y" })).rejects.toThrow(

@@ -3,6 +3,7 @@
  *
  * Which lines changed is in edit-script.ts; here they get their context, their ranges and a bound on their number.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { countEdits, type Edit, editScript } from "./edit-script.ts";
 
 const CONTEXT = 3;
@@ -16,7 +17,7 @@ export interface Change {
 }
 
 export async function unifiedDiff({ path, before, after }: Change): Promise<string> {
-  const edits = await editScript(linesOf(before ?? ""), linesOf(after));
+  const edits = await editScript(await linesInTurn(before ?? ""), await linesInTurn(after));
   const body = hunks(edits).flatMap(renderHunk);
   return bounded([...header(path, before === undefined), ...body]);
 }
@@ -29,8 +30,16 @@ export function contextDiff(path: string, lines: readonly string[], firstLine: n
 
 /** How many lines a change takes away and adds. */
 export async function countChanges(before: string, after: string): Promise<{ removed: number; added: number }> {
-  return await countEdits(linesOf(before), linesOf(after));
+  return await countEdits(await linesInTurn(before), await linesInTurn(after));
 }
+
+/** A text of a million lines takes its time, so each is read in a turn of the loop of its own. */
+async function linesInTurn(text: string): Promise<string[]> {
+  const lines = linesOf(text);
+  if (lines.length > MANY_LINES) await nextTurn();
+  return lines;
+}
+const MANY_LINES = 20_000;
 
 function header(path: string, isNew: boolean): string[] {
   const name = path.startsWith("/") ? path : `/${path}`;
@@ -48,7 +57,8 @@ function linesOf(text: string): string[] {
   if (text === "") return [];
   const lines = text.split("\n");
   const last = lines.pop() ?? "";
-  return last === "" ? lines : [...lines, last + NO_NEWLINE];
+  if (last !== "") lines.push(last + NO_NEWLINE);
+  return lines;
 }
 
 /** Groups of changes that are more than twice the context apart. */
