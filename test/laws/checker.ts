@@ -6,11 +6,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { ASK_KINDS } from "../../packages/retinue/src/asks/kinds.ts";
 import type { Runtime } from "../../packages/retinue/src/server/runtime.ts";
-import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
+import type { LawHost } from "./law-host.ts";
 
 export interface Witness {
-  clients: readonly LawClient[];
+  clients: readonly LawHost[];
   maxDepth: number;
   /** The session was resumed without its pending work: calls that were answered and not recorded yet are interrupted. */
   isGivenUp?: boolean;
@@ -52,15 +52,26 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp 
 }
 
 /** Law 1 for a client that comes while asks are open: it is offered each of them once, under its id, as a repeat. */
-export function notOfferedAgain(open: readonly LawEvent[], { events }: LawClient): string[] {
-  return open.flatMap(({ type, data: { requestId, agentPathNames } }) => {
-    const offers = events.filter((event) => event.type === type && event.data.requestId === requestId);
+export function notOfferedAgain(open: readonly LawEvent[], comer: LawHost): string[] {
+  return open.flatMap((ask) => {
+    const {
+      type,
+      data: { agentPathNames },
+    } = ask;
+    const offers = comer.offers.filter((offer) => isSameAsk(offer, ask));
     const isFine = offers.length === 1 && offers.every(({ data, ephemeral }) => data.isRepeat && ephemeral);
     const marked = offers.filter(({ data }) => data.isRepeat).length;
     return isFine
       ? []
       : [`law 1: ${type} of ${place(agentPathNames)} was offered again ${offers.length} times, ${marked} as a repeat`];
   });
+}
+
+/** By the call that asks; where both know its id, by that too. */
+function isSameAsk(offer: LawEvent, ask: LawEvent): boolean {
+  const callOf = ({ data }: LawEvent) => data.toolCallId ?? data.permissionRequest?.toolCallId;
+  const ids = [offer.data.requestId, ask.data.requestId].filter((id) => id !== undefined);
+  return offer.type === ask.type && callOf(offer) === callOf(ask) && new Set(ids).size <= 1;
 }
 
 /** Law 2: each run of an agent has a start and then an end; calls start once and end once. */

@@ -6,16 +6,28 @@
  * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
-import { type Cell, cellName, configOf, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
+import {
+  type Cell,
+  cellName,
+  clientsOf,
+  configOf,
+  holdMark,
+  isHeld,
+  MAX_DEPTH,
+  messageGate,
+  processMark,
+  rootPrompt,
+} from "./cell.ts";
 import { brokenLaws, notOfferedAgain, processesWith } from "./checker.ts";
-import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
-import { wrongDeliveries } from "./run-cell.ts";
+import type { LawHost } from "./law-host.ts";
+import { budgetPassed, wrongDeliveries } from "./run-cell.ts";
+import { SdkHost } from "./sdk-host.ts";
 
 interface Killed {
   cell: Cell;
   sessionId: string;
-  clients: LawClient[];
+  clients: LawHost[];
   /** A copy that was made just before the process was killed. */
   forkId?: string;
 }
@@ -26,7 +38,9 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
   // Those on the path `resumed` are killed twice: once to be resumed, once more with all the others.
   const isResumed = ({ path }: Cell) => path === "resumed";
   const resumed = await inBatches(cells.filter(isResumed), (cell) => toFault(crashable, cell));
-  await crashable.restart();
+  await crashable.kill();
+  for (const each of resumed) hostGone(each);
+  await crashable.launch();
   await Promise.all(resumed.map((each) => rejoin(crashable, each, { isHolding: true })));
   const others = await inBatches(
     cells.filter((cell) => !isResumed(cell)),
@@ -34,6 +48,7 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
   );
   const killed = [...resumed, ...others];
   await crashable.kill();
+  for (const each of killed) hostGone(each);
   for (const { cell } of killed) crashable.gates.open(holdMark(cell));
   await crashable.launch();
   const outcomes = await inBatches(
@@ -42,6 +57,11 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
       [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const,
   );
   return new Map(outcomes);
+}
+
+/** Our SDK would come back by itself; where the host is gone too, it ends with the runtime. */
+function hostGone({ cell, clients }: Killed): void {
+  if (cell.fault === "host gone too") clients.at(-1)?.vanish();
 }
 
 const BATCH = 30;
@@ -54,12 +74,12 @@ async function inBatches<In, Out>(all: readonly In[], work: (each: In) => Promis
 }
 
 async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
-  const client = await crashable.connect({ attached: cell.attached, holds: isHeld(cell) });
-  const config = { ...crashable.session, ...client.abilities, ...configOf(cell) };
-  const { sessionId } = await client.call<{ sessionId: string }>("session.create", config);
+  const client = await crashable.host({ attached: clientsOf(cell).first, holds: isHeld(cell) });
+  const sessionId = await client.create({ ...crashable.session, ...configOf(cell) });
   await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
   if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
   else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);
+  crashable.gates.open(messageGate(cell));
   if (cell.path === "multi-turn" && cell.depth < MAX_DEPTH) {
     await client.until(
       "tool.execution_complete",
@@ -80,11 +100,17 @@ async function rejoin(
   crashable: Crashable,
   { cell, sessionId, clients }: Killed,
   { isHolding = false }: { isHolding?: boolean } = {},
-): Promise<LawClient> {
-  const client = await crashable.connect({ attached: cell.attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
+): Promise<LawHost> {
+  const before = clients.at(-1);
+  if (before instanceof SdkHost && cell.fault !== "host gone too") {
+    await before.isBack(sessionId);
+    if (!isHolding) await before.release();
+    return before;
+  }
+  const attached = clientsOf(cell).next;
+  const client = await crashable.host({ attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
   clients.push(client);
-  const config = { ...crashable.session, ...client.abilities, ...configOf(cell) };
-  await client.call("session.resume", { sessionId, continuePendingWork: true, ...config });
+  await client.resume(sessionId, { ...crashable.session, ...configOf(cell) });
   return client;
 }
 
@@ -104,6 +130,8 @@ async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
     ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
     ...notOfferedAgain(open, client),
     ...wrongDeliveries(cell, events),
+    ...budgetPassed(cell, events),
+    ...clients.flatMap(({ problems }) => problems),
     ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
     ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),
   ];

@@ -5,19 +5,22 @@ import {
   type Cell,
   callsAllowed,
   cellName,
+  clientsOf,
   configOf,
+  hasBudget,
   holdMark,
   isHanging,
   isHeld,
   MAX_DEPTH,
+  messageGate,
   processMark,
   rootPrompt,
   secondAnswer,
   workerAnswer,
 } from "./cell.ts";
 import { brokenLaws, leftBehind, notOfferedAgain, processesWith } from "./checker.ts";
-import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
+import { type Attached, isProgram, type LawHost } from "./law-host.ts";
 import { World } from "./world.ts";
 
 const CONCURRENT = 2;
@@ -40,6 +43,7 @@ export async function runCell(cell: Cell): Promise<string[]> {
     ...run.notOffered(),
     ...ofFork,
     ...budgetPassed(cell, events),
+    ...run.clients.flatMap(({ problems }) => problems),
   ];
   if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
   await run.close();
@@ -49,13 +53,13 @@ export async function runCell(cell: Cell): Promise<string[]> {
 }
 
 class CellRun {
-  readonly clients: LawClient[] = [];
+  readonly clients: LawHost[] = [];
   readonly #world: World;
   readonly #cell: Cell;
   readonly #store: FaultyStore;
-  #client: LawClient;
+  #client: LawHost;
   /** A client that stays and answers nothing. */
-  #silent: LawClient | undefined;
+  #silent: LawHost | undefined;
   #sessionId = "";
   #restFrom = 0;
 
@@ -63,7 +67,7 @@ class CellRun {
     this.#world = world;
     this.#cell = cell;
     this.#store = store;
-    this.#client = this.#connect({ isHolding: true });
+    this.#client = this.#connect({ attached: clientsOf(cell).first, isHolding: true });
   }
 
   async toFault(): Promise<void> {
@@ -71,6 +75,7 @@ class CellRun {
     this.#sessionId = id;
     await this.#client.call("session.send", { sessionId: id, prompt: rootPrompt(this.#cell) });
     await this.#atHold();
+    this.#world.gates.open(messageGate(this.#cell));
     if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH)
       await this.#client.until(
         "tool.execution_complete",
@@ -89,7 +94,7 @@ class CellRun {
     this.#client.vanish();
     await this.#world.disconnected();
     if (isRestart) await this.#world.restart();
-    this.#client = this.#connect({ isHolding });
+    this.#client = this.#connect({ attached: clientsOf(this.#cell).next, isHolding });
     await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
     if (!isHolding) await this.#client.answerOpen(this.#sessionId);
     else if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
@@ -110,7 +115,7 @@ class CellRun {
     const { sessionId } = await this.#client.call<{ sessionId: string }>("sessions.fork", {
       sessionId: this.#sessionId,
     });
-    const client = this.#world.connect({ attached: this.#cell.attached });
+    const client = this.#world.host({ attached: this.#cell.attached });
     await this.#world.resumeSession(client, sessionId, this.#config);
     await client.atRest(sessionId);
     const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
@@ -137,7 +142,7 @@ class CellRun {
         return;
       case "late client":
         this.#silent = this.#client;
-        this.#client = this.#connect({ isHolding: false });
+        this.#client = this.#connect({ attached: clientsOf(this.#cell).next, isHolding: false });
         this.#restFrom = 0;
         await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
         this.#world.gates.open(holdMark(this.#cell));
@@ -149,7 +154,7 @@ class CellRun {
 
   async #goOn(): Promise<void> {
     this.#world.gates.open(holdMark(this.#cell));
-    await this.#client.release(this.#sessionId);
+    await this.#client.release();
     if (this.#cell.path === "resumed") await this.#insist(() => this.#client.answerOpen(this.#sessionId));
   }
 
@@ -173,8 +178,9 @@ class CellRun {
     }
   }
 
-  get #config(): Record<string, unknown> {
-    return { ...configOf(this.#cell), ...(this.#cell.fault === "hook hangs" ? { hooks: true } : {}) };
+  get #config(): object {
+    const { attached, fault } = this.#cell;
+    return { ...configOf(this.#cell), ...(fault === "hook hangs" && !isProgram(attached) ? { hooks: true } : {}) };
   }
 
   /** By depth: cancels the whole session, or only the top of the chain. */
@@ -213,9 +219,9 @@ class CellRun {
     else await this.#client.when(() => this.#client.held.length > 0, `the held ask of ${cellName(this.#cell)}`);
   }
 
-  #connect({ isHolding }: { isHolding: boolean }): LawClient {
-    const client = this.#world.connect({
-      attached: this.#cell.attached,
+  #connect({ attached, isHolding }: { attached: Attached; isHolding: boolean }): LawHost {
+    const client = this.#world.host({
+      attached,
       onHook: (call) => (isHanging(this.#cell)(call) ? new Promise(() => undefined) : undefined),
       insists: (work) => this.#insist(work),
       ...(isHolding ? { holds: isHeld(this.#cell) } : {}),
@@ -226,8 +232,8 @@ class CellRun {
 }
 
 /** Law 3: the calls that fit ran, no other did, and the agent ended with what it had. */
-function budgetPassed(cell: Cell, events: readonly LawEvent[]): string[] {
-  if (cell.fault !== "budget" || cell.depth === MAX_DEPTH) return [];
+export function budgetPassed(cell: Cell, events: readonly LawEvent[]): string[] {
+  if (!hasBudget(cell) || cell.depth === MAX_DEPTH) return [];
   const end = events.find(({ type }) => type === "subagent.failed");
   const ran = events.filter(
     ({ type, agentId, data: { error } }) =>
