@@ -21,7 +21,7 @@ export function brokenLaws(events: readonly LawEvent[], witness: Witness): strin
 }
 
 /** Law 1: every ask is settled once, an answer that was taken counts, and a refusal without an ask is on record. */
-function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp = false }: Witness): string[] {
+export function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp = false }: Witness): string[] {
   const broken: string[] = [];
   for (const kind of ["permission", "external_tool"]) {
     for (const { data } of of(events, `${kind}.requested`)) {
@@ -75,7 +75,7 @@ function isSameAsk(offer: LawEvent, ask: LawEvent): boolean {
 }
 
 /** Law 2: each run of an agent has a start and then an end; calls start once and end once. */
-function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
+export function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const broken: string[] = [];
   for (const [agentId, runs] of runsOf(events)) {
     const who = `law 2: agent ${agentId.slice(0, 8)}`;
@@ -131,7 +131,7 @@ export function wrongNotices(events: readonly LawEvent[]): string[] {
 }
 
 /** Law 3, the part that a log shows: depth, and hooks before every call wherever there are hooks. */
-function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
+export function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
   const broken = of(events, "subagent.started")
     .filter(({ data }) => (data.path?.length ?? 0) > maxDepth)
     .map(({ data }) => `law 3: ${place(data.pathNames)} is deeper than ${maxDepth}`);

@@ -15,13 +15,13 @@ import {
   isHeld,
   MAX_DEPTH,
   messageGate,
-  processMark,
   rootPrompt,
 } from "./cell.ts";
-import { brokenLaws, notOfferedAgain, processesWith } from "./checker.ts";
+import { asksWithoutOneAnswer, brokenLaws, limitsPassed, notOfferedAgain, startsWithoutOneEnd } from "./checker.ts";
+import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
 import type { LawHost } from "./law-host.ts";
-import { budgetPassed, wrongDeliveries } from "./run-cell.ts";
+import { budgetPassed, processesLeft, wrongDeliveries } from "./run-cell.ts";
 import { SdkHost } from "./sdk-host.ts";
 
 interface Killed {
@@ -117,24 +117,27 @@ async function rejoin(
 async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   const { cell, sessionId, clients } = killed;
   const isHostGone = cell.fault === "host gone too";
-  const open = isHostGone ? (clients.at(-1)?.held ?? []) : [];
+  const open = clients.at(-1)?.held ?? [];
   const client = await rejoin(crashable, killed);
   if (!isHostGone) await client.answerOpen(sessionId);
   await client.until("session.idle");
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   const running = (await client.tasks(sessionId)).filter(({ status }) => status === "running");
   await client.call("session.destroy", { sessionId });
-  const processes = processesWith(processMark(cell));
-  return [
-    ...(await brokenInFork(crashable, killed)),
-    ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
-    ...notOfferedAgain(open, client),
-    ...wrongDeliveries(cell, events),
-    ...budgetPassed(cell, events),
-    ...clients.flatMap(({ problems }) => problems),
-    ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
-    ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),
-  ];
+  const witness = { clients, maxDepth: MAX_DEPTH };
+  return await broken(cell, {
+    asks: () => asksWithoutOneAnswer(events, witness),
+    "offered again": () => notOfferedAgain(open, client),
+    ends: () => startsWithoutOneEnd(events),
+    delivery: () => wrongDeliveries(cell, events),
+    limits: () => limitsPassed(events, witness),
+    budget: () => budgetPassed(cell, events),
+    places: () => [], // The model is a server here, and does not know who asks it.
+    "at rest": () => running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
+    processes: () => processesLeft(cell),
+    "no errors": () => clients.flatMap(({ problems }) => problems),
+    fork: () => brokenInFork(crashable, killed),
+  });
 }
 
 async function brokenInFork(crashable: Crashable, { cell, forkId }: Killed): Promise<string[]> {

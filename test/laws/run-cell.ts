@@ -18,7 +18,16 @@ import {
   secondAnswer,
   workerAnswer,
 } from "./cell.ts";
-import { brokenLaws, leftBehind, notOfferedAgain, processesWith } from "./checker.ts";
+import {
+  asksWithoutOneAnswer,
+  brokenLaws,
+  leftBehind,
+  limitsPassed,
+  notOfferedAgain,
+  processesWith,
+  startsWithoutOneEnd,
+} from "./checker.ts";
+import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
 import { type Attached, isProgram, type LawHost } from "./law-host.ts";
 import { World } from "./world.ts";
@@ -36,20 +45,27 @@ export async function runCell(cell: Cell): Promise<string[]> {
   await run.fault();
   await run.rest();
   const events = await run.log();
-  const broken = [
-    ...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }),
-    ...leftBehind(world.runtime),
-    ...wrongDeliveries(cell, events),
-    ...run.notOffered(),
-    ...ofFork,
-    ...budgetPassed(cell, events),
-    ...run.clients.flatMap(({ problems }) => problems),
-  ];
-  if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
+  const left = leftBehind(world.runtime);
   await run.close();
+  const witness = { clients: run.clients, maxDepth: MAX_DEPTH };
+  return await broken(cell, {
+    asks: () => asksWithoutOneAnswer(events, witness),
+    "offered again": () => run.notOffered(),
+    ends: () => startsWithoutOneEnd(events),
+    delivery: () => wrongDeliveries(cell, events),
+    limits: () => limitsPassed(events, witness),
+    budget: () => budgetPassed(cell, events),
+    places: () => (world.load.most > CONCURRENT ? [`law 3: ${world.load.most} sub-agents worked at once`] : []),
+    "at rest": () => left,
+    processes: () => processesLeft(cell),
+    "no errors": () => run.clients.flatMap(({ problems }) => problems),
+    fork: () => ofFork,
+  });
+}
+
+export function processesLeft(cell: Cell): string[] {
   const processes = processesWith(processMark(cell));
-  if (processes.length > 0) broken.push(`law 4: processes left: ${processes.join(", ")}`);
-  return broken;
+  return processes.length > 0 ? [`law 4: processes left: ${processes.join(", ")}`] : [];
 }
 
 class CellRun {
@@ -60,6 +76,8 @@ class CellRun {
   #client: LawHost;
   /** A client that stays and answers nothing. */
   #silent: LawHost | undefined;
+  /** What the last client that has left, or that stays silent, has not answered. */
+  #unanswered: readonly LawEvent[] = [];
   #sessionId = "";
   #restFrom = 0;
 
@@ -91,6 +109,7 @@ class CellRun {
     isRestart?: boolean;
     isHolding?: boolean;
   } = {}): Promise<void> {
+    this.#unanswered = this.#client.held;
     this.#client.vanish();
     await this.#world.disconnected();
     if (isRestart) await this.#world.restart();
@@ -142,6 +161,7 @@ class CellRun {
         return;
       case "late client":
         this.#silent = this.#client;
+        this.#unanswered = this.#client.held;
         this.#client = this.#connect({ attached: clientsOf(this.#cell).next, isHolding: false });
         this.#restFrom = 0;
         await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
@@ -195,9 +215,9 @@ class CellRun {
     await this.#client.until("session.idle", undefined, { after: this.#restFrom });
   }
 
-  /** What the silent client has not answered must have been offered to the one that came. */
+  /** What the client before has not answered must have been offered to the one that came. */
   notOffered(): string[] {
-    return this.#silent ? notOfferedAgain(this.#silent.held, this.#client) : [];
+    return notOfferedAgain(this.#unanswered, this.#client);
   }
 
   async log(): Promise<LawEvent[]> {
