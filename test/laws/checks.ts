@@ -3,7 +3,7 @@
  *
  * The runners give a function for each check, and `broken` calls those that are for the cell, so the legend in docs/laws.md says what was run.
  */
-import { CELLS, type Cell, clientsOf, FAULTS, hasBudget, isKilled } from "./cell.ts";
+import { CELLS, type Cell, clientsOf, FAULTS, hasBudget, isKilled, MAX_DEPTH } from "./cell.ts";
 
 interface Check {
   says: string;
@@ -14,7 +14,7 @@ const always = () => true;
 
 const CHECKS = {
   asks: {
-    says: "law 1: every ask is settled once, by one answer; an answer that was taken counts; no host tool runs twice; each refusal is on record",
+    says: "law 1: every ask is settled once; no host tool runs twice; an answer that was acknowledged counts (protocol 3 acknowledges answers); each refusal is on record",
     isFor: always,
   },
   "offered again": {
@@ -35,14 +35,14 @@ const CHECKS = {
   },
   budget: {
     says: "law 3: exactly the calls that the budget allows were run, before and after the kill together, and the worker ended for that reason",
-    isFor: hasBudget,
+    isFor: (cell) => hasBudget(cell) && cell.depth < MAX_DEPTH,
   },
   places: {
     says: "law 3: no more agents work at once than allowed",
     isFor: (cell) => !isKilled(cell),
   },
   "at rest": {
-    says: "law 4: nothing runs, waits to be answered, or holds a place",
+    says: "law 4: no agent is still running; where no process was killed, also no ask is open and no place is held",
     isFor: always,
   },
   processes: {
