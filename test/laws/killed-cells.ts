@@ -1,5 +1,5 @@
 /**
- * The cells of the matrix in which the process is killed: all of them at once in one process, which is then killed for all.
+ * The cells of the matrix in which the process is killed: many of them at once in one process, which is then killed for all.
  *
  * Each cell is a session of its own, brought to the point where the fault happens. After the restart each is resumed by a client of the
  * same kind, and must come to the same end as if nothing had happened. A host that lives on answers what it reads in the log; one that
@@ -32,7 +32,17 @@ interface Killed {
   forkId?: string;
 }
 
+/** Every client of a process is told of every change of a session, so that many clients in one process cost more than many processes. */
+const PER_PROCESS = 75;
+
 export async function runKilled(cells: readonly Cell[]): Promise<Map<string, string[]>> {
+  const outcomes: [string, string[]][] = [];
+  for (let at = 0; at < cells.length; at += PER_PROCESS)
+    outcomes.push(...(await runTogether(cells.slice(at, at + PER_PROCESS))));
+  return new Map(outcomes);
+}
+
+async function runTogether(cells: readonly Cell[]): Promise<[string, string[]][]> {
   // Cells that wait in the model hold their slots at the same time.
   await using crashable = await Crashable.start({ env: { RETINUE_SUBAGENT_MAX_CONCURRENT: "256" } });
   // Those on the path `resumed` are killed twice: once to be resumed, once more with all the others.
@@ -51,12 +61,10 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
   for (const each of killed) hostGone(each);
   for (const { cell } of killed) crashable.gates.open(holdMark(cell));
   await crashable.launch();
-  const outcomes = await inBatches(
-    killed,
-    async (each) =>
-      [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const,
-  );
-  return new Map(outcomes);
+  return await inBatches(killed, async (each) => [
+    cellName(each.cell),
+    await settle(crashable, each).catch((error: unknown) => [String(error)]),
+  ]);
 }
 
 /** Our SDK would come back by itself; where the host is gone too, it ends with the runtime. */
