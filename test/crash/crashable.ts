@@ -7,10 +7,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { streamTransport } from "@retinue/protocol";
+import { streamTransport, type Transport } from "@retinue/protocol";
 import { Gates } from "../laws/gates.ts";
 import { LawClient, type LawClientOptions } from "../laws/law-client.ts";
-import { nextMove, type Said } from "../laws/plan.ts";
+import type { LawHost } from "../laws/law-host.ts";
+import { lastMove, nextMove, type Said } from "../laws/plan.ts";
+import { Protocol2Client } from "../laws/protocol-2-client.ts";
+import { SdkHost } from "../laws/sdk-host.ts";
 import { type Answer, calls, say, status } from "../support/model-answers.ts";
 import {
   type ChatMessage,
@@ -35,7 +38,9 @@ export class Crashable {
   readonly #endpoint: Endpoint;
   readonly #env: Record<string, string>;
   readonly #within: readonly string[];
-  readonly #clients: LawClient[] = [];
+  readonly #clients: LawHost[] = [];
+  /** Programs whose SDK comes back by itself. */
+  readonly #returning: SdkHost[] = [];
   #process: ChildProcess | undefined;
   #sockets: Socket[] = [];
   #port = 0;
@@ -58,11 +63,11 @@ export class Crashable {
     return this.#process?.pid ?? 0;
   }
 
-  get session(): Record<string, unknown> {
+  get session() {
     return {
       workingDirectory: this.folders.folder,
       model: "plans",
-      provider: { type: "openai", baseUrl: this.#endpoint.url, apiKey: "k" },
+      provider: { type: "openai" as const, baseUrl: this.#endpoint.url, apiKey: "k" },
     };
   }
 
@@ -79,13 +84,24 @@ export class Crashable {
   }
 
   async connect(options: LawClientOptions): Promise<LawClient> {
-    const socket = connect({ port: this.#port, host: "127.0.0.1" });
-    await once(socket, "connect");
-    socket.on("error", () => undefined); // A killed process breaks its connections.
-    this.#sockets.push(socket);
-    const client = new LawClient(streamTransport(socket, socket), options);
+    const client = new LawClient(await this.#link(), options);
     this.#clients.push(client);
-    await client.call("connect", {});
+    await client.greet();
+    return client;
+  }
+
+  /** A client of any kind. One that is written with our SDK outlives each process, and comes back to the next one. */
+  async host(options: LawClientOptions): Promise<LawHost> {
+    if (options.attached === "our SDK") {
+      const program = new SdkHost(() => this.#link(), { ...options, reconnects: true });
+      this.#returning.push(program);
+      await program.greet();
+      return program;
+    }
+    if (options.attached !== "protocol 2") return await this.connect(options);
+    const client = new Protocol2Client(await this.#link(), options);
+    this.#clients.push(client);
+    await client.greet();
     return client;
   }
 
@@ -105,10 +121,19 @@ export class Crashable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#returning) program.vanish();
     await this.kill();
     this.#endProcesses();
     await this.#model[Symbol.asyncDispose]();
     await this.folders[Symbol.asyncDispose]();
+  }
+
+  async #link(): Promise<Transport> {
+    const socket = connect({ port: this.#port, host: "127.0.0.1" });
+    await once(socket, "connect");
+    socket.on("error", () => undefined); // A killed process breaks its connections.
+    this.#sockets.push(socket);
+    return streamTransport(socket, socket);
   }
 
   /** Processes that a killed runtime left behind when a test failed half-way: those that name our temporary folder. */
@@ -126,7 +151,9 @@ export class Crashable {
   }
 
   async #answer(request: ModelRequest): Promise<Answer> {
-    const { gate, fails, text, calls: wanted } = nextMove(request.messages.map(said));
+    const isLast = request.body.tool_choice === "none";
+    const conversation = request.messages.map(said);
+    const { gate, fails, text, calls: wanted } = isLast ? lastMove(conversation) : nextMove(conversation);
     if (gate !== undefined) await this.gates.pass(gate);
     if (fails !== undefined) return status(400, { message: fails });
     return wanted.length === 0

@@ -474,7 +474,7 @@ describe("clients", () => {
       prompt: promptOf(busy),
     });
     await scene.world.gates.reached("busy");
-    await scene.client.release(scene.sessionId);
+    await scene.client.release();
     expect(scene.client.acknowledged.size).toBe(1);
     scene.client.vanish();
     await scene.world.disconnected();

@@ -4,13 +4,15 @@
  * The agent that does the work is `worker`, one level below its spawner. It first makes one of each kind of call that needs an answer. Then
  * it reaches the point where the fault happens: an ask that is held back, or a gate of the model when nobody can be asked.
  */
-import type { Attached } from "./law-client.ts";
+import { randomUUID } from "node:crypto";
 import type { LawEvent } from "./law-event.ts";
+import { type Attached, isProgram } from "./law-host.ts";
 import { type Move, type Plan, promptOf, type Turn } from "./plan.ts";
 
 export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed", "fork", "selected agent"] as const;
 export const DEPTHS = [0, 1, 2, 3, 4] as const;
-export const ATTACHED = ["sdk", "terminal", "nobody"] as const satisfies readonly Attached[];
+export const MAX_DEPTH = 4;
+export const ATTACHED = ["sdk", "protocol 2", "our SDK", "terminal", "nobody"] as const satisfies readonly Attached[];
 export const FAULTS = [
   "nothing",
   "cancel",
@@ -22,10 +24,19 @@ export const FAULTS = [
   "hook hangs",
   "kill -9",
   "host gone too",
+  "budget, killed",
 ] as const;
 
 /** The process is killed. */
-export const isKilled = ({ fault }: Cell): boolean => fault === "kill -9" || fault === "host gone too";
+export const isKilled = ({ fault }: Cell): boolean =>
+  fault === "kill -9" || fault === "host gone too" || fault === "budget, killed";
+
+/** The worker has a budget, and asks for more than it has. */
+export const hasBudget = ({ fault }: Cell): boolean => fault === "budget" || fault === "budget, killed";
+
+/** The fault leaves another client to go on with the session. */
+const hasSuccessor = ({ fault }: Cell): boolean =>
+  fault === "client gone" || fault === "late client" || fault === "host gone too";
 
 export interface Cell {
   path: (typeof PATHS)[number];
@@ -35,31 +46,59 @@ export interface Cell {
   fault: (typeof FAULTS)[number];
 }
 
-/** Every second depth is enough where only the host differs, and without a host there is no difference. */
-const isRun = ({ fault, depth, attached }: Cell) =>
-  fault !== "host gone too" || (depth % 2 === 0 && attached !== "nobody");
+/**
+ * Every program does the same work, so another one makes a difference only where it is asked, told, or gone: in how it gets an ask, gives
+ * an answer, hears that it is too late, and comes back. That a model fails and that a budget is used up is found out in the runtime, before
+ * any program could know of it.
+ */
+const SAME_FOR_EVERY_PROGRAM: readonly Cell["fault"][] = ["model error", "budget", "budget, killed"];
+
+/** The main agent asks, its child asks, and the deepest agent asks; all programs meet these in the same way at the depths between. */
+const DEPTHS_OF_OTHER_PROGRAMS: readonly number[] = [0, 1, 4];
+
+function isRun({ fault, depth, attached }: Cell): boolean {
+  if (attached === "nobody") return fault !== "host gone too"; // There is no host that could be gone.
+  if (attached === "sdk" || attached === "terminal") return true;
+  return !SAME_FOR_EVERY_PROGRAM.includes(fault) && DEPTHS_OF_OTHER_PROGRAMS.includes(depth);
+}
+
+/**
+ * The client that is there first, and the one that goes on with the session. Where another program comes, the two also speak different
+ * protocols: at depth 1 the client that comes is one of protocol 3, at depth 4 the one that was there first.
+ */
+export function clientsOf(cell: Cell): { first: Attached; next: Attached } {
+  const { attached, depth } = cell;
+  const isMixed = isProgram(attached) && hasSuccessor(cell);
+  return {
+    first: isMixed && depth === MAX_DEPTH ? "sdk" : attached,
+    next: isMixed && depth === 1 ? "sdk" : attached,
+  };
+}
 
 /** The whole matrix. */
 export const CELLS: readonly Cell[] = PATHS.flatMap((path) =>
   ATTACHED.flatMap((attached) => FAULTS.flatMap((fault) => DEPTHS.map((depth) => ({ path, depth, attached, fault })))),
 ).filter(isRun);
 
-export const MAX_DEPTH = 4;
-
 export const cellName = ({ path, depth, attached, fault }: Cell): string =>
-  `${path.replace(" ", "-")}-${depth}-${attached}-${fault.replace(/\W+/g, "")}`;
+  `${path.replace(" ", "-")}-${depth}-${attached.replace(" ", "-")}-${fault.replace(/\W+/g, "")}`;
 
 /** `lead` may start real background work of its own. */
 export const CUSTOM_AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", nestedBackground: true }];
 
 /** What its session is configured with; on one path the main agent is itself a selected agent. */
-export const configOf = ({ path }: Cell): Record<string, unknown> => ({
+export const configOf = ({ path }: Cell) => ({
   customAgents: CUSTOM_AGENTS,
   ...(path === "selected agent" ? { agent: "lead" } : {}),
 });
 
+/** The worker is sent its second message when it is at the held ask: before that, it could read both at once and drop the first. */
+export const messageGate = (cell: Cell): string => `message-${cellName(cell)}`;
 export const holdMark = (cell: Cell): string => `hold-${cellName(cell)}`;
-export const processMark = (cell: Cell): string => `law-${cellName(cell)}`;
+
+/** Processes are looked up in the whole machine, where another run of these tests may be in the same cell. */
+const RUN = randomUUID().slice(0, 8);
+export const processMark = (cell: Cell): string => `law-${RUN}-${cellName(cell)}`;
 
 /** The hook that hangs: after the held call, or after the call that follows the gate. */
 export const isHanging = (cell: Cell) => (call: { hookType: string; input: Record<string, unknown> }) => {
@@ -87,13 +126,14 @@ function spawnerPlan(cell: Cell): Plan {
     task: workerPlan(cell),
     name: "worker",
     ...(isBackground(cell) ? { mode: "background" } : {}),
-    ...(cell.fault === "budget" ? { budget: { maxToolCalls: callsAllowed(cell) } } : {}),
+    ...(hasBudget(cell) ? { budget: { maxToolCalls: callsAllowed(cell) } } : {}),
   };
   const isTooDeep = cell.depth === MAX_DEPTH;
   const turns: Turn[] = [{ moves: [task] }];
   if (isTooDeep) turns.push(...(workerPlan(cell).turns ?? []));
   else if (cell.path === "multi-turn")
     turns.push({
+      gate: messageGate(cell),
       moves: [{ call: "write_agent", args: { agent_id: "$agent:0", message: promptOf({ says: secondAnswer(cell) }) } }],
     });
   return { turns, says: isTooDeep ? workerAnswer(cell) : "the spawner is done" };
@@ -103,8 +143,8 @@ const isBackground = ({ path }: Cell) => path === "background" || path === "mult
 
 function workerPlan(cell: Cell): Plan {
   const shell: Move = { call: "bash", args: { command: `exec -a ${processMark(cell)} sleep 300`, mode: "async" } };
-  const work: Record<Attached, Move[]> = {
-    sdk: [
+  const work = {
+    program: [
       { call: "probe", args: { what: "first" } },
       { call: "guarded_probe", args: { what: "second" } },
       { call: "ask_user", args: { question: "which colour?" } },
@@ -116,11 +156,13 @@ function workerPlan(cell: Cell): Plan {
       shell,
     ],
     nobody: [shell, { call: "create", args: { path: `${cellName(cell)}.txt`, file_text: "x" } }],
-  };
-  const turns: Turn[] = [{ moves: work[cell.attached] }, holdTurn(cell)];
+  } satisfies Record<string, Move[]>;
+  const { attached } = cell;
+  const who = attached === "terminal" || attached === "nobody" ? attached : "program";
+  const turns: Turn[] = [{ moves: work[who] }, holdTurn(cell)];
   if (cell.fault === "model error") turns.push({ fails: "the model is broken" });
   // More calls in one turn than its budget has left.
-  if (cell.fault === "budget") turns.push({ moves: Array.from({ length: 4 }, () => ({ call: "list_agents" })) });
+  if (hasBudget(cell)) turns.push({ moves: Array.from({ length: 4 }, () => ({ call: "list_agents" })) });
   return { turns, says: workerAnswer(cell) };
 }
 
@@ -132,7 +174,7 @@ export function callsAllowed(cell: Cell): number {
 
 function holdTurn(cell: Cell): Turn {
   const mark = holdMark(cell);
-  if (cell.attached === "sdk") return { moves: [{ call: "probe", args: { what: mark } }] };
+  if (isProgram(cell.attached)) return { moves: [{ call: "probe", args: { what: mark } }] };
   if (cell.attached === "terminal") return { moves: [{ call: "bash", args: { command: `echo ${mark}` } }] };
   return { gate: mark, moves: [{ call: "list_agents" }] };
 }

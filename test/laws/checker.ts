@@ -6,11 +6,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { ASK_KINDS } from "../../packages/retinue/src/asks/kinds.ts";
 import type { Runtime } from "../../packages/retinue/src/server/runtime.ts";
-import type { LawClient } from "./law-client.ts";
 import type { LawEvent } from "./law-event.ts";
+import type { LawHost } from "./law-host.ts";
 
 export interface Witness {
-  clients: readonly LawClient[];
+  clients: readonly LawHost[];
   maxDepth: number;
   /** The session was resumed without its pending work: calls that were answered and not recorded yet are interrupted. */
   isGivenUp?: boolean;
@@ -21,7 +21,7 @@ export function brokenLaws(events: readonly LawEvent[], witness: Witness): strin
 }
 
 /** Law 1: every ask is settled once, an answer that was taken counts, and a refusal without an ask is on record. */
-function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp = false }: Witness): string[] {
+export function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp = false }: Witness): string[] {
   const broken: string[] = [];
   for (const kind of ["permission", "external_tool"]) {
     for (const { data } of of(events, `${kind}.requested`)) {
@@ -52,9 +52,13 @@ function asksWithoutOneAnswer(events: readonly LawEvent[], { clients, isGivenUp 
 }
 
 /** Law 1 for a client that comes while asks are open: it is offered each of them once, under its id, as a repeat. */
-export function notOfferedAgain(open: readonly LawEvent[], { events }: LawClient): string[] {
-  return open.flatMap(({ type, data: { requestId, agentPathNames } }) => {
-    const offers = events.filter((event) => event.type === type && event.data.requestId === requestId);
+export function notOfferedAgain(open: readonly LawEvent[], comer: LawHost): string[] {
+  return open.flatMap((ask) => {
+    const {
+      type,
+      data: { agentPathNames },
+    } = ask;
+    const offers = comer.offers.filter((offer) => isSameAsk(offer, ask));
     const isFine = offers.length === 1 && offers.every(({ data, ephemeral }) => data.isRepeat && ephemeral);
     const marked = offers.filter(({ data }) => data.isRepeat).length;
     return isFine
@@ -63,8 +67,15 @@ export function notOfferedAgain(open: readonly LawEvent[], { events }: LawClient
   });
 }
 
+/** By the call that asks; where both know its id, by that too. */
+function isSameAsk(offer: LawEvent, ask: LawEvent): boolean {
+  const callOf = ({ data }: LawEvent) => data.toolCallId ?? data.permissionRequest?.toolCallId;
+  const ids = [offer.data.requestId, ask.data.requestId].filter((id) => id !== undefined);
+  return offer.type === ask.type && callOf(offer) === callOf(ask) && new Set(ids).size <= 1;
+}
+
 /** Law 2: each run of an agent has a start and then an end; calls start once and end once. */
-function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
+export function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   const broken: string[] = [];
   for (const [agentId, runs] of runsOf(events)) {
     const who = `law 2: agent ${agentId.slice(0, 8)}`;
@@ -120,7 +131,7 @@ export function wrongNotices(events: readonly LawEvent[]): string[] {
 }
 
 /** Law 3, the part that a log shows: depth, and hooks before every call wherever there are hooks. */
-function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
+export function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
   const broken = of(events, "subagent.started")
     .filter(({ data }) => (data.path?.length ?? 0) > maxDepth)
     .map(({ data }) => `law 3: ${place(data.pathNames)} is deeper than ${maxDepth}`);

@@ -1,32 +1,56 @@
 /**
- * The cells of the matrix in which the process is killed: all of them at once in one process, which is then killed for all.
+ * The cells of the matrix in which the process is killed: many of them at once in one process, which is then killed for all.
  *
  * Each cell is a session of its own, brought to the point where the fault happens. After the restart each is resumed by a client of the
  * same kind, and must come to the same end as if nothing had happened. A host that lives on answers what it reads in the log; one that
  * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
-import { type Cell, cellName, configOf, holdMark, isHeld, MAX_DEPTH, processMark, rootPrompt } from "./cell.ts";
-import { brokenLaws, notOfferedAgain, processesWith } from "./checker.ts";
-import type { LawClient } from "./law-client.ts";
+import {
+  type Cell,
+  cellName,
+  clientsOf,
+  configOf,
+  holdMark,
+  isHeld,
+  MAX_DEPTH,
+  messageGate,
+  rootPrompt,
+} from "./cell.ts";
+import { asksWithoutOneAnswer, brokenLaws, limitsPassed, notOfferedAgain, startsWithoutOneEnd } from "./checker.ts";
+import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
-import { wrongDeliveries } from "./run-cell.ts";
+import type { LawHost } from "./law-host.ts";
+import { budgetPassed, processesLeft, wrongDeliveries } from "./run-cell.ts";
+import { SdkHost } from "./sdk-host.ts";
 
 interface Killed {
   cell: Cell;
   sessionId: string;
-  clients: LawClient[];
+  clients: LawHost[];
   /** A copy that was made just before the process was killed. */
   forkId?: string;
 }
 
+/** Every client of a process is told of every change of a session, so that many clients in one process cost more than many processes. */
+const PER_PROCESS = 75;
+
 export async function runKilled(cells: readonly Cell[]): Promise<Map<string, string[]>> {
+  const outcomes: [string, string[]][] = [];
+  for (let at = 0; at < cells.length; at += PER_PROCESS)
+    outcomes.push(...(await runTogether(cells.slice(at, at + PER_PROCESS))));
+  return new Map(outcomes);
+}
+
+async function runTogether(cells: readonly Cell[]): Promise<[string, string[]][]> {
   // Cells that wait in the model hold their slots at the same time.
   await using crashable = await Crashable.start({ env: { RETINUE_SUBAGENT_MAX_CONCURRENT: "256" } });
   // Those on the path `resumed` are killed twice: once to be resumed, once more with all the others.
   const isResumed = ({ path }: Cell) => path === "resumed";
   const resumed = await inBatches(cells.filter(isResumed), (cell) => toFault(crashable, cell));
-  await crashable.restart();
+  await crashable.kill();
+  for (const each of resumed) hostGone(each);
+  await crashable.launch();
   await Promise.all(resumed.map((each) => rejoin(crashable, each, { isHolding: true })));
   const others = await inBatches(
     cells.filter((cell) => !isResumed(cell)),
@@ -34,14 +58,18 @@ export async function runKilled(cells: readonly Cell[]): Promise<Map<string, str
   );
   const killed = [...resumed, ...others];
   await crashable.kill();
+  for (const each of killed) hostGone(each);
   for (const { cell } of killed) crashable.gates.open(holdMark(cell));
   await crashable.launch();
-  const outcomes = await inBatches(
-    killed,
-    async (each) =>
-      [cellName(each.cell), await settle(crashable, each).catch((error: unknown) => [String(error)])] as const,
-  );
-  return new Map(outcomes);
+  return await inBatches(killed, async (each) => [
+    cellName(each.cell),
+    await settle(crashable, each).catch((error: unknown) => [String(error)]),
+  ]);
+}
+
+/** Our SDK would come back by itself; where the host is gone too, it ends with the runtime. */
+function hostGone({ cell, clients }: Killed): void {
+  if (cell.fault === "host gone too") clients.at(-1)?.vanish();
 }
 
 const BATCH = 30;
@@ -54,12 +82,12 @@ async function inBatches<In, Out>(all: readonly In[], work: (each: In) => Promis
 }
 
 async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
-  const client = await crashable.connect({ attached: cell.attached, holds: isHeld(cell) });
-  const config = { ...crashable.session, ...client.abilities, ...configOf(cell) };
-  const { sessionId } = await client.call<{ sessionId: string }>("session.create", config);
+  const client = await crashable.host({ attached: clientsOf(cell).first, holds: isHeld(cell) });
+  const sessionId = await client.create({ ...crashable.session, ...configOf(cell) });
   await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
   if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
   else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);
+  crashable.gates.open(messageGate(cell));
   if (cell.path === "multi-turn" && cell.depth < MAX_DEPTH) {
     await client.until(
       "tool.execution_complete",
@@ -80,33 +108,44 @@ async function rejoin(
   crashable: Crashable,
   { cell, sessionId, clients }: Killed,
   { isHolding = false }: { isHolding?: boolean } = {},
-): Promise<LawClient> {
-  const client = await crashable.connect({ attached: cell.attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
+): Promise<LawHost> {
+  const before = clients.at(-1);
+  if (before instanceof SdkHost && cell.fault !== "host gone too") {
+    await before.isBack(sessionId);
+    if (!isHolding) await before.release();
+    return before;
+  }
+  const attached = clientsOf(cell).next;
+  const client = await crashable.host({ attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
   clients.push(client);
-  const config = { ...crashable.session, ...client.abilities, ...configOf(cell) };
-  await client.call("session.resume", { sessionId, continuePendingWork: true, ...config });
+  await client.resume(sessionId, { ...crashable.session, ...configOf(cell) });
   return client;
 }
 
 async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   const { cell, sessionId, clients } = killed;
   const isHostGone = cell.fault === "host gone too";
-  const open = isHostGone ? (clients.at(-1)?.held ?? []) : [];
+  const open = clients.at(-1)?.held ?? [];
   const client = await rejoin(crashable, killed);
   if (!isHostGone) await client.answerOpen(sessionId);
   await client.until("session.idle");
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   const running = (await client.tasks(sessionId)).filter(({ status }) => status === "running");
   await client.call("session.destroy", { sessionId });
-  const processes = processesWith(processMark(cell));
-  return [
-    ...(await brokenInFork(crashable, killed)),
-    ...brokenLaws(events, { clients, maxDepth: MAX_DEPTH }),
-    ...notOfferedAgain(open, client),
-    ...wrongDeliveries(cell, events),
-    ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
-    ...(processes.length > 0 ? [`law 4: processes left: ${processes.length}`] : []),
-  ];
+  const witness = { clients, maxDepth: MAX_DEPTH };
+  return await broken(cell, {
+    asks: () => asksWithoutOneAnswer(events, witness),
+    "offered again": () => notOfferedAgain(open, client),
+    ends: () => startsWithoutOneEnd(events),
+    delivery: () => wrongDeliveries(cell, events),
+    limits: () => limitsPassed(events, witness),
+    budget: () => budgetPassed(cell, events),
+    places: () => [], // The model is a server here, and does not know who asks it.
+    "at rest": () => running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
+    processes: () => processesLeft(cell),
+    "no errors": () => clients.flatMap(({ problems }) => problems),
+    fork: () => brokenInFork(crashable, killed),
+  });
 }
 
 async function brokenInFork(crashable: Crashable, { cell, forkId }: Killed): Promise<string[]> {

@@ -1,5 +1,6 @@
-/** The matrix of the laws as a Markdown table: one row per path and depth, one column per who is attached and what goes wrong. */
+/** The matrix of the laws as Markdown: one table for each client, with one row per path and depth and one column per fault. */
 import { ATTACHED, CELLS, type Cell, cellName, DEPTHS, FAULTS, PATHS } from "./cell.ts";
+import { legend } from "./checks.ts";
 
 /** Rows that come with their features. */
 const LATER = ["fleet", "MCP task"];
@@ -12,12 +13,23 @@ export class Matrix {
   }
 
   toString(): string {
-    const columns = ATTACHED.flatMap((attached) => FAULTS.map((fault) => ({ attached, fault })));
-    const head = ["path", "depth", ...columns.map(({ attached, fault }) => `${attached}: ${fault}`)];
+    return ATTACHED.map((attached) => `### ${attached}\n\n${this.#table(attached)}`).join("\n\n");
+  }
+
+  /** Faults and depths that no cell of this client has are left out. */
+  #table(attached: Cell["attached"]): string {
+    const cells = CELLS.filter((cell) => cell.attached === attached);
+    const faults = FAULTS.filter((fault) => cells.some((cell) => cell.fault === fault));
+    const depths = DEPTHS.filter((depth) => cells.some((cell) => cell.depth === depth));
+    const head = ["path", "depth", ...faults];
     const rows = PATHS.flatMap((path) =>
-      DEPTHS.map((depth) => [path, String(depth), ...columns.map((column) => this.#mark({ path, depth, ...column }))]),
+      depths.map((depth) => [
+        path,
+        String(depth),
+        ...faults.map((fault) => this.#mark({ path, depth, attached, fault })),
+      ]),
     );
-    const later = LATER.map((path) => [path, "0–4", ...columns.map(() => "later")]);
+    const later = LATER.map((path) => [path, depths.join(", "), ...faults.map(() => "later")]);
     return [head, head.map(() => "---"), ...rows, ...later].map((row) => `| ${row.join(" | ")} |`).join("\n");
   }
 
@@ -48,7 +60,8 @@ export class Matrix {
   }
 }
 
-/** The page with this matrix between its marks. */
+/** The page with the checks and this matrix between its marks. */
 export function withMatrix(page: string, matrix: Matrix): string {
-  return page.replace(/(<!-- laws -->\n)[\s\S]*(<!-- \/laws -->)/, `$1${matrix.summary()}\n\n${matrix}\n$2`);
+  const explained = page.replace(/(<!-- checks -->\n)[\s\S]*(<!-- \/checks -->)/, `$1${legend()}\n$2`);
+  return explained.replace(/(<!-- laws -->\n)[\s\S]*(<!-- \/laws -->)/, `$1${matrix.summary()}\n\n${matrix}\n$2`);
 }

@@ -5,19 +5,31 @@ import {
   type Cell,
   callsAllowed,
   cellName,
+  clientsOf,
   configOf,
+  hasBudget,
   holdMark,
   isHanging,
   isHeld,
   MAX_DEPTH,
+  messageGate,
   processMark,
   rootPrompt,
   secondAnswer,
   workerAnswer,
 } from "./cell.ts";
-import { brokenLaws, leftBehind, notOfferedAgain, processesWith } from "./checker.ts";
-import type { LawClient } from "./law-client.ts";
+import {
+  asksWithoutOneAnswer,
+  brokenLaws,
+  leftBehind,
+  limitsPassed,
+  notOfferedAgain,
+  processesWith,
+  startsWithoutOneEnd,
+} from "./checker.ts";
+import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
+import { type Attached, isProgram, type LawHost } from "./law-host.ts";
 import { World } from "./world.ts";
 
 const CONCURRENT = 2;
@@ -33,29 +45,39 @@ export async function runCell(cell: Cell): Promise<string[]> {
   await run.fault();
   await run.rest();
   const events = await run.log();
-  const broken = [
-    ...brokenLaws(events, { clients: run.clients, maxDepth: MAX_DEPTH }),
-    ...leftBehind(world.runtime),
-    ...wrongDeliveries(cell, events),
-    ...run.notOffered(),
-    ...ofFork,
-    ...budgetPassed(cell, events),
-  ];
-  if (world.load.most > CONCURRENT) broken.push(`law 3: ${world.load.most} sub-agents worked at once`);
+  const left = leftBehind(world.runtime);
   await run.close();
+  const witness = { clients: run.clients, maxDepth: MAX_DEPTH };
+  return await broken(cell, {
+    asks: () => asksWithoutOneAnswer(events, witness),
+    "offered again": () => run.notOffered(),
+    ends: () => startsWithoutOneEnd(events),
+    delivery: () => wrongDeliveries(cell, events),
+    limits: () => limitsPassed(events, witness),
+    budget: () => budgetPassed(cell, events),
+    places: () => (world.load.most > CONCURRENT ? [`law 3: ${world.load.most} sub-agents worked at once`] : []),
+    "at rest": () => left,
+    processes: () => processesLeft(cell),
+    "no errors": () => run.clients.flatMap(({ problems }) => problems),
+    fork: () => ofFork,
+  });
+}
+
+export function processesLeft(cell: Cell): string[] {
   const processes = processesWith(processMark(cell));
-  if (processes.length > 0) broken.push(`law 4: processes left: ${processes.join(", ")}`);
-  return broken;
+  return processes.length > 0 ? [`law 4: processes left: ${processes.join(", ")}`] : [];
 }
 
 class CellRun {
-  readonly clients: LawClient[] = [];
+  readonly clients: LawHost[] = [];
   readonly #world: World;
   readonly #cell: Cell;
   readonly #store: FaultyStore;
-  #client: LawClient;
+  #client: LawHost;
   /** A client that stays and answers nothing. */
-  #silent: LawClient | undefined;
+  #silent: LawHost | undefined;
+  /** What the last client that has left, or that stays silent, has not answered. */
+  #unanswered: readonly LawEvent[] = [];
   #sessionId = "";
   #restFrom = 0;
 
@@ -63,7 +85,7 @@ class CellRun {
     this.#world = world;
     this.#cell = cell;
     this.#store = store;
-    this.#client = this.#connect({ isHolding: true });
+    this.#client = this.#connect({ attached: clientsOf(cell).first, isHolding: true });
   }
 
   async toFault(): Promise<void> {
@@ -71,6 +93,7 @@ class CellRun {
     this.#sessionId = id;
     await this.#client.call("session.send", { sessionId: id, prompt: rootPrompt(this.#cell) });
     await this.#atHold();
+    this.#world.gates.open(messageGate(this.#cell));
     if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH)
       await this.#client.until(
         "tool.execution_complete",
@@ -86,10 +109,11 @@ class CellRun {
     isRestart?: boolean;
     isHolding?: boolean;
   } = {}): Promise<void> {
+    this.#unanswered = this.#client.held;
     this.#client.vanish();
     await this.#world.disconnected();
     if (isRestart) await this.#world.restart();
-    this.#client = this.#connect({ isHolding });
+    this.#client = this.#connect({ attached: clientsOf(this.#cell).next, isHolding });
     await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
     if (!isHolding) await this.#client.answerOpen(this.#sessionId);
     else if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
@@ -110,7 +134,7 @@ class CellRun {
     const { sessionId } = await this.#client.call<{ sessionId: string }>("sessions.fork", {
       sessionId: this.#sessionId,
     });
-    const client = this.#world.connect({ attached: this.#cell.attached });
+    const client = this.#world.host({ attached: this.#cell.attached });
     await this.#world.resumeSession(client, sessionId, this.#config);
     await client.atRest(sessionId);
     const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
@@ -137,7 +161,8 @@ class CellRun {
         return;
       case "late client":
         this.#silent = this.#client;
-        this.#client = this.#connect({ isHolding: false });
+        this.#unanswered = this.#client.held;
+        this.#client = this.#connect({ attached: clientsOf(this.#cell).next, isHolding: false });
         this.#restFrom = 0;
         await this.#world.resumeSession(this.#client, this.#sessionId, this.#config);
         this.#world.gates.open(holdMark(this.#cell));
@@ -149,7 +174,7 @@ class CellRun {
 
   async #goOn(): Promise<void> {
     this.#world.gates.open(holdMark(this.#cell));
-    await this.#client.release(this.#sessionId);
+    await this.#client.release();
     if (this.#cell.path === "resumed") await this.#insist(() => this.#client.answerOpen(this.#sessionId));
   }
 
@@ -173,8 +198,9 @@ class CellRun {
     }
   }
 
-  get #config(): Record<string, unknown> {
-    return { ...configOf(this.#cell), ...(this.#cell.fault === "hook hangs" ? { hooks: true } : {}) };
+  get #config(): object {
+    const { attached, fault } = this.#cell;
+    return { ...configOf(this.#cell), ...(fault === "hook hangs" && !isProgram(attached) ? { hooks: true } : {}) };
   }
 
   /** By depth: cancels the whole session, or only the top of the chain. */
@@ -189,9 +215,9 @@ class CellRun {
     await this.#client.until("session.idle", undefined, { after: this.#restFrom });
   }
 
-  /** What the silent client has not answered must have been offered to the one that came. */
+  /** What the client before has not answered must have been offered to the one that came. */
   notOffered(): string[] {
-    return this.#silent ? notOfferedAgain(this.#silent.held, this.#client) : [];
+    return notOfferedAgain(this.#unanswered, this.#client);
   }
 
   async log(): Promise<LawEvent[]> {
@@ -213,9 +239,9 @@ class CellRun {
     else await this.#client.when(() => this.#client.held.length > 0, `the held ask of ${cellName(this.#cell)}`);
   }
 
-  #connect({ isHolding }: { isHolding: boolean }): LawClient {
-    const client = this.#world.connect({
-      attached: this.#cell.attached,
+  #connect({ attached, isHolding }: { attached: Attached; isHolding: boolean }): LawHost {
+    const client = this.#world.host({
+      attached,
       onHook: (call) => (isHanging(this.#cell)(call) ? new Promise(() => undefined) : undefined),
       insists: (work) => this.#insist(work),
       ...(isHolding ? { holds: isHeld(this.#cell) } : {}),
@@ -226,8 +252,8 @@ class CellRun {
 }
 
 /** Law 3: the calls that fit ran, no other did, and the agent ended with what it had. */
-function budgetPassed(cell: Cell, events: readonly LawEvent[]): string[] {
-  if (cell.fault !== "budget" || cell.depth === MAX_DEPTH) return [];
+export function budgetPassed(cell: Cell, events: readonly LawEvent[]): string[] {
+  if (!hasBudget(cell) || cell.depth === MAX_DEPTH) return [];
   const end = events.find(({ type }) => type === "subagent.failed");
   const ran = events.filter(
     ({ type, agentId, data: { error } }) =>

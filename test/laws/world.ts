@@ -6,6 +6,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { linkedTransports, type Transport } from "@retinue/protocol";
 import { type RuntimeConfig, runtimeConfig } from "../../packages/retinue/src/host/config.ts";
 import type { Catalog } from "../../packages/retinue/src/models/catalog.ts";
 import { modelInfo } from "../../packages/retinue/src/models/model-info.ts";
@@ -21,7 +22,10 @@ import { serveConnection } from "../../packages/retinue/src/server/connection.ts
 import { Runtime, type RuntimeOptions } from "../../packages/retinue/src/server/runtime.ts";
 import { Gates } from "./gates.ts";
 import { LawClient, type LawClientOptions } from "./law-client.ts";
+import type { LawHost } from "./law-host.ts";
 import { lastMove, nextMove, type Said } from "./plan.ts";
+import { Protocol2Client } from "./protocol-2-client.ts";
+import { SdkHost } from "./sdk-host.ts";
 
 export interface WorldOptions
   extends Partial<Pick<RuntimeConfig, "maxDepth" | "maxConcurrent" | "hookLimitMs" | "unattended">> {
@@ -48,7 +52,7 @@ export class World {
   readonly load = { now: 0, most: 0 };
   readonly #root: string;
   readonly #options: WorldOptions;
-  readonly #clients: LawClient[] = [];
+  readonly #clients: LawHost[] = [];
   #connections: Promise<void>[] = [];
   #runtime: Runtime;
 
@@ -68,32 +72,30 @@ export class World {
   }
 
   connect(options: LawClientOptions): LawClient {
-    const { client, serverEnd } = LawClient.link(options);
-    const runtime = this.#runtime;
-    this.#connections.push(serveConnection(serverEnd, { version: "test", load: async () => runtime }));
+    const client = new LawClient(this.#link(), options);
     this.#clients.push(client);
     return client;
   }
 
-  async createSession(client: LawClient, config: Record<string, unknown> = {}): Promise<string> {
-    await client.call("connect", {});
-    const opened = await client.call<{ sessionId: string }>("session.create", {
-      workingDirectory: this.folder,
-      ...client.abilities,
-      ...config,
-    });
-    return opened.sessionId;
+  /** A client of any kind. */
+  host(options: LawClientOptions): LawHost {
+    if (options.attached !== "our SDK" && options.attached !== "protocol 2") return this.connect(options);
+    const host =
+      options.attached === "our SDK"
+        ? new SdkHost(() => this.#link(), options)
+        : new Protocol2Client(this.#link(), options);
+    this.#clients.push(host);
+    return host;
   }
 
-  async resumeSession(client: LawClient, sessionId: string, config: Record<string, unknown> = {}): Promise<void> {
-    await client.call("connect", {});
-    await client.call("session.resume", {
-      sessionId,
-      continuePendingWork: true,
-      workingDirectory: this.folder,
-      ...client.abilities,
-      ...config,
-    });
+  async createSession(client: LawHost, config: object = {}): Promise<string> {
+    await client.greet();
+    return await client.create({ workingDirectory: this.folder, ...config });
+  }
+
+  async resumeSession(client: LawHost, sessionId: string, config: object = {}): Promise<void> {
+    await client.greet();
+    await client.resume(sessionId, { workingDirectory: this.folder, ...config });
   }
 
   /** Resolves when the runtime has handled every closed connection. */
@@ -112,6 +114,14 @@ export class World {
     await this.disconnected();
     await this.#runtime.close();
     rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** The client's end of a connection to the runtime that is open now. */
+  #link(): Transport {
+    const [serverEnd, clientEnd] = linkedTransports();
+    const runtime = this.#runtime;
+    this.#connections.push(serveConnection(serverEnd, { version: "test", load: async () => runtime }));
+    return clientEnd;
   }
 
   #open(): Runtime {

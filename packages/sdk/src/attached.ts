@@ -10,6 +10,7 @@ import { type TokenProviders, tokenProvidersOf } from "./providers.ts";
 import type { CommandDefinition } from "./questions.ts";
 import { Received } from "./reconnect.ts";
 import { allowlistOf, type SessionConfigBase } from "./session-config.ts";
+import { StoreOutage } from "./store-outage.ts";
 import { type SectionTransforms, transformsOf } from "./system-message.ts";
 import type { AnyTool } from "./tools.ts";
 
@@ -39,6 +40,7 @@ export interface Attached extends ParentSession {
   readonly transforms: SectionTransforms;
   readonly tokens: TokenProviders;
   readonly activity: Activity;
+  readonly outage: StoreOutage;
   /** Which stored events were received; live ones wait here while missed ones are read. */
   readonly received: Received;
   /** A client that joins late has missed the start of sub-agents that still run. */
@@ -62,6 +64,7 @@ export function attach(
     sessionId,
     isResumed,
     activity: new Activity(),
+    outage: new StoreOutage(),
     received: new Received(),
     config,
     hub,

@@ -27,6 +27,7 @@ import { type Call, type CallResult, type Send, type ServerRpc, serverRpc, typed
 import { type ClientState, RuntimeKeeper } from "./runtime-keeper.ts";
 import type { Session } from "./session.ts";
 import type { ResumeSessionConfig, SessionConfig } from "./session-config.ts";
+import { outlasting } from "./store-outage.ts";
 
 export interface RetinueClientOptions extends LaunchOptions {
   /** Default: a runtime of our own over standard streams. */
@@ -231,15 +232,16 @@ export class RetinueClient implements AsyncDisposable {
     }
   }
 
-  /** An answer that was cut off is sent again: the runtime takes the first one and refuses the second. */
-  async #answer({ hub }: Attached, send: () => Promise<unknown>): Promise<unknown> {
+  /** An answer that was cut off or not recorded is sent again: the runtime takes the first one and refuses the second. */
+  async #answer(session: Attached, send: () => Promise<unknown>): Promise<unknown> {
+    const { hub } = session;
     if (hub.ended) return undefined;
     try {
-      return await send();
+      return await outlasting(session, send);
     } catch (error) {
       if (hub.ended) return undefined; // The runtime is gone, and whoever waited for it has the error.
       if (this.state !== "reconnecting") throw error;
-      return send();
+      return outlasting(session, send);
     }
   }
 

@@ -42,6 +42,7 @@ function receive(host: InboundHost, sessionId: unknown, value: unknown): void {
 export function deliver(host: InboundHost, session: Attached, event: SessionEvent): void {
   host.children.observe(session.sessionId, event);
   session.activity.follow(event);
+  session.outage.follow(event);
   if (host.asksByEvent()) answerEvent(host, session, event);
   session.hub.emit(event);
 }

@@ -14,6 +14,7 @@ import { type Call, type Send, typedCall } from "./rpc.ts";
 import type { Runtime } from "./runtime.ts";
 import { Session } from "./session.ts";
 import { configForWire, type ResumeSessionConfig, type SessionConfig } from "./session-config.ts";
+import { outlasting } from "./store-outage.ts";
 
 const LEAVE_TRIES = 3;
 
@@ -98,10 +99,11 @@ export class OpenSessions {
   }
 
   /** Sub-agents that started before this client joined: the runtime's list of tasks knows them. */
-  async findChildren({ sessionId, isResumed }: Attached): Promise<void> {
+  async findChildren(session: Attached): Promise<void> {
+    const { sessionId, isResumed } = session;
     if (!isResumed) return;
     try {
-      const { tasks } = await this.#call("session.tasks.list", { sessionId });
+      const { tasks } = await outlasting(session, () => this.#call("session.tasks.list", { sessionId }));
       for (const task of tasks) {
         if (task.type !== "agent") continue;
         const { id: childSessionId, toolCallId, agentType: agentName } = task;

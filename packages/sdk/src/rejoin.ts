@@ -32,9 +32,10 @@ export async function rejoin(runtime: Runtime, sessions: Attached[], { options, 
   if (!isBack) throw lost;
 }
 
-async function joinAgain(call: Call, { sessionId, config }: Attached): Promise<void> {
+async function joinAgain(call: Call, { sessionId, config, outage }: Attached): Promise<void> {
   const again = { ...config, suppressResumeEvent: true, continuePendingWork: true };
   await call("session.resume", { ...configForWire(again), sessionId });
+  outage.over(); // The runtime has recorded that we are back.
 }
 
 async function catchUp(call: Call, session: Attached, deliver: Rejoining["deliver"]): Promise<void> {

@@ -33,6 +33,7 @@ export class ChildSessions implements Executor<AgentRecord> {
   readonly view;
   readonly #options: ChildSessionsOptions;
   readonly #open = new Map<string, Child>();
+  readonly #closing = new Map<string, Promise<void>>();
 
   constructor(options: ChildSessionsOptions) {
     this.#options = options;
@@ -122,10 +123,20 @@ export class ChildSessions implements Executor<AgentRecord> {
     else append("subagent.failed", { ...about, error: end.error, reason: record.reason });
   }
 
+  /** A second call waits for the first: whoever closes the session must not be told that it is closed while processes are being ended. */
   async close({ id }: AgentRecord): Promise<void> {
     const child = this.#open.get(id);
     this.#open.delete(id);
-    await child?.close();
+    if (child) {
+      const before = this.#closing.get(id); // It was opened again meanwhile.
+      const closing = Promise.all([before, child.close()]).then(() => undefined);
+      this.#closing.set(id, closing);
+      const forget = () => {
+        if (this.#closing.get(id) === closing) this.#closing.delete(id);
+      };
+      closing.then(forget, forget);
+    }
+    await this.#closing.get(id);
   }
 
   #child({ id }: AgentRecord): Child {
