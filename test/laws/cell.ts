@@ -92,8 +92,6 @@ export const configOf = ({ path }: Cell) => ({
   ...(path === "selected agent" ? { agent: "lead" } : {}),
 });
 
-/** The worker is sent its second message when it is at the held ask: before that, it could read both at once and drop the first. */
-export const messageGate = (cell: Cell): string => `message-${cellName(cell)}`;
 export const holdMark = (cell: Cell): string => `hold-${cellName(cell)}`;
 
 /** Processes are looked up in the whole machine, where another run of these tests may be in the same cell. */
@@ -133,7 +131,6 @@ function spawnerPlan(cell: Cell): Plan {
   if (isTooDeep) turns.push(...(workerPlan(cell).turns ?? []));
   else if (cell.path === "multi-turn")
     turns.push({
-      gate: messageGate(cell),
       moves: [{ call: "write_agent", args: { agent_id: "$agent:0", message: promptOf({ says: secondAnswer(cell) }) } }],
     });
   return { turns, says: isTooDeep ? workerAnswer(cell) : "the spawner is done" };

@@ -6,17 +6,7 @@
  * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
-import {
-  type Cell,
-  cellName,
-  clientsOf,
-  configOf,
-  holdMark,
-  isHeld,
-  MAX_DEPTH,
-  messageGate,
-  rootPrompt,
-} from "./cell.ts";
+import { type Cell, cellName, clientsOf, configOf, holdMark, isHeld, MAX_DEPTH, rootPrompt } from "./cell.ts";
 import { asksWithoutOneAnswer, brokenLaws, limitsPassed, notOfferedAgain, startsWithoutOneEnd } from "./checker.ts";
 import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -87,7 +77,6 @@ async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
   await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
   if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
   else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);
-  crashable.gates.open(messageGate(cell));
   if (cell.path === "multi-turn" && cell.depth < MAX_DEPTH) {
     await client.until(
       "tool.execution_complete",

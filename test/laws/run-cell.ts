@@ -12,7 +12,6 @@ import {
   isHanging,
   isHeld,
   MAX_DEPTH,
-  messageGate,
   processMark,
   rootPrompt,
   secondAnswer,
@@ -93,7 +92,6 @@ class CellRun {
     this.#sessionId = id;
     await this.#client.call("session.send", { sessionId: id, prompt: rootPrompt(this.#cell) });
     await this.#atHold();
-    this.#world.gates.open(messageGate(this.#cell));
     if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH)
       await this.#client.until(
         "tool.execution_complete",
