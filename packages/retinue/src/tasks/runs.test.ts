@@ -251,16 +251,14 @@ describe("the end of an agent that takes messages", () => {
 });
 
 describe("an agent whose every call was refused", () => {
-  const refuse = (client: TestClient, sessionId: string) =>
-    client.until((event) => {
-      if (event.type !== "permission.requested") return false;
-      void client.call("session.permissions.handlePendingPermissionRequest", {
-        sessionId,
-        requestId: String(event.data.requestId),
-        result: { kind: "reject" },
-      });
-      return true;
+  const refuse = async (client: TestClient, sessionId: string) => {
+    const { data } = await client.until(({ type }) => type === "permission.requested");
+    await client.call("session.permissions.handlePendingPermissionRequest", {
+      sessionId,
+      requestId: String(data.requestId),
+      result: { kind: "reject" },
     });
+  };
 
   test("has failed when it has said nothing, also in a later run, and the earlier answer is not its answer", async () => {
     const turns = [
