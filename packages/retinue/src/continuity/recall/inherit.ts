@@ -41,8 +41,14 @@ export async function inheritBlock(
   const foot = footer(focal, maxChars / 2);
   const left = maxChars - head.length - foot.length;
   const summary = section("Checkpoint:", cut(indented(redact(checkpoint?.summary.trim() ?? "")), left * 0.6));
-  const recent = section("Recent context:", await tail(turns, Math.min(tailChars, left - summary.length - 20)));
+  const recent = section("Recent context:", tail(turns, Math.min(tailChars, left - summary.length - 20)));
   return `${head}${summary}${recent}${foot}`;
+}
+
+interface RecentTurn {
+  turn: Turn;
+  /** As the child reads it; absent for turns before those that fill the tail. */
+  line?: string;
 }
 
 interface Recent {
@@ -62,18 +68,20 @@ async function recentTurns(
   store: TranscriptStore,
   sessionId: number,
   { checkpoint, room, isSearched }: Recent,
-): Promise<Turn[]> {
+): Promise<RecentTurn[]> {
   const most = Math.max(8, Math.ceil(room / SHORT_TURN));
-  const newest: Turn[] = [];
+  const newest: RecentTurn[] = [];
   let chars = 0;
   let before: number | undefined;
-  for (let left = most; left > 0 && chars <= room; left -= PAGE) {
+  for (let left = most; left > 0 && (isSearched || chars <= room); left -= PAGE) {
     const limit = Math.min(PAGE, left);
     const page = await store.turns.read(sessionId, { after: checkpoint?.uptoSeq, before, limit, backward: true });
-    for (const turn of page) {
+    const lines = chars <= room ? await linesOf(page) : [];
+    for (const [at, turn] of page.entries()) {
       if (newest.length === 0 && isSpawnCall(turn)) continue;
-      newest.push(turn);
-      if (!isSearched) chars += (await turnLine(turn)).length;
+      const line = lines[at];
+      newest.push({ turn, line });
+      chars += line?.length ?? 0;
     }
     before = page.at(-1)?.seq;
     if (page.length < limit) break;
@@ -86,11 +94,11 @@ const isSpawnCall = ({ role, tool }: Turn) => role === "assistant" && tool !== u
 const MAX_TOOL_LINE = 300;
 
 /** Whole turns from the end while they fit. A single one that is too long keeps its end. */
-async function tail(turns: readonly Turn[], room: number): Promise<string> {
+function tail(turns: readonly RecentTurn[], room: number): string {
   const lines: string[] = [];
   let left = room;
-  for (const turn of [...turns].reverse()) {
-    const whole = await turnLine(turn);
+  for (const { turn, line: whole } of [...turns].reverse()) {
+    if (whole === undefined) break;
     // Indenting only makes it longer, so of one that is too long the end is enough.
     const line = indented(whole.length > left ? whole.slice(whole.length - Math.max(1, left)) : whole);
     if (line.length > left) {
@@ -103,8 +111,12 @@ async function tail(turns: readonly Turn[], room: number): Promise<string> {
   return lines.join("\n");
 }
 
-async function turnLine(turn: Turn): Promise<string> {
-  const [text = ""] = await redactInTurns([turn.text.trim()]);
+async function linesOf(turns: readonly Turn[]): Promise<string[]> {
+  const texts = await redactInTurns(turns.map(({ text }) => text.trim()));
+  return turns.map((turn, at) => lineOf(turn, texts[at] ?? ""));
+}
+
+function lineOf(turn: Turn, text: string): string {
   const isTool = turn.role === "tool" || turn.tool !== undefined;
   return `${speaker(turn)}: ${isTool && text.length > MAX_TOOL_LINE ? `${text.slice(0, MAX_TOOL_LINE)} …` : text}`;
 }
@@ -112,11 +124,11 @@ async function turnLine(turn: Turn): Promise<string> {
 /** Entities that the checkpoint names or the recent turns mention. */
 function focalEntities(
   known: readonly Entity[],
-  { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly Turn[] },
+  { checkpoint, turns }: { checkpoint?: Checkpoint; turns: readonly RecentTurn[] },
 ): Pick<Entity, "name" | "attributes">[] {
   const named = checkpoint?.entities ?? [];
   // Most agents have no entities, and then the turns need not be looked through.
-  const words = known.length === 0 ? [] : turns.map(({ text }) => text);
+  const words = known.length === 0 ? [] : turns.map(({ turn }) => turn.text);
   const said = words.join("\n").toLowerCase();
   const isFocal = ({ name }: Entity) =>
     named.some((each) => each.toLowerCase() === name.toLowerCase()) || said.includes(name.toLowerCase());
