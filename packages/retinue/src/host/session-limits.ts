@@ -4,10 +4,10 @@
  * and does not name it again.
  */
 import {
-  CreateSession,
   CustomAgentConfig,
   PermissionMode,
   PermissionRule,
+  ResumeSession,
   type SessionConfig,
 } from "@retinue/protocol";
 import * as z from "zod";
@@ -32,7 +32,7 @@ export const SESSION_LIMITS = document("session-limits", () => limits());
 export type SessionLimits = z.output<ReturnType<typeof limits>>;
 
 function limits() {
-  return CreateSession()
+  return ResumeSession() // Which a process that reads them has built already.
     .pick({
       availableTools: true,
       excludedTools: true,

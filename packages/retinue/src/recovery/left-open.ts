@@ -30,6 +30,7 @@ export interface Runs {
 export function runsIn(events: readonly StoredEvent[]): Map<string, Runs> {
   const runs = new Map<string, Runs>();
   for (const event of events) {
+    if (!event.type.startsWith("subagent.")) continue;
     const { sessionId } = event;
     const known = runs.get(sessionId);
     if (event.type === "subagent.started")

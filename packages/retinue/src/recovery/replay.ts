@@ -20,19 +20,26 @@ export function replay(events: readonly StoredEvent[], rootId: string): Replayed
   const usage = new Map<string, UsageTotals>();
   const problems: string[] = [];
   let lastId: string | null = null;
+  let run = 0;
   for (const stored of events) {
     try {
       const { id, type, data } = envelopeOf(stored);
       lastId = id;
       if (type === undefined) continue;
       if (stored.sessionId === rootId) {
+        if (beginsRun(type, data)) run++;
+        state.usage.inRun(run);
         state.apply({ type, data });
-        if (beginsRun(type, data)) for (const each of [state.usage, ...usage.values()]) each.mark();
-      } else usageOf(usage, stored.sessionId).apply({ type, data });
+      } else {
+        const own = usageOf(usage, stored.sessionId);
+        own.inRun(run);
+        own.apply({ type, data });
+      }
     } catch (error) {
       problems.push(messageOf(error));
     }
   }
+  for (const each of [state.usage, ...usage.values()]) each.inRun(run);
   return { state, usage, lastId, count: events.length, problems };
 }
 

@@ -31,15 +31,15 @@ test("a request that has no end when the next one begins was killed, and counts 
   expect(totals.tally).toMatchObject({ tokens: 100, nanoAiu: 7 });
 });
 
-test("what was used since a mark never shrinks, also when a killed request lies before it", () => {
+test("what was used in a run never shrinks, also when a killed request lies before it", () => {
   const totals = after({ "assistant.turn_start": begin });
-  totals.mark();
+  totals.inRun(1);
   totals.apply({ type: "assistant.turn_start", data: begin });
-  expect(totals.sinceMark).toMatchObject({ tokens: 100, nanoAiu: 7 });
+  expect(totals.inLatestRun).toMatchObject({ tokens: 100, nanoAiu: 7 });
   totals.apply({
     type: "session.usage_checkpoint",
     data: { totalNanoAiu: 0, unreported: { ...prompt, outputTokens: 4 } },
   });
   totals.apply({ type: "assistant.turn_end", data: { turnId: "0" } });
-  expect(totals.sinceMark).toMatchObject({ tokens: 104, nanoAiu: 7 });
+  expect(totals.inLatestRun).toMatchObject({ tokens: 104, nanoAiu: 7 });
 });

@@ -36,6 +36,7 @@ export class UsageTotals {
   path: readonly string[] = [];
   readonly estimates = new Estimates();
   #before = NOTHING;
+  #run = 0;
 
   get nanoAiu(): number {
     let total = 0;
@@ -55,8 +56,8 @@ export class UsageTotals {
     };
   }
 
-  /** What was used since the latest mark. */
-  get sinceMark(): Tally {
+  /** What was used in the latest run. */
+  get inLatestRun(): Tally {
     const { turns, tokens, toolCalls, nanoAiu, spawns } = this.tally;
     const before = this.#before;
     return {
@@ -68,7 +69,10 @@ export class UsageTotals {
     };
   }
 
-  mark(): void {
+  /** What follows belongs to this run of the main agent. */
+  inRun(run: number): void {
+    if (run === this.#run) return;
+    this.#run = run;
     this.#before = this.tally;
   }
 

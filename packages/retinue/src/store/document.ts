@@ -13,6 +13,9 @@ export interface Codec<T> {
   decode(stored: { version: number; json: string }, name: string): T;
 }
 
+/** Compiling a parser takes longer than reading what a process reads of one kind. */
+const COLD = { jitless: true };
+
 export interface CodecOptions {
   /** Raised with every change that an earlier version could not read. */
   version?: number;
@@ -31,7 +34,7 @@ export function codec<Schema extends z.ZodType>(
       if (stored.version > version) throw unreadable(name, `it is from a newer version of Retinue (${stored.version})`);
       const value = attempt(() => JSON.parse(stored.json), name);
       const current = stored.version < version ? attempt(() => migrate(value, stored.version), name) : value;
-      const parsed = schema().safeParse(current);
+      const parsed = schema().safeParse(current, COLD);
       if (parsed.success) return parsed.data;
       const [issue] = parsed.error.issues;
       throw unreadable(name, `${issue?.path.join(".") || "value"}: ${issue?.message ?? "not as expected"}`);

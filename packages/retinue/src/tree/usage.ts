@@ -37,8 +37,8 @@ export class Usage {
 
   /** What the whole tree has used since the run of the main agent began, in an earlier process. */
   byRun(): Amounts {
-    const all = [...this.#totals.values()].map((totals) => totals.sinceMark);
-    return { ...sum(all), turns: this.#root.state.usage.sinceMark.turns };
+    const all = [...this.#totals.values()].map((totals) => totals.inLatestRun);
+    return { ...sum(all), turns: this.#root.state.usage.inLatestRun.turns };
   }
 
   count(sessionId: string, totals: UsageTotals): void {
