@@ -80,7 +80,7 @@ export { byteLength, encodeFrame, FrameDecoder, type FrameSink, MAX_FRAME_BYTES 
 export { linkedTransports } from "./rpc/memory-transport.ts";
 export { type Dispatch, Peer, type Receiver, RemoteError, type Transport } from "./rpc/peer.ts";
 export { type ByteSource, type ByteTarget, streamTransport } from "./rpc/stream-transport.ts";
-export { type Lazy, lazy, type Mode, type PromptMode } from "./schema.ts";
+export { type Lazy, later, lazy, type Mode, type PromptMode } from "./schema.ts";
 export {
   Budget,
   CreateSession,

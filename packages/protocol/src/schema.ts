@@ -20,6 +20,18 @@ export function lazy<Schema extends z.ZodType>(make: () => Schema): Lazy<Schema>
   };
 }
 
+/**
+ * An optional field whose schema is built when a message has the field: a session has some sixty, and most clients use ten.
+ *
+ * An object asks its fields whether they have a default when they are absent, and a lazy schema would be built to answer that. None of ours
+ * has one, so the answer is given here.
+ */
+export function later<Schema extends z.ZodType>(make: () => Schema): z.ZodOptional<z.ZodLazy<Schema>> {
+  const field = z.lazy(make);
+  Object.defineProperty(field._zod, "optin", { value: undefined });
+  return field.optional();
+}
+
 /** Fields that we do not know stay in the value, but not in its type: newer runtimes add fields, and we must pass them on. */
 export function open<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
   return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;

@@ -11,6 +11,7 @@ import {
   count,
   flag,
   jsonObject,
+  later,
   lazy,
   type Of,
   ReasoningSummary,
@@ -241,36 +242,36 @@ export const SessionLimits = lazy(() => z.object({ maxAiCredits: count() }));
 const modelFields = () => ({
   model: text(),
   reasoningEffort: text(),
-  reasoningSummary: ReasoningSummary().optional(),
-  verbosity: Verbosity().optional(),
-  contextTier: ContextTier().optional(),
-  modelCapabilities: ModelCapabilities().optional(),
-  provider: ProviderConfig().optional(),
-  providers: z.array(NamedProviderConfig()).optional(),
-  models: z.array(ModelConfig()).optional(),
+  reasoningSummary: later(ReasoningSummary),
+  verbosity: later(Verbosity),
+  contextTier: later(ContextTier),
+  modelCapabilities: later(ModelCapabilities),
+  provider: later(ProviderConfig),
+  providers: later(() => z.array(NamedProviderConfig())),
+  models: later(() => z.array(ModelConfig())),
   gitHubToken: text(),
 });
 
 /** Which tools there are, and who may see them. */
 const toolFields = () => ({
-  tools: z.array(HostToolSpec()).optional(),
+  tools: later(() => z.array(HostToolSpec())),
   availableTools: strings().optional(),
   excludedTools: strings().optional(),
-  toolFilterPrecedence: z.enum(["available", "excluded"]).optional(),
-  toolSearch: z.object({ enabled: flag(), deferThreshold: count() }).optional(),
-  mcpServers: McpServers().optional(),
+  toolFilterPrecedence: later(() => z.enum(["available", "excluded"])),
+  toolSearch: later(() => z.object({ enabled: flag(), deferThreshold: count() })),
+  mcpServers: later(McpServers),
   disabledMcpServers: strings().optional(),
-  envValueMode: z.enum(["direct", "indirect"]).optional(),
-  commands: z.array(HostCommand()).optional(),
-  largeOutput: LargeOutput().optional(),
+  envValueMode: later(() => z.enum(["direct", "indirect"])),
+  commands: later(() => z.array(HostCommand())),
+  largeOutput: later(LargeOutput),
 });
 
 /** Which agents there are, and which one is active. */
 const agentFields = () => ({
-  customAgents: z.array(CustomAgentConfig()).optional(),
+  customAgents: later(() => z.array(CustomAgentConfig())),
   customAgentsLocalOnly: flag(),
   agent: text(),
-  defaultAgent: z.object({ excludedTools: strings().optional() }).optional(),
+  defaultAgent: later(() => z.object({ excludedTools: strings().optional() })),
   excludedBuiltinAgents: strings().optional(),
   includeSubAgentStreamingEvents: flag(),
 });
@@ -284,10 +285,10 @@ const askFields = () => ({
   requestAutoModeSwitch: flag(),
   hooks: flag(),
   /** What a hook that fails means for the call that it was asked about: nothing (default), or that the call is denied. Ours. */
-  hooksOnError: z.enum(["ignore", "deny"]).optional(),
-  askUserVariant: z.enum(["legacy", "elicitation"]).optional(),
+  hooksOnError: later(() => z.enum(["ignore", "deny"])),
+  askUserVariant: later(() => z.enum(["legacy", "elicitation"])),
   /** What an ask does while no attached client can answer it; `RETINUE_UNATTENDED` when not given. Ours. */
-  unattended: UnattendedPolicy().optional(),
+  unattended: later(UnattendedPolicy),
 });
 
 /** What is found outside the request: folders, skills, instructions. */
@@ -313,14 +314,14 @@ const sessionFields = () => ({
   sessionId: text(),
   clientName: text(),
   streaming: flag(),
-  systemMessage: SystemMessageConfig().optional(),
-  infiniteSessions: InfiniteSessions().optional(),
-  sessionLimits: SessionLimits().optional(),
+  systemMessage: later(SystemMessageConfig),
+  infiniteSessions: later(InfiniteSessions),
+  sessionLimits: later(SessionLimits),
   enableFileChangeTracking: flag(),
   traceparent: text(),
   tracestate: text(),
   /** What the main agent may use in one run. Ours. */
-  budget: Budget().optional(),
+  budget: later(Budget),
   ...modelFields(),
   ...toolFields(),
   ...agentFields(),

@@ -5,6 +5,7 @@
  */
 import {
   CustomAgentConfig,
+  later,
   PermissionMode,
   PermissionRule,
   ResumeSession,
@@ -45,7 +46,7 @@ function limits() {
     } satisfies Record<(typeof FIELDS)[number], true>)
     .extend({
       /** Without their prompts. */
-      customAgents: z.array(CustomAgentConfig()).optional(),
+      customAgents: later(() => z.array(CustomAgentConfig())),
       hostTools: z.array(z.string()).optional(),
       policy: policy().optional(),
     });
