@@ -29,7 +29,7 @@ import { HostedSession } from "./hosted-session.ts";
 import type { LeftBehind } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
 import { releaseLease } from "./session-lease.ts";
-import { readLimits, type SessionLimits, withKept } from "./session-limits.ts";
+import { type KeptLimits, readKeptLimits, withKept } from "./session-limits.ts";
 import { onStoreFailure, sendRecovery } from "./store-failure.ts";
 
 export interface OpenOptions {
@@ -130,13 +130,13 @@ export async function openStored(
 async function readKept(
   store: Store,
   id: string,
-): Promise<{ limits: SessionLimits; workedMs: number; problems: string[] }> {
+): Promise<{ limits: KeptLimits; workedMs: number; problems: string[] }> {
   const problems: string[] = [];
   const unread = (error: unknown) => {
     problems.push(messageOf(error));
     return undefined;
   };
-  const limits = await readLimits(store, id).catch(unread);
+  const limits = await readKeptLimits(store, id).catch(unread);
   const run = await RUN_TIME.get(store.documents, id).catch(unread);
   return { limits: limits ?? {}, workedMs: run?.workedMs ?? 0, problems };
 }

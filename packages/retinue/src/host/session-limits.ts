@@ -4,11 +4,12 @@
  * and does not name it again.
  */
 import {
+  Budget,
+  CreateSession,
   CustomAgentConfig,
   later,
   PermissionMode,
   PermissionRule,
-  ResumeSession,
   type SessionConfig,
 } from "@retinue/protocol";
 import * as z from "zod";
@@ -33,7 +34,7 @@ export const SESSION_LIMITS = document("session-limits", () => limits());
 export type SessionLimits = z.output<ReturnType<typeof limits>>;
 
 function limits() {
-  return ResumeSession() // Which a process that reads them has built already.
+  return CreateSession()
     .pick({
       availableTools: true,
       excludedTools: true,
@@ -100,8 +101,18 @@ export function keepLimits({ tree, session }: LimitedSession): void {
   session.log.changeDocument(SESSION_LIMITS.put(session.id, limits));
 }
 
+/** The part that a resume reads. */
+const KEPT = document(SESSION_LIMITS.kind, () =>
+  z.object({ budget: later(Budget), customAgents: later(() => z.array(CustomAgentConfig())) }),
+);
+export type KeptLimits = Pick<SessionLimits, "budget" | "customAgents">;
+
+export async function readKeptLimits({ documents }: Store, sessionId: string): Promise<KeptLimits> {
+  return (await KEPT.get(documents, sessionId)) ?? {};
+}
+
 /** What a client that resumes a session does not name stays: its budget, and the limits of the agent that the main agent has taken on. */
-export function withKept(config: SessionConfig, kept: SessionLimits, selectedAgent: string | undefined): SessionConfig {
+export function withKept(config: SessionConfig, kept: KeptLimits, selectedAgent: string | undefined): SessionConfig {
   const selected = kept.customAgents?.filter(({ name }) => name === selectedAgent);
   return {
     ...config,
