@@ -16,7 +16,7 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
     case "user.message":
       return event.data.content === ""
         ? undefined
-        : `> ${visibleText(event.data.content.trim()).replaceAll("\n", "\n> ")}`;
+        : `> ${visibleText(event.data.content.trim()).split("\n").join("\n> ")}`;
     case "assistant.message":
       return visibleText(event.data.content.trim()) || undefined;
     case "tool.execution_start": {

@@ -3,7 +3,7 @@
  *
  * Codex silently skips hooks that the user has not trusted; codex-trust.ts asks it.
  */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "@retinue/protocol/errors";
@@ -172,16 +172,23 @@ const calls: Readonly<Record<string, (payload: Payload, context: Context) => Hoo
 
 const FIRST_LINE = 1024 * 1024;
 
+/** Empty for anything but a file: opening a pipe must not wait for somebody who writes to it. */
+function firstLine(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) return "";
+    const buffer = Buffer.alloc(FIRST_LINE);
+    return buffer.toString("utf8", 0, readSync(file, buffer, 0, FIRST_LINE, 0)).split("\n", 1)[0] ?? "";
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** The first line of a child's rollout names the thread that started it. Without it, the root did. */
 function parentThread(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
-    const file = openSync(path, "r");
-    const buffer = Buffer.alloc(FIRST_LINE);
-    const length = readSync(file, buffer, 0, FIRST_LINE, 0);
-    closeSync(file);
-    const [line = ""] = buffer.toString("utf8", 0, length).split("\n", 1);
-    return text(fields(parseLine(line)?.payload).parent_thread_id);
+    return text(fields(parseLine(firstLine(path))?.payload).parent_thread_id);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

@@ -1,5 +1,5 @@
 /** `retinue hook` as a harness runs it, with fields that are longer than anything that they could name. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -47,6 +47,15 @@ async function kept(sessionKey: string): Promise<string[]> {
 const prompt = { hook_event_name: "UserPromptSubmit", session_id: "s", cwd: "/projects/shop", prompt: "pelican" };
 const child = { ...prompt, hook_event_name: "SubagentStart", agent_id: "a", agent_type: "explore" };
 const LONG = `/${"a/".repeat(50 * 1024)}x.jsonl`;
+
+test.each(["codex", "claude-code"])(
+  "a hook of %s whose transcript is a pipe that nobody writes to ends",
+  async (harness) => {
+    const pipe = join(home, "transcript.jsonl");
+    execFileSync("mkfifo", [pipe]);
+    expect(await runHook(harness, { ...child, transcript_path: pipe })).toMatchObject({ code: 0 });
+  },
+);
 
 describe("a hook with a field that is too long", () => {
   test.each([
