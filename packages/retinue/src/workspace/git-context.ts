@@ -1,5 +1,5 @@
 /** The folder a session works in, and the repository around it, read from files: no git process is started. */
-import { stat } from "node:fs/promises";
+import { type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { SessionContext } from "@retinue/protocol";
 import { readTextFile } from "../project/text-file.ts";
@@ -8,34 +8,33 @@ const MAX_BYTES = 1024 * 1024;
 
 export async function gitContext(cwd: string): Promise<SessionContext> {
   const folder = resolve(cwd);
-  const gitRoot = await findRoot(folder);
+  const gitRoot = findRoot(folder);
   if (gitRoot === undefined) return { cwd: folder };
-  const gitFolder = await gitFolderOf(gitRoot);
-  const [branch, repository] = await Promise.all([branchOf(gitFolder), repositoryOf(gitFolder)]);
+  const gitFolder = gitFolderOf(gitRoot);
+  const [branch, repository] = [branchOf(gitFolder), repositoryOf(gitFolder)];
   return { cwd: folder, gitRoot, ...(branch ? { branch } : {}), ...(repository ? { repository } : {}) };
 }
 
-async function findRoot(folder: string): Promise<string | undefined> {
+function findRoot(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
-    if (await exists(join(at, ".git"))) return at;
+    if (stats(join(at, ".git"))) return at;
     if (dirname(at) === at) return undefined;
   }
 }
 
 /** In a worktree `.git` is a file that names the real folder. */
-async function gitFolderOf(root: string): Promise<string> {
+function gitFolderOf(root: string): string {
   const path = join(root, ".git");
-  const isFile = (await stat(path)).isFile();
-  const named = isFile ? /^gitdir: (.+)$/m.exec(text(path))?.[1] : undefined;
+  const named = stats(path)?.isFile() ? /^gitdir: (.+)$/m.exec(text(path))?.[1] : undefined;
   return named === undefined ? path : resolve(root, named.trim());
 }
 
-async function branchOf(gitFolder: string): Promise<string | undefined> {
+function branchOf(gitFolder: string): string | undefined {
   return /^ref: refs\/heads\/(.+)$/m.exec(text(join(gitFolder, "HEAD")))?.[1]?.trim();
 }
 
 /** `owner/name` of the first remote. A worktree shares the config of the repository that `commondir` names. */
-async function repositoryOf(gitFolder: string): Promise<string | undefined> {
+function repositoryOf(gitFolder: string): string | undefined {
   const shared = text(join(gitFolder, "commondir")).trim();
   const config = text(join(resolve(gitFolder, shared), "config"));
   const line = config.split("\n").find((each) => each.trimStart().startsWith(URL_KEY));
@@ -50,11 +49,13 @@ function nameIn(url: string): string | undefined {
   return /[/:]([^/:]+\/[^/]+?)(?:\.git)?$/.exec(url)?.[1];
 }
 
-async function exists(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
+/** Synchronous, as all reading here: starting the threads for one look takes longer than all the looks. */
+function stats(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Empty when the file is missing, or is nothing that git would have written there. */
