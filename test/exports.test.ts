@@ -96,6 +96,7 @@ describe("exports", () => {
       "isKnownEvent",
       "isPersisted",
       "isServerMethod",
+      "later",
       "lazy",
       "linkedTransports",
       "longTimer",

@@ -16,15 +16,24 @@ export function isProcessAlive({ pid, startedAt }: Holder): boolean {
     const isForeign = error instanceof Error && "code" in error && error.code === "EPERM";
     if (!isForeign) return false;
   }
-  return startTick(pid) === startedAt;
+  const { state = "", tick } = statOf(pid);
+  return tick === startedAt && !ENDED.includes(state);
 }
 
 /** When the kernel started the process, in ticks since boot; 0 where there is no /proc. */
 export function startTick(pid: number): number {
+  return statOf(pid).tick;
+}
+
+/** It has ended, and its parent has not asked for its exit code yet. */
+const ENDED = ["Z", "X"];
+
+function statOf(pid: number): { state?: string; tick: number } {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0], tick: Number(fields[19]) };
   } catch {
-    return 0; // No /proc on this system, or the process has just ended: the pid alone decides.
+    return { tick: 0 }; // No /proc on this system, or the process has just ended: the pid alone decides.
   }
 }
