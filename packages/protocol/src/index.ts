@@ -74,6 +74,7 @@ export {
   PermissionRequest,
   PermissionResult,
   PermissionRule,
+  PermissionSettings,
   PromptRequest,
 } from "./permission.ts";
 export { byteLength, encodeFrame, FrameDecoder, type FrameSink, MAX_FRAME_BYTES } from "./rpc/frames.ts";

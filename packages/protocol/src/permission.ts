@@ -204,6 +204,28 @@ export type PermissionAnswer = Of<typeof PermissionAnswer>;
 export const PermissionRule = lazy(() => z.object({ kind: z.string(), argument: z.string().nullable() }));
 export type PermissionRule = Of<typeof PermissionRule>;
 
+/** Rules, folders and addresses of a session, set in one go. What is left out stays as it is. */
+export const PermissionSettings = lazy(() =>
+  z.object({
+    approveAllToolPermissionRequests: flag(),
+    approveAllReadPermissionRequests: flag(),
+    rules: z
+      .object({ approved: z.array(PermissionRule()), denied: z.array(PermissionRule()) })
+      .partial()
+      .optional(),
+    paths: z
+      .object({
+        unrestricted: flag(),
+        additionalDirectories: strings().optional(),
+        includeTempDirectory: flag(),
+        workspacePath: text(),
+      })
+      .optional(),
+    urls: z.object({ unrestricted: flag(), initialAllowed: strings().optional() }).optional(),
+  }),
+);
+export type PermissionSettings = Of<typeof PermissionSettings>;
+
 /** What became of a request, as the log keeps it. */
 export const PermissionResult = lazy(() =>
   z.discriminatedUnion("kind", [

@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { Billing } from "./billing.ts";
+import { PermissionSettings } from "./permission.ts";
 import {
   ContextTier,
   count,
@@ -287,6 +288,8 @@ const askFields = () => ({
   /** What a hook that fails means for the call that it was asked about: nothing (default), or that the call is denied. Ours. */
   hooksOnError: later(() => z.enum(["ignore", "deny"])),
   askUserVariant: later(() => z.enum(["legacy", "elicitation"])),
+  /** What `session.permissions.configure` sets, in effect before anything runs: a resume may continue calls at once. Ours. */
+  permissions: later(PermissionSettings),
   /** What an ask does while no attached client can answer it; `RETINUE_UNATTENDED` when not given. Ours. */
   unattended: later(UnattendedPolicy),
 });

@@ -9,7 +9,8 @@ import { PersistentMap } from "./persistent-map.ts";
 /** The id of the main agent's node. Sub-agents have the id that their events carry as `agentId`. */
 export const MAIN = "main";
 
-export type AgentStatus = "running" | "idle" | "completed" | "failed" | "cancelled";
+/** `interrupted`: its process ended while it was at work, and a resume may go on with it. */
+export type AgentStatus = "running" | "idle" | "completed" | "failed" | "cancelled" | "interrupted";
 
 export interface Ask {
   readonly id: string;

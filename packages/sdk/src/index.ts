@@ -39,6 +39,7 @@ export { RuntimeConnection } from "./connection.ts";
 export type { EventListener, TypedEventListener } from "./event-hub.ts";
 export type { ClientInfo } from "./handshake.ts";
 export type { HookEvent, HookHandler, HookInvocation, SessionHooks } from "./hooks.ts";
+export { interruptedTreeOf } from "./interrupted-tree.ts";
 export type { LaunchOptions, TelemetryConfig } from "./launch.ts";
 export type {
   SessionLifecycleEvent,

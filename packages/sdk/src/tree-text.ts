@@ -30,6 +30,7 @@ const SIGNS: Record<AgentStatus, { sign: string; ansi: number }> = {
   completed: { sign: "✓", ansi: 32 },
   failed: { sign: "✗", ansi: 31 },
   cancelled: { sign: "⊘", ansi: 33 },
+  interrupted: { sign: "⊘", ansi: 33 },
 };
 const WAITING = { sign: "◌", ansi: 33 };
 

@@ -1,7 +1,14 @@
 /** Calls about permissions: answers, modes, rules, folders and addresses. */
 import * as z from "zod";
 import { byName, justSession, method, ofSession, success } from "../method.ts";
-import { Approval, PermissionAnswer, PermissionMode, PermissionRule, PromptRequest } from "../permission.ts";
+import {
+  Approval,
+  PermissionAnswer,
+  PermissionMode,
+  PermissionRule,
+  PermissionSettings,
+  PromptRequest,
+} from "../permission.ts";
 import { flag, json, lazy, strings, text } from "../schema.ts";
 
 const aPath = lazy(() => ofSession({ path: z.string() }));
@@ -55,24 +62,7 @@ const modes = byName(
   }),
   method("session.permissions.configure", {
     summary: "Sets rules, folders and addresses in one go.",
-    params: () =>
-      ofSession({
-        approveAllToolPermissionRequests: flag(),
-        approveAllReadPermissionRequests: flag(),
-        rules: z
-          .object({ approved: z.array(PermissionRule()), denied: z.array(PermissionRule()) })
-          .partial()
-          .optional(),
-        paths: z
-          .object({
-            unrestricted: flag(),
-            additionalDirectories: strings().optional(),
-            includeTempDirectory: flag(),
-            workspacePath: text(),
-          })
-          .optional(),
-        urls: z.object({ unrestricted: flag(), initialAllowed: strings().optional() }).optional(),
-      }),
+    params: () => ofSession(PermissionSettings().shape),
     result: success,
   }),
 );

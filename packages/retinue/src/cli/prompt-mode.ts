@@ -11,11 +11,12 @@ export async function runPromptMode(
   context: CliContext,
 ): Promise<number> {
   const { terminal } = context;
-  if (prompt === undefined && process.stdin.isTTY) {
+  const isResumed = flags.resume !== undefined || flags.continue;
+  if (prompt === undefined && !isResumed && process.stdin.isTTY) {
     terminal.out(quickStart);
     return 0;
   }
-  const words = await readPrompt(prompt, process.stdin);
+  const words = await readPrompt(prompt, { isResumed, stdin: process.stdin });
   if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal);
   return runPrompt(words, flags, context);
 }

@@ -6,7 +6,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError, visible } from "@retinue/protocol";
+import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
@@ -50,8 +50,12 @@ export interface PromptOptions {
   catalog?: (env: CliContext["env"]) => Catalog;
 }
 
-/** Resolves with the exit code. */
-export async function runPrompt(prompt: string, options: PromptOptions, context: CliContext): Promise<number> {
+/** Resolves with the exit code. Without a prompt, what the stored session has left open is carried on. */
+export async function runPrompt(
+  prompt: string | undefined,
+  options: PromptOptions,
+  context: CliContext,
+): Promise<number> {
   const { terminal, env, cwd } = context;
   for (const rule of [...options.allowTool, ...options.denyTool]) usableRule(rule); // Before anything is opened.
   const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
@@ -65,7 +69,7 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
   terminal.gone.addEventListener("abort", () => interrupts.stop());
   const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
-  const watch = new RunWatch();
+  const watch = new RunWatch({ isOurs: prompt === undefined });
   const receive = (event: SessionEvent) => {
     answer.receive(event);
     progress.receive(event);
@@ -89,11 +93,12 @@ export async function runPrompt(prompt: string, options: PromptOptions, context:
     isThrownAway: options.isThrownAway,
   });
   if (interrupts.signal.aborted) return interrupts.exitCode;
-  const config = { ...baseConfig(options), ...asking, onEvent: receive };
+  const permissions = permissionsOf(options, folders);
+  const config = { ...baseConfig(options), ...asking, permissions, onEvent: receive };
   const session = stored
-    ? await own.client.resumeSession(stored.sessionId, config)
+    ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });
-  await configure(session, options, folders);
+  await configure(session, options);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
   answer.end(end.type === "answered" ? end.text : "");
   if (!options.quiet) await noteStopped(session, terminal);
@@ -152,14 +157,23 @@ async function storedSession(
   throw new AppError("session_not_found", "There is no session of this folder yet: leave out --continue to start one.");
 }
 
-async function configure(session: Session, options: PromptOptions, folders: readonly string[]): Promise<void> {
-  const { allowTool, denyTool, allowAllTools, mode, resume, reasoningEffort } = options;
-  await session.rpc.permissions.configure({
+/** Deny rules that are not named stay as the session has them; a resume applies all of it before it goes on with anything. */
+function permissionsOf(
+  { allowTool, denyTool, allowAllTools }: PromptOptions,
+  folders: readonly string[],
+): PermissionSettings {
+  return {
     approveAllReadPermissionRequests: true,
-    ...(allowAllTools ? { approveAllToolPermissionRequests: true } : {}),
-    rules: { approved: allowTool.map(usableRule), denied: denyTool.map(usableRule) },
+    approveAllToolPermissionRequests: allowAllTools,
+    rules: { approved: allowTool.map(usableRule), ...(denyTool.length > 0 && { denied: denyTool.map(usableRule) }) },
     paths: { additionalDirectories: [...folders], includeTempDirectory: true },
-  });
+  };
+}
+
+async function configure(
+  session: Session,
+  { mode, resume, reasoningEffort, ...options }: PromptOptions,
+): Promise<void> {
   const isResumed = resume !== undefined || options.continue;
   if (isResumed && reasoningEffort !== undefined) await session.rpc.model.setReasoningEffort({ reasoningEffort });
   if (mode !== undefined) await session.rpc.mode.set({ mode });
@@ -170,18 +184,29 @@ const MAX_COMMAND = 80;
 /** How long the last events of a stopped run are waited for. */
 const LAST_NEWS_MS = 1000;
 
-/** Sends the prompt and waits for the end of the run, or stops it when the signal says so. */
+/** A session that waits for a prompt would be waited for without end. */
+async function checkIsOpen(session: Session, watch: RunWatch): Promise<void> {
+  const { hasActiveWork } = await session.rpc.metadata.activity();
+  if (hasActiveWork || watch.hasEnded) return;
+  const id = session.sessionId.slice(0, 8);
+  throw new UsageError(`session ${id} has nothing left to do. Give it a prompt: retinue --resume ${id} -p "…"`);
+}
+
+/** Sends the prompt, if there is one, and waits for the end of the run, or stops it when the signal says so. */
 async function converse(
   session: Session,
-  prompt: string,
+  prompt: string | undefined,
   { watch, signal }: { watch: RunWatch; signal: AbortSignal },
 ): Promise<RunEnd | { type: "stopped" }> {
   if (signal.aborted) return { type: "stopped" };
   const stopped = new Promise<"stopped">((resolve) => {
     signal.addEventListener("abort", () => resolve("stopped"), { once: true });
   });
-  watch.begin();
-  await session.send(prompt);
+  if (prompt === undefined) await checkIsOpen(session, watch);
+  else {
+    watch.begin();
+    await session.send(prompt);
+  }
   const end = await Promise.race([watch.ended, stopped]);
   if (end !== "stopped") return end;
   await session.abort();

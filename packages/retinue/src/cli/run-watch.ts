@@ -6,11 +6,14 @@ export type RunEnd = { type: "answered"; text: string } | { type: "failed"; mess
 export class RunWatch {
   readonly ended: Promise<RunEnd>;
   #settle: (end: RunEnd) => void = () => undefined;
-  #isOurs = false;
+  #isOurs: boolean;
+  #hasEnded = false;
   #answer = "";
   #error: string | undefined;
 
-  constructor() {
+  /** `isOurs`: what happens from the first event on is what is waited for, also when no prompt is sent. */
+  constructor({ isOurs }: { isOurs: boolean }) {
+    this.#isOurs = isOurs;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -21,6 +24,10 @@ export class RunWatch {
     this.#isOurs = false;
     this.#answer = "";
     this.#error = undefined;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   receive(event: SessionEvent): void {
@@ -40,7 +47,9 @@ export class RunWatch {
         this.#error = event.data.message;
         return;
       case "session.idle":
-        if (this.#isOurs) this.#settle(this.#end());
+        if (!this.#isOurs) return;
+        this.#hasEnded = true;
+        this.#settle(this.#end());
         return;
       default:
         return;

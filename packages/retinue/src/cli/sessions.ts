@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { visible } from "@retinue/protocol";
 import type { SessionMetadata } from "@retinue/sdk";
-import { renderTree, treeOf, walk } from "@retinue/sdk";
+import { interruptedTreeOf, renderTree, treeOf, walk } from "@retinue/sdk";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
@@ -40,7 +40,9 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   const { terminal } = context;
   await using own = open(flags, context);
   const { sessionId } = await find(own, id);
-  const tree = treeOf(readLog(await own.log(sessionId)));
+  const { inUse } = await own.client.rpc.sessions.checkInUse({ sessionIds: [sessionId] });
+  const events = readLog(await own.log(sessionId));
+  const tree = inUse.length > 0 ? treeOf(events) : interruptedTreeOf(events);
   if (flags.json) return terminal.out(`${JSON.stringify(walk(tree), null, 2)}\n`);
   const color = terminal.color && terminal.isOutScreen;
   const drawn = renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) });

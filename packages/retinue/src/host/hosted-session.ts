@@ -15,6 +15,7 @@ import type { Client } from "../tree/client.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
+import { setPermissions } from "./permission-settings.ts";
 import { ProjectNotices } from "./project-notices.ts";
 import { keepLimits } from "./session-limits.ts";
 import { sendStoreFailure } from "./store-failure.ts";
@@ -75,13 +76,14 @@ export class HostedSession {
 
   join(client: Client, config: SessionConfig): void {
     checkTools(config);
+    if (config.permissions) setPermissions(this, config.permissions); // First: one that is refused leaves no client behind.
     this.tree.participants.join(client, config);
     this.configure(config);
     this.#unusedOptions.warn(client, config);
     this.#projectNotices.send(client);
     this.tree.asks.redeliver();
-    const { customAgents, availableTools, excludedTools, defaultAgent, budget } = config;
-    if (customAgents || availableTools || excludedTools || defaultAgent || budget) keepLimits(this);
+    const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions } = config;
+    if (customAgents || availableTools || excludedTools || defaultAgent || budget || permissions) keepLimits(this);
   }
 
   /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */

@@ -101,6 +101,7 @@ export async function openStored(
   const { limits, workedMs, problems: unknown } = await readKept(store, id);
   const config = withKept(given, limits, state.selectedAgent);
   const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
+  if (limits.policy) hosted.tree.rules.change({ denied: limits.policy.denied }); // Until a client names others.
   hosted.tree.usage.restart(usage);
   hosted.main.budget.restore(hosted.tree.usage.byRun());
   const inOrder = tasks.found.map(({ value }) => value).sort((a, b) => a.startedAt - b.startedAt);

@@ -103,9 +103,13 @@ export function keepLimits({ tree, session }: LimitedSession): void {
 
 /** The part that a resume reads. */
 const KEPT = document(SESSION_LIMITS.kind, () =>
-  z.object({ budget: later(Budget), customAgents: later(() => z.array(CustomAgentConfig())) }),
+  z.object({
+    budget: later(Budget),
+    customAgents: later(() => z.array(CustomAgentConfig())),
+    policy: z.object({ denied: z.array(PermissionRule()) }).optional(),
+  }),
 );
-export type KeptLimits = Pick<SessionLimits, "budget" | "customAgents">;
+export type KeptLimits = NonNullable<Awaited<ReturnType<typeof KEPT.get>>>;
 
 export async function readKeptLimits({ documents }: Store, sessionId: string): Promise<KeptLimits> {
   return (await KEPT.get(documents, sessionId)) ?? {};

@@ -19,7 +19,7 @@ export const prompt = command({
     ...rules,
     resume: {
       term: "--resume <id>",
-      about: "continue a session, by the beginning of its id",
+      about: "continue a session, by the beginning of its id; without a prompt, only what it has left open",
       is: optional(text),
       conflicts: "--continue",
     },
@@ -48,7 +48,7 @@ export const prompt = command({
     quiet: { term: "--quiet", about: "print no progress", is: flag },
     home,
   },
-  examples: ['retinue -p "Explain src/main.ts"', "git diff | retinue -p - --quiet"],
+  examples: ['retinue -p "Explain src/main.ts"', "git diff | retinue -p - --quiet", "retinue --resume 3f2a"],
   async run(input, context) {
     const { runPromptMode } = await import("../prompt-mode.ts");
     return runPromptMode(input, context);

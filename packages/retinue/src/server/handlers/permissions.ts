@@ -1,8 +1,8 @@
 /** Permissions of a session apart from single answers: modes, rules, folders, addresses. */
-import { tmpdir } from "node:os";
 import { resolve } from "node:path";
-import { type Approval, defined, type Params, type PermissionRule } from "@retinue/protocol";
+import type { Approval, PermissionRule } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { setPermissions } from "../../host/permission-settings.ts";
 import { folderTrustOf, followTrust, trustProject } from "../../host/project-trust.ts";
 import { existingFolder } from "../../workspace/folders.ts";
 import { gitContext } from "../../workspace/git-context.ts";
@@ -37,7 +37,7 @@ export const permissionHandlers: Handlers = {
     return done;
   },
   "session.permissions.configure": (params, scope) => {
-    configure(hosted(params, scope), params);
+    setPermissions(hosted(params, scope), params);
     return done;
   },
 
@@ -108,48 +108,6 @@ export const permissionHandlers: Handlers = {
     return done;
   },
 };
-
-/** Fields that are left out stay as they are. */
-function configure(target: HostedSession, params: Params<"session.permissions.configure">): void {
-  const { rules } = target.tree;
-  const {
-    approveAllToolPermissionRequests: approveAll,
-    approveAllReadPermissionRequests: approveReads,
-    paths,
-    urls,
-  } = params;
-  const { approved, denied } = params.rules ?? {};
-  rules.checkUsable([...(approved ?? []), ...(denied ?? [])]);
-  if (paths?.workspacePath) rules.places.primary = existingFolder(target.session, paths.workspacePath);
-  const isPathUnrestricted = paths?.unrestricted;
-  const isUrlUnrestricted = urls?.unrestricted;
-  const allowedDomains = urls?.initialAllowed;
-  const directories = paths && directoriesOf(target, paths);
-  const change = {
-    approveAll,
-    approveReads,
-    approved,
-    denied,
-    isPathUnrestricted,
-    isUrlUnrestricted,
-    allowedDomains,
-    directories,
-  };
-  rules.change(defined(change));
-}
-
-function directoriesOf(
-  target: HostedSession,
-  { additionalDirectories, includeTempDirectory }: NonNullable<Params<"session.permissions.configure">["paths"]>,
-): string[] {
-  const { rules } = target.tree;
-  const others = rules.policy.directories.filter(
-    (directory) => directory !== rules.places.primary && directory !== tmpdir(),
-  );
-  const additional = additionalDirectories?.map((path) => absolute(target, path)) ?? others;
-  const hasTemp = includeTempDirectory ?? rules.policy.directories.includes(tmpdir());
-  return [...new Set([rules.places.primary, ...additional, ...(hasTemp ? [tmpdir()] : [])])];
-}
 
 async function locationOf(workingDirectory: string): Promise<{ locationKey: string; locationType: "repo" | "dir" }> {
   const { cwd, gitRoot } = await gitContext(workingDirectory);
