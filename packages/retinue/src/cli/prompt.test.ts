@@ -209,7 +209,7 @@ describe("being stopped", () => {
     await using world = await modelWorld([bash("touch started; sleep 600"), say("again")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
     await running.says("bash touch started");
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
@@ -226,7 +226,7 @@ describe("being stopped", () => {
     );
     const running = world.start(["-p", "delegate", "--allow-all-tools"]);
     await running.says("bash sleep 600");
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
     expect(processesIn(world.root)).toEqual([]);
@@ -235,18 +235,18 @@ describe("being stopped", () => {
   test("a second Ctrl-C does not wait for a shell that will not end", async () => {
     await using world = await modelWorld([bash("trap '' TERM INT; sleep 600; sleep 601")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     await running.says("Stopping.");
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
-    await until(() => processesIn(world.root).length === 0);
+    await expect.poll(() => processesIn(world.root).length === 0).toBe(true);
   });
 
   test("a model that does not answer can be stopped", async () => {
     await using world = await modelWorld(() => new Promise(() => undefined));
     const running = world.start(["-p", "hello"]);
-    await until(() => world.model.requests.length > 0);
+    await expect.poll(() => world.model.requests.length > 0).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
   });
@@ -331,13 +331,5 @@ function workingFolder(pid: string): string | undefined {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return undefined; // It ended while we were looking, or belongs to somebody else.
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error("it did not come to that in time");
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -175,11 +175,11 @@ describe("an error status", () => {
   });
 
   test("with a date in the future asks to wait until then", async () => {
-    const headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() };
+    const headers = { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() };
     await using server = await loopback(json({}, { status: 503, headers }));
     const { retryAfterMs = 0 } = await failure(call(server));
-    expect(retryAfterMs).toBeGreaterThan(30_000);
-    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+    expect(retryAfterMs).toBeGreaterThan(1_800_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(3_600_000);
   });
 
   test("with an endless body is read only so far", async () => {
