@@ -41,7 +41,8 @@ async function readPages(call: Call, sessionId: string): Promise<SessionEvent[]>
   const events: SessionEvent[] = [];
   let cursor: string | undefined;
   for (;;) {
-    const page = await call("session.eventLog.read", { sessionId, cursor, max: PAGE, agentScope: "all" });
+    const what = { max: PAGE, agentScope: "all", includeEphemeral: false } as const;
+    const page = await call("session.eventLog.read", { sessionId, cursor, ...what });
     for (const event of page.events) if (!event.ephemeral) events.push(event);
     if (!page.hasMore || page.events.length === 0) return events;
     cursor = page.cursor;

@@ -68,7 +68,7 @@ export class OpenSessions {
     } catch (error) {
       if (replaced) this.#sessions.set(sessionId, replaced);
       else this.#sessions.delete(sessionId);
-      throw error;
+      throw method === "session.resume" ? notFound(error) : error;
     }
   }
 
@@ -198,6 +198,13 @@ export class OpenSessions {
       this.#options.onError(failure);
     }
   }
+}
+
+/** Runtimes that send no words for their errors say it in the text. */
+function notFound(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== "internal" || !/session not found/i.test(error.message))
+    return error;
+  return new AppError("session_not_found", error.message, { cause: error, data: error.data });
 }
 
 async function tryLeave(runtime: Runtime, sessionId: string): Promise<Error[]> {
