@@ -40,12 +40,15 @@ interface Pending {
   settled(): void;
 }
 
+/** The number that most errors share. */
+const SHARED = -32603;
+
 /** An error answer of the other side, with its number and data as they came. */
 export class RemoteError extends AppError {
   override readonly name: string = "RemoteError";
   readonly rpcCode: number;
   constructor(rpcCode: number, message: string, data?: unknown) {
-    super(codeOf(rpcCode), message, { data });
+    super(codeOf(rpcCode, data), message, { data });
     this.rpcCode = rpcCode;
   }
 }
@@ -259,13 +262,19 @@ interface Failure {
 }
 
 function failure(method: string, error: unknown): Failure {
-  const { rpc } = ERRORS[error instanceof AppError ? error.code : "internal"];
+  const code = error instanceof AppError ? error.code : "internal";
+  const { rpc } = ERRORS[code];
   const text = messageOf(error);
-  return {
-    code: rpc,
-    message: rpc === -32603 ? `Request ${method} failed with message: ${text}` : text,
-    data: error instanceof AppError ? error.data : undefined,
-  };
+  const data = error instanceof AppError ? error.data : undefined;
+  if (rpc !== SHARED) return { code: rpc, message: text, data };
+  return { code: rpc, message: `Request ${method} failed with message: ${text}`, data: withWord(data, code) };
+}
+
+/** Most errors share a number; the word goes along in `data`, where clients of other makers do not look. */
+function withWord(data: unknown, code: ErrorCode): unknown {
+  if (code === "internal") return data;
+  if (data === undefined) return { errorCode: code };
+  return isObject(data) ? { errorCode: code, ...data } : data;
 }
 
 /** Some clients send `[null]` or nothing where they mean an empty object. */
@@ -283,10 +292,15 @@ function cancelledError(method: string): AppError {
   return new AppError("cancelled", `${method} was cancelled`);
 }
 
-function codeOf(rpc: number): ErrorCode {
-  if (rpc === -32603) return "internal";
+function codeOf(rpc: number, data: unknown): ErrorCode {
+  if (rpc === SHARED) return wordIn(data) ?? "internal";
   const known = Object.entries(ERRORS).find(([, error]) => error.rpc === rpc);
   return known ? (known[0] as ErrorCode) : "internal";
+}
+
+function wordIn(data: unknown): ErrorCode | undefined {
+  if (!isObject(data) || typeof data.errorCode !== "string") return undefined;
+  return Object.hasOwn(ERRORS, data.errorCode) ? (data.errorCode as ErrorCode) : undefined;
 }
 
 function isId(value: unknown): value is Id {
