@@ -4,9 +4,15 @@ import { noteOldNode } from "./old-node.ts";
 import { type PromptOptions, runPrompt } from "./prompt.ts";
 import { readPrompt } from "./prompt-input.ts";
 import quickStart from "./quick-start.md";
+import { withResult } from "./result-record.ts";
 
 /** Resolves with the exit code. */
-export async function runPromptMode(
+export async function runPromptMode(flags: PromptOptions & { prompt?: string }, context: CliContext): Promise<number> {
+  if (flags.outputFormat !== "json") return promptMode(flags, context);
+  return withResult(context.terminal, (record) => promptMode({ ...flags, record }, context));
+}
+
+async function promptMode(
   { prompt, ...flags }: PromptOptions & { prompt?: string },
   context: CliContext,
 ): Promise<number> {

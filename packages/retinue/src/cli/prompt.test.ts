@@ -48,7 +48,7 @@ describe("an answer", () => {
     expect((await world.run(["-p", "look", "--no-stream"])).stdout).toBe("Nothing here.\n");
   });
 
-  test("comes as one event per line with --output-format json", async () => {
+  test("comes as one event per line with --output-format json, and a result at the end", async () => {
     await using world = await modelWorld([call("glob", { pattern: "*" }), say("Nothing here.")]);
     const { code, stdout, stderr } = await world.run(["-p", "look", "--output-format", "json"]);
     const events = stdout
@@ -57,7 +57,8 @@ describe("an answer", () => {
       .map((line) => JSON.parse(line));
     expect(events[0].type).toBe("session.start");
     expect(events.map(({ type }) => type)).toContain("session.idle");
-    expect(events.at(-1).type).toBe("session.shutdown");
+    expect(events.at(-2).type).toBe("session.shutdown");
+    expect(events.at(-1).type).toBe("result");
     expect(events.filter(({ type }) => type === "assistant.message").at(-1).data.content).toBe("Nothing here.");
     expect(stderr).toBe("");
     expect(code).toBe(0);

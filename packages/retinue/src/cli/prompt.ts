@@ -16,6 +16,7 @@ import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { Progress } from "./progress.ts";
+import type { ResultRecord } from "./result-record.ts";
 import { type RunEnd, RunWatch } from "./run-watch.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
@@ -42,6 +43,8 @@ export interface PromptOptions {
   stream: boolean;
   quiet: boolean;
   outputFormat: "text" | "json";
+  /** Is told what becomes of the run. */
+  record?: ResultRecord;
   /** Draws the tree at the end even when it could not be drawn live. */
   showsTree?: boolean;
   /** The session is removed with its home, so its id is not shown. */
@@ -74,6 +77,7 @@ export async function runPrompt(
     answer.receive(event);
     progress.receive(event);
     watch.receive(event);
+    options.record?.receive(event);
   };
   let workingDirectory = cwd;
   const asking = askingAt({
@@ -98,8 +102,10 @@ export async function runPrompt(
   const session = stored
     ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });
+  options.record?.opened(session.sessionId);
   await configure(session, options);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
+  options.record?.ended(end);
   answer.end(end.type === "answered" ? end.text : "");
   if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);

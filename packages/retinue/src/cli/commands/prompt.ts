@@ -37,7 +37,7 @@ export const prompt = command({
     },
     outputFormat: {
       term: "--output-format <format>",
-      about: "text, or json: one event per line (default: text)",
+      about: "text, or json: one event per line, and a result at the end (default: text)",
       is: otherwise("text", choice("text", "json")),
     },
     stream: {
