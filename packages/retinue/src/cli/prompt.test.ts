@@ -264,6 +264,8 @@ describe("wrong usage ends with code 2 and one line", () => {
     [["-p", "x", "--output-format", "xml"], "text, json"],
     [["-p", "x", "--add-dir", "nowhere"], "there is no folder"],
     [["-p", "x", "--deny-tool", "read(*.env)"], "the rule read(*.env) cannot be used"],
+    [["-p", "x", "--deny-tool", "shel(rm)"], "the rule shel(rm) cannot be used: there is no kind"],
+    [["why", "x", "main", "bash", "--deny-tool", "shel(rm)"], "Did you mean shell(rm)?"],
     [["-p", "x", "--resume", "a", "--continue"], "cannot be used with"],
     [["sessions", "lst"], "list"],
   ])("%j", async (args, words) => {

@@ -24,7 +24,7 @@ import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
 import { trustOf } from "./trust.ts";
 import { settleTrust } from "./trust-question.ts";
-import { usableRule } from "./usable-rule.ts";
+import { allowRule, denyRule, unknownNameNote } from "./usable-rule.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface PromptOptions {
@@ -62,7 +62,11 @@ export async function runPrompt(
   context: CliContext,
 ): Promise<number> {
   const { terminal, env, cwd } = context;
-  for (const rule of [...options.allowTool, ...options.denyTool]) usableRule(rule); // Before anything is opened.
+  // Before anything is opened.
+  for (const rule of [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)]) {
+    const note = unknownNameNote(rule);
+    if (note !== undefined) terminal.note(note);
+  }
   const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
   await using own = openOwnRuntime({
     env,
@@ -174,7 +178,7 @@ function permissionsOf(
   return {
     approveAllReadPermissionRequests: true,
     approveAllToolPermissionRequests: allowAllTools,
-    rules: { approved: allowTool.map(usableRule), ...(denyTool.length > 0 && { denied: denyTool.map(usableRule) }) },
+    rules: { approved: allowTool.map(allowRule), ...(denyTool.length > 0 && { denied: denyTool.map(denyRule) }) },
     paths: { additionalDirectories: [...places], includeTempDirectory: true },
   };
 }
