@@ -211,7 +211,7 @@ export class Peer {
       pending.resolve(message.result);
     } else {
       const { code, message: text, data } = isObject(error) ? error : { code: 0, message: error, data: undefined };
-      pending.reject(new RemoteError(typeof code === "number" ? code : 0, String(text), data));
+      pending.reject(new RemoteError(typeof code === "number" ? code : 0, plain(String(text)), data));
     }
   }
 
@@ -267,6 +267,9 @@ function failure(method: string, error: unknown): Failure {
     data: error instanceof AppError ? error.data : undefined,
   };
 }
+
+/** Runtimes put the name of the method before what happened; whoever called it knows that, and a person need not. */
+const plain = (text: string): string => text.replace(/^Request \S+ failed with message: (?=\S)/, "");
 
 /** Some clients send `[null]` or nothing where they mean an empty object. */
 function named(params: unknown): unknown {
