@@ -43,7 +43,7 @@ async function ask(
   const terminal = openTerminal({ stdin, stdout: out, stderr: err, env: {} } as unknown as TerminalStreams);
   const full = { RETINUE_HOME: home, RETINUE_MODEL: "small", RETINUE_RETRY_WAIT_MS: "0", ...env };
   try {
-    said.code = await runPrompt("try", { ...OPTIONS, ...options }, { terminal, env: full, cwd, program: [] });
+    said.code = await runPrompt({ text: "try" }, { ...OPTIONS, ...options }, { terminal, env: full, cwd, program: [] });
     await terminal.flush();
     return said;
   } finally {
