@@ -15,6 +15,7 @@ import { TASK } from "../tasks/record.ts";
 import type { Client } from "../tree/client.ts";
 import type { World } from "../world.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
+import { ENVIRONMENT } from "./environment.ts";
 import { checkTools, type HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
@@ -35,7 +36,7 @@ export interface Lifecycle {
 }
 
 /** Documents that belong to one session and are deleted with it. */
-const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME].map(({ kind }) => kind);
+const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME, ENVIRONMENT].map(({ kind }) => kind);
 
 /** Ids become folder names, so they must not contain a path. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
