@@ -7,13 +7,13 @@
  * are when git has no origin.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 import { OUTSIDE } from "./outside.mjs";
-import { billOfMaterials, checkContents, releaseNotes, writeChecksums } from "./shipped.mjs";
+import { billOfMaterials, checkContents, noticesOf, releaseNotes, writeChecksums } from "./shipped.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = path.resolve(option("--out") ?? path.join(root, "release"));
@@ -35,7 +35,7 @@ try {
   for (const [name, options] of Object.entries(PACKAGES)) console.log(await release(name, options));
   if (process.argv.includes("--exe")) {
     const { buildExecutable } = await import("./single-file.mjs");
-    console.log(await buildExecutable({ root, staging, out, version: workspace.version }));
+    console.log(await buildExecutable({ root, staging, out }));
   }
   writeFileSync(path.join(out, "RELEASE-NOTES.md"), releaseNotes(root, workspace.version));
   writeChecksums(out);
@@ -147,23 +147,9 @@ function addExecutable(target) {
   writeFileSync(launcher, text);
   const { sources } = readJson(`${bundle}.map`);
   const inputs = sources.map((file) => path.resolve(path.dirname(bundle), file));
-  const inside = writeNotices(target, inputs);
+  const { text: notices, versions: inside } = noticesOf(inputs);
+  writeFileSync(path.join(target, "THIRD-PARTY-NOTICES.md"), notices);
   return { bin: { retinue: "bin/retinue.js" }, executable: readFileSync(bundle, "utf8"), inside };
-}
-
-/** The licences of the packages whose code is inside the bundle; returns their versions. */
-function writeNotices(target, inputs) {
-  const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
-  const inside = {};
-  const notices = [...new Set(folders)].map((folder) => {
-    const { name, version, license } = readJson(path.join(folder, "package.json"));
-    inside[name] = version;
-    const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
-    return `## ${name} ${version} (${license})\n\n${text ? readFileSync(path.join(folder, text), "utf8").trim() : ""}\n`;
-  });
-  const head = "# Packages whose code is part of this one\n";
-  writeFileSync(path.join(target, "THIRD-PARTY-NOTICES.md"), [head, ...notices.sort()].join("\n"));
-  return inside;
 }
 
 /** The declared dependencies that code or types import, or that stay outside the bundle. */

@@ -1,5 +1,6 @@
 /**
- * What goes out beside the code of a release: what a tarball may contain, the notes, the bill of materials and the checksums.
+ * What goes out beside the code of a release: what a tarball may contain, the licences of others, the notes, the bill
+ * of materials and the checksums.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -80,6 +81,19 @@ function withoutAddresses(bill) {
     if (at >= 0) externalReferences.splice(at, 1);
   }
   return bill;
+}
+
+/** The licences of the packages that these files belong to, and the versions of those packages. */
+export function noticesOf(inputs) {
+  const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
+  const versions = {};
+  const notices = [...new Set(folders)].map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+    versions[name] = version;
+    const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+    return `## ${name} ${version} (${license})\n\n${text ? readFileSync(path.join(folder, text), "utf8").trim() : ""}\n`;
+  });
+  return { text: ["# Packages whose code is part of this one\n", ...notices.sort()].join("\n"), versions };
 }
 
 /** In the form that `sha256sum --check` reads. */
