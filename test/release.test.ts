@@ -39,7 +39,7 @@ beforeAll(async () => {
     install("app", ["@retinue/protocol", "@retinue/sdk", "retinue"]),
     installAlone(),
   ]);
-}, 300_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("every entry of every exports map can be imported", async () => {
@@ -204,7 +204,7 @@ test("the test kit runs a runtime in memory", async () => {
   expect(result).toEqual({ answer: "done", query: expect.stringContaining("| 42 |") });
 });
 
-test("the types of every package resolve, ours and those that they name", { timeout: 120_000 }, async () => {
+test("the types of every package resolve, ours and those that they name", async () => {
   const source = `
     import { AppError, type SessionEvent } from "@retinue/protocol";
     import { Peer } from "@retinue/protocol/peer";

@@ -9,6 +9,7 @@ import type { CommonFlags } from "./commands/shared-fields.ts";
 import { conversationWords } from "./conversation-words.ts";
 import { type OwnRuntime, openOwnRuntime, readLog } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
+import { totalsWords } from "./totals-words.ts";
 import { UsageError } from "./usage-error.ts";
 
 export async function listSessions(
@@ -46,7 +47,8 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   if (flags.json) return terminal.out(`${JSON.stringify(walk(tree), null, 2)}\n`);
   const color = terminal.color && terminal.isOutScreen;
   const drawn = renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) });
-  terminal.out(`${drawn}\n`, { isDrawn: true });
+  const totals = walk(tree).length > 1 ? `· ${totalsWords(tree)}\n` : "";
+  terminal.out(`${drawn}\n${totals}`, { isDrawn: true });
 }
 
 export async function deleteSessions(
