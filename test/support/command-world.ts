@@ -1,0 +1,176 @@
+/**
+ * A small world in which the commands of the pages can be typed: `retinue` in the path, a project with the files that the pages name, a home with two
+ * stored sessions, and a model on loopback where the pages name an address. Every block of commands gets a fresh copy of it.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { approveAll } from "@retinue/sdk";
+import { type ScriptedModel, say, startScriptedModel } from "@retinue/sdk/testing";
+import { openOwnRuntime } from "../../packages/retinue/src/cli/own-runtime.ts";
+import { cleanEnv } from "./runtime.ts";
+import { root } from "./sources.ts";
+
+const SESSIONS = ["3f2a91c0-0000-4000-8000-000000000001", "909b39b0-0000-4000-8000-000000000002"];
+const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const FILES = {
+  "README.md": "# Lantern\n\nA lamp that answers.\n",
+  "package.json": '{ "name": "lantern", "type": "module", "scripts": { "test": "exit 1" } }\n',
+  "src/main.ts": "export const light = 1;\n",
+  "docs/plan.md": "Let there be light.\n",
+  "../design/colours.md": "Yellow.\n",
+  "token.txt": "a-token-of-at-least-some-length-0123456789\n",
+  "payload.json": "{}\n",
+};
+/** A server works until it is told to stop: once it has said that it listens, it has done what the page says. */
+export const LISTENS = /listening on|serving on/i;
+const LIMIT_MS = 40_000;
+
+export interface Ran {
+  command: string;
+  code: number | null;
+  output: string;
+}
+
+export interface CommandWorld extends AsyncDisposable {
+  readonly folder: string;
+  /** Types the commands one after the other, in a fresh copy. */
+  type(commands: readonly string[], isServer: (command: string) => boolean): Promise<Ran[]>;
+  /** Runs a program with our packages. */
+  program(text: string): Promise<Ran>;
+}
+
+export async function commandWorld(): Promise<CommandWorld> {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-pages-")));
+  const model = await startScriptedModel(() => say("It is a lamp."));
+  const children = new Set<ChildProcess>();
+  const original = path.join(folder, "original");
+  await prepare(original);
+  let copies = 0;
+  const start = (command: string, at: string, cwd = placeOf(command, at)) => {
+    const env = environment(at, model);
+    const child = spawn("bash", ["-c", inWorld(command, model)], {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    children.add(child);
+    return child;
+  };
+  const copy = () => {
+    const at = path.join(folder, `copy-${++copies}`);
+    cpSync(original, at, { recursive: true, verbatimSymlinks: true });
+    return at;
+  };
+  return {
+    folder,
+    async type(commands, isServer) {
+      const at = copy();
+      const ran: Ran[] = [];
+      const run = (command: string) => follow(start(command, at), { command, isServer: isServer(command) });
+      try {
+        for (const command of commands) ran.push(await run(command));
+      } finally {
+        if (commands.includes("retinue daemon start")) await run("retinue daemon stop");
+      }
+      return ran;
+    },
+    async program(text) {
+      const at = copy();
+      const file = path.join(at, "work/program.ts");
+      writeFileSync(file, text);
+      symlinkSync(path.join(root, "node_modules"), path.join(at, "work/node_modules"));
+      const markdown = path.join(root, "examples/support/markdown.mjs");
+      const command = `node --import tsx --import '${markdown}' program.ts`;
+      return follow(start(command, at, path.join(at, "work")), { command, isServer: false });
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children) end(child);
+      await model[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}
+
+async function prepare(at: string): Promise<void> {
+  for (const [name, text] of Object.entries(FILES)) put(path.join(at, "work", name), text);
+  put(path.join(at, "work/screen.png"), Buffer.from(PICTURE, "base64"));
+  mkdirSync(path.join(at, "user/src/project"), { recursive: true });
+  put(path.join(at, "bin/retinue"), `#!/bin/sh\nexec node '${path.join(root, "bin/retinue.js")}' "$@"\n`);
+  chmodSync(path.join(at, "bin/retinue"), 0o755);
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: path.join(at, "work"), stdio: "ignore" });
+  git("init", "--quiet");
+  git("add", "README.md");
+  put(path.join(at, "work/README.md"), "# Lantern\n\nA lamp that asks.\n");
+
+  await using runtime = openOwnRuntime({ env: {}, home: path.join(at, "home"), provider: "offline" });
+  for (const sessionId of SESSIONS) {
+    const workingDirectory = path.join(at, "work");
+    const session = await runtime.client.createSession({
+      sessionId,
+      workingDirectory,
+      onPermissionRequest: approveAll,
+    });
+    await session.sendAndWait("What is here?");
+  }
+}
+
+function put(file: string, contents: string | Buffer): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, contents);
+}
+
+function environment(at: string, model: ScriptedModel): NodeJS.ProcessEnv {
+  return cleanEnv({
+    PATH: `${path.join(at, "bin")}${path.delimiter}${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`,
+    HOME: path.join(at, "user"),
+    RETINUE_HOME: path.join(at, "home"),
+    RETINUE_PATH: path.join(root, "bin/retinue.js"),
+    RETINUE_DAEMON: "off", // None is started by something else than its own command.
+    OPENAI_BASE_URL: model.provider.baseUrl,
+    TMPDIR: at,
+  });
+}
+
+/** The pages name the address of Ollama, ports that may be taken here, and ids that are cut after eight digits. */
+function inWorld(command: string, model: ScriptedModel): string {
+  return command
+    .replaceAll("http://127.0.0.1:11434/v1", model.provider.baseUrl)
+    .replace(/--port \d+/, "--port 0")
+    .replace(/\b3f2a91c0\b/, SESSIONS[0] ?? "");
+}
+
+/** What is typed in a clone, and what is typed anywhere else. */
+function placeOf(command: string, at: string): string {
+  return /\bbin\/retinue\.js|\bexamples\//.test(command) ? root : path.join(at, "work");
+}
+
+async function follow(
+  child: ChildProcess,
+  { command, isServer }: { command: string; isServer: boolean },
+): Promise<Ran> {
+  let output = "";
+  const take = (text: string) => {
+    output += text;
+    if (isServer && LISTENS.test(output)) child.kill("SIGTERM");
+  };
+  child.stdout?.setEncoding("utf8").on("data", take);
+  child.stderr?.setEncoding("utf8").on("data", take);
+  const late = setTimeout(() => end(child), LIMIT_MS);
+  const [code] = await once(child, "close");
+  clearTimeout(late);
+  return { command, code, output };
+}
+
+/** With everything that it has started. */
+function end(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    child.kill("SIGKILL"); // It has just ended.
+  }
+}
