@@ -21,7 +21,7 @@ export interface MessageOptions {
 export interface WaitLimits {
   /** Rejects with `timed_out` after so long; the work goes on. Default: no limit. */
   timeoutMs?: number | undefined;
-  /** Rejects with `cancelled` when it is aborted; the work goes on. */
+  /** Rejects with `cancelled` when it is aborted; the work goes on. Default: none. */
   signal?: AbortSignal | undefined;
 }
 
