@@ -109,7 +109,7 @@ export async function checkRipgrep(): Promise<Check> {
 }
 
 const CONFIGURE =
-  "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL, or name a provider in config.json.";
+  "Run retinue init, or set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL.";
 const PATIENCE_MS = 5000;
 
 export async function checkProvider({

@@ -24,7 +24,7 @@ describe("retinue doctor", () => {
       "ok       store",
       "ok       ripgrep   ripgrep ",
       "warning  provider",
-      "→ Set OPENAI_API_KEY",
+      "→ Run retinue init, or set OPENAI_API_KEY",
     ])
       expect(stdout).toContain(words);
     expect(stdout).toContain("RETINUE_SUBAGENT_MAX_DEPTH is not set: 4");

@@ -54,7 +54,7 @@ const ConfiguredProvider = lazy(() =>
 );
 export type ConfiguredProvider = z.infer<ReturnType<typeof ConfiguredProvider>>;
 
-const ModelsConfig = lazy(() =>
+export const ModelsConfig = lazy(() =>
   z.looseObject({
     /** `provider/model`, or a model of the first provider. */
     model: z.string().optional(),
