@@ -4,6 +4,7 @@
  * Owns their lifetime: what is opened here is closed here. The methods that clients call on a session are in server/handlers/.
  */
 import { AppError, messageOf, type SessionConfig } from "@retinue/protocol";
+import { checkAgentFields } from "../agents/unknown-keys.ts";
 import type { Runner } from "../loop/runner.ts";
 import { isOutage, tryAgain } from "../session/outage.ts";
 import type { Session } from "../session/session.ts";
@@ -166,7 +167,8 @@ export class HostedSession {
 }
 
 /** Tool names that providers would reject are refused before anything is opened. */
-export function checkTools({ tools = [] }: SessionConfig): void {
+export function checkTools({ tools = [], customAgents }: SessionConfig): void {
+  checkAgentFields({ customAgents });
   for (const { name } of tools) {
     if (!/^[A-Za-z0-9_-]+$/.test(name))
       throw new AppError("invalid_params", `session construction failed: invalid tool name '${name}'`);
