@@ -95,6 +95,7 @@ describe("at the terminal", () => {
     terminal,
     signal: new AbortController().signal,
     workingDirectory: () => "/projects",
+    location: async () => undefined,
     agentPath: () => IN_TWO_LINES,
   });
   const invocation = { sessionId: "s", childSessionId: "child" };
