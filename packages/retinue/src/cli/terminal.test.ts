@@ -11,6 +11,7 @@ function screen({ isTTY = true } = {}): {
   streams: TerminalStreams;
   written: () => string;
   type: (text: string) => void;
+  end: () => void;
 } {
   const all = new PassThrough();
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
@@ -21,7 +22,7 @@ function screen({ isTTY = true } = {}): {
   const out = Object.assign(all, { isTTY, columns: 40, rows: 10 });
   // The streams of a process have more than is used here.
   const streams = { stdin, stdout: out, stderr: out, env: { TERM: "xterm" } } as unknown as TerminalStreams;
-  return { streams, written: () => text, type: (typed) => void stdin.write(typed) };
+  return { streams, written: () => text, type: (typed) => void stdin.write(typed), end: () => void stdin.end() };
 }
 
 const ERASE_ONE = "\u001b[1A\u001b[0J";
@@ -65,6 +66,36 @@ describe("a terminal", () => {
     const answer = openTerminal(streams).ask("Sure? ", { signal: stop.signal });
     stop.abort();
     expect(await answer).toBeUndefined();
+  });
+
+  test("takes an end of the input as no answer, to this question and to every later one", async () => {
+    const { streams, end } = screen();
+    const terminal = openTerminal(streams);
+    const first = terminal.ask("Sure? ");
+    end();
+    expect(await first).toBeUndefined();
+    expect(await terminal.ask("Really? ")).toBeUndefined();
+  });
+
+  test("takes an input that fails as no answer", async () => {
+    const { streams } = screen();
+    const terminal = openTerminal(streams);
+    const first = terminal.ask("Sure? ");
+    streams.stdin.destroy(new Error("read EIO"));
+    expect(await first).toBeUndefined();
+    expect(await terminal.ask("Really? ")).toBeUndefined();
+  });
+
+  test("keeps what was typed ahead for the next question, letters in pieces included", async () => {
+    const { streams, type } = screen();
+    const terminal = openTerminal(streams);
+    const [head, tail] = [Buffer.from("y\nzwö").subarray(0, 5), Buffer.from("zwö").subarray(3)];
+    streams.stdin.push(head);
+    expect(await terminal.ask("One? ")).toBe("y");
+    const second = terminal.ask("Two? ");
+    streams.stdin.push(tail);
+    type("lf\r\n");
+    expect(await second).toBe("zwölf");
   });
 
   test("never shows more moving lines than it has rows", async () => {
