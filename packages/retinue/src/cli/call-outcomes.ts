@@ -11,7 +11,7 @@ import { callWords, oneLine } from "./call-words.ts";
 import { seconds } from "./seconds.ts";
 
 const MAX_REASON = 300;
-const NOBODY_ASKED = "denied-no-approval-rule-and-could-not-request-from-user";
+const NOBODY_ANSWERED = "denied-no-approval-rule-and-could-not-request-from-user";
 
 export interface OpenCall {
   agentId: string | undefined;
@@ -51,8 +51,12 @@ export class CallOutcomes {
   /** Which call an open question belongs to. */
   readonly #asks = new Map<string, string>();
 
-  constructor(agentPath: (id: string) => string | undefined) {
+  readonly #canAsk: boolean;
+
+  /** `canAsk`: where nobody can be asked, a refusal is told when it is made, with the flag that would have allowed the call. */
+  constructor({ agentPath, canAsk }: { agentPath(id: string): string | undefined; canAsk: boolean }) {
     this.#agentPath = agentPath;
+    this.#canAsk = canAsk;
   }
 
   /** Those that work, oldest first. */
@@ -141,7 +145,7 @@ export class CallOutcomes {
   #end({ agentId, data }: Ended, at: number): CallOutcome | undefined {
     const call = this.#open.get(data.toolCallId);
     this.#open.delete(data.toolCallId);
-    if (call?.refusal?.kind === NOBODY_ASKED) return undefined; // Said when it was refused, with the flag that would allow it.
+    if (call?.refusal?.kind === NOBODY_ANSWERED && !this.#canAsk) return undefined;
     const time = call ? seconds(at - call.startedAt) : undefined;
     const words = `${this.#nameOf(agentId)}${call?.words ?? "a call"}`;
     const end = { call, data, time };
@@ -193,6 +197,8 @@ function refusalWords(result: PermissionResult): string | undefined {
   switch (result.kind) {
     case "denied-by-rules":
       return `denied by the rule ${visible(result.rules.map(ruleText).join(", "))}`;
+    case NOBODY_ANSWERED:
+      return "nobody answered";
     case "denied-interactively-by-user":
       return "you said no";
     case "denied-by-permission-request-hook":

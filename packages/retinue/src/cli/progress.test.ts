@@ -66,6 +66,8 @@ function watched(options: { columns?: number; rows?: number; isScreen?: boolean 
   };
 }
 
+const NOBODY = "denied-no-approval-rule-and-could-not-request-from-user";
+
 const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}\n`).join("");
 
@@ -167,12 +169,14 @@ describe("on a screen", () => {
       decided("b", { kind: "denied-interactively-by-user" }),
       end("b", denied, "helper"),
     );
+    seen.sees(bash("e", "ls", "helper"), asked("e"), decided("e", { kind: NOBODY }), end("e", denied, "helper"));
     const byHook = { success: false, error: { message: "No deploys on Friday.", code: "denied" } };
     seen.sees(bash("c", "deploy", "helper"), end("c", byHook, "helper"));
     seen.sees(bash("d", "false", "helper"), end("d", { success: false, error: { message: "failed" } }, "helper"));
     expect(seen.screen.text.split("\n").filter((line) => line.startsWith("✗"))).toEqual([
       "✗ helper: bash rm x · denied by the rule shell(rm)",
       "✗ helper: bash make · you said no",
+      "✗ helper: bash ls · nobody answered",
       "✗ helper: bash deploy · 0.0s · No deploys on Friday.",
     ]);
   });

@@ -34,7 +34,7 @@ export interface ProgressOptions {
 export class Progress implements Disposable {
   readonly #terminal: Terminal;
   readonly #words = new ProgressWords((id) => this.agentPath(id));
-  readonly #calls = new CallOutcomes((id) => this.agentPath(id));
+  readonly #calls: CallOutcomes;
   readonly #silence = new Silence();
   readonly #isQuiet: boolean;
   readonly #now: () => number;
@@ -45,6 +45,7 @@ export class Progress implements Disposable {
 
   constructor(terminal: Terminal, { isQuiet, now = Date.now }: ProgressOptions) {
     this.#terminal = terminal;
+    this.#calls = new CallOutcomes({ agentPath: (id) => this.agentPath(id), canAsk: terminal.canAsk });
     this.#isQuiet = isQuiet;
     this.#now = now;
     this.#startedAt = now();
