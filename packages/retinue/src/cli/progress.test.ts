@@ -46,7 +46,7 @@ const asked = (id: string) =>
 const decided = (id: string, result: object, after = 0) =>
   event("permission.completed", { requestId: `ask-${id}`, toolCallId: id, result }, { after });
 
-function watched(options: { columns?: number; rows?: number; isScreen?: boolean } = {}) {
+function watched(options: { columns?: number; rows?: number; isScreen?: boolean; env?: object } = {}) {
   clock = 1_000_000;
   const screen = new TestScreen(options);
   if (options.isScreen === false) Object.assign(screen.streams.stderr, { isTTY: false });
@@ -231,6 +231,19 @@ describe("a file that was changed", () => {
     expect(
       seen.sees(helper(), start("d", "edit", { path: "a.txt" }, "helper"), end("d", edited(1), "helper")),
     ).toContain("✓ helper: edit a.txt · 0.0s\n    @@ -1 +1,1 @@\n    -old\n    +new 0\n");
+  });
+
+  test("is coloured, and nothing is with NO_COLOR", () => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
+    const colours = /\u001b\[\d+m/;
+    const run = (env: object) => {
+      using seen = watched({ env });
+      const calls = [start("c", "edit", { path: "a.txt" }), end("c", edited(1)), bash("d", "x"), partial("d", "y")];
+      seen.sees(event("user.message", { content: "" }), ...calls);
+      return seen.screen.raw;
+    };
+    expect(run({ NO_COLOR: "" })).toContain("\u001b[31m-old\u001b[0m\n    \u001b[32m+new 0\u001b[0m\n");
+    expect(run({ NO_COLOR: "1" })).not.toMatch(colours);
   });
 
   test("with somebody's consent is not shown again", () => {

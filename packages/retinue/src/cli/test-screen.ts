@@ -13,12 +13,13 @@ export class TestScreen {
   /** Everything that was printed and not erased; long lines are not wrapped here. */
   #lines = [""];
   #up = 0;
+  #raw = "";
 
   constructor({ columns = 60, rows = 20, env = {} }: { columns?: number; rows?: number; env?: object } = {}) {
     const all = Object.assign(new PassThrough(), { isTTY: true, columns, rows });
     // Written at once, as to a terminal, so that a test need not wait for it.
     all.write = ((text: string, done?: () => void) => {
-      this.#print(text);
+      this.print(text);
       done?.();
       return true;
     }) as typeof all.write;
@@ -37,6 +38,11 @@ export class TestScreen {
     return this.#lines.join("\n").trimEnd();
   }
 
+  /** Everything that was ever written, with its escape sequences. */
+  get raw(): string {
+    return this.#raw;
+  }
+
   /** The rows that are on the screen now. */
   get rows(): string[] {
     return this.#lines.flatMap((line) => this.#wrapped(line)).slice(-this.#stream.rows);
@@ -44,7 +50,7 @@ export class TestScreen {
 
   /** The terminal shows what is typed. */
   type(line: string): void {
-    this.#print(`${line}\n`);
+    this.print(`${line}\n`);
     this.#stdin.write(`${line}\n`);
   }
 
@@ -57,12 +63,14 @@ export class TestScreen {
     this.#stream.columns = columns;
   }
 
-  #print(text: string): void {
+  /** What a program writes to its terminal. */
+  print(text: string): void {
+    this.#raw += text;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a screen is controlled by control characters.
     for (const [token, amount, command] of text.matchAll(/\u001b\[(\d*)([A-Za-z])|[\s\S]/gu)) {
       if (command === "A") this.#up = Number(amount);
       else if (command === "J") this.#eraseBelow();
-      else if (command === "m") continue;
+      else if (command === "m" || token === "\r") continue;
       else if (token === "\n") this.#lines.push("");
       else this.#lines.push(`${this.#lines.pop() ?? ""}${token}`);
     }
