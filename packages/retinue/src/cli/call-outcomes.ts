@@ -167,13 +167,19 @@ function succeeded({ call, data, time }: End): Omit<CallOutcome, "agentId" | "wo
   const { result, shellExecution: { exitCode = 0 } = {} } = data;
   if (exitCode !== 0) {
     const facts = joined(`exit code ${exitCode}`, time);
-    return { sign: "✗", facts, output: outputOf(result?.content ?? ""), isImportant: false };
+    // Of an output that is too long for the model it reads something else; the screen has its end.
+    const output = isCut(result?.contents ?? []) ? (call?.live ?? "") : outputOf(result?.content ?? "");
+    return { sign: "✗", facts, output, isImportant: false };
   }
   const isLeftRunning = call?.name === "bash" && data.shellExecution === undefined;
   const facts = joined(isLeftRunning ? "in the background" : undefined, time);
   const detail = result?.detailedContent ?? "";
   const isUnseen = call !== undefined && WRITERS.has(call.name) && !call.wasAsked && detail.startsWith("diff --git");
   return { sign: "✓", facts, isImportant: isUnseen, ...(isUnseen ? { diff: detail } : {}) };
+}
+
+function isCut(contents: readonly unknown[]): boolean {
+  return contents.some((part) => typeof part === "object" && part !== null && "outputTruncated" in part);
 }
 
 function failed({ call, data, time }: End): Omit<CallOutcome, "agentId" | "words"> {

@@ -98,6 +98,27 @@ describe("on a screen", () => {
     expect(seen.screen.rows.filter((row) => row !== "")).toHaveLength(1);
   });
 
+  test("of a failed command whose output was too long for the model the end of the output is shown", () => {
+    using seen = watched();
+    const content = "Output too large to read at once (4.8 MB).\n<shellId: c completed with exit code 1>";
+    const contents = [{ type: "shell_exit", outputTruncated: true }];
+    const cut = { success: true, result: { content, contents }, shellExecution: { exitCode: 1 } };
+    expect(seen.sees(bash("c", "x"), partial("c", "a\nb\n"), end("c", cut))).toBe(
+      "✗ bash x · exit code 1 · 0.0s\n    a\n    b",
+    );
+  });
+
+  test("of many calls at once the first ones are shown, and how many more there are", () => {
+    using seen = watched();
+    const calls = Array.from({ length: 9 }, (_, at) => bash(`c${at}`, `sleep ${at}`));
+    expect(
+      seen
+        .sees(...calls)
+        .split("\n")
+        .slice(-2),
+    ).toEqual(["● bash sleep 3 · 0s", "  … 5 more calls"]);
+  });
+
   test("the time in which somebody was asked is not counted as the command's own", () => {
     using seen = watched();
     seen.sees(bash("c", "make"), asked("c"), decided("c", { kind: "approved" }, 60));

@@ -126,7 +126,8 @@ export class Progress implements Disposable {
     const calls = this.#calls.working.filter(({ agentId, name }) => agentId === undefined && name !== "task");
     const silence = this.#silence.line(this.#now());
     return [
-      ...calls.slice(-MAX_CALLS_SHOWN).flatMap((call) => this.#working(call)),
+      ...calls.slice(0, MAX_CALLS_SHOWN).flatMap((call) => this.#working(call)),
+      ...(calls.length > MAX_CALLS_SHOWN ? [`  … ${calls.length - MAX_CALLS_SHOWN} more calls`] : []),
       ...(this.#hasAgents ? this.#render().split("\n") : []),
       ...(silence === undefined ? [] : [paint(silence, "dim", color)]),
     ];

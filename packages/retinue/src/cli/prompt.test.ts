@@ -101,6 +101,7 @@ test("what became of each call is a line on standard error, with the end of a fa
     call("create", { path: "new.txt", file_text: "made\n" }),
     call("edit", { path: "new.txt", old_str: "lost", new_str: "found" }),
     bash("true"),
+    bash("seq 100000; echo the end; exit 4"),
     say("done"),
   ]);
   const { code, stdout, stderr } = await world.run(["-p", "go", "--allow-tool", "shell", "--allow-tool", "write"]);
@@ -119,6 +120,8 @@ test("what became of each call is a line on standard error, with the end of a fa
     "    +made",
     "✗ edit new.txt · 0s · No match found",
     "✓ bash true · 0s",
+    "✗ bash seq 100000; echo the end; exit 4 · exit code 4 · 0s",
+    ...[99997, 99998, 99999, 100000, "the end"].map((line) => `    ${line}`),
   ]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "done\n" });
 });

@@ -1,10 +1,8 @@
-import { spawn, spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { call, say } from "@retinue/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { openTerminal, type TerminalStreams } from "./terminal.ts";
-import { modelWorld } from "./test-world.ts";
+import { canHaveTerminal, modelWorld } from "./test-world.ts";
 
 /** One screen for both streams, as a terminal has it, with what was written in order. */
 function screen({ isTTY = true } = {}): {
@@ -140,30 +138,20 @@ describe("a terminal", () => {
   });
 });
 
-const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
-
-test.runIf(hasScript)("on a real terminal a permission is asked for, given, and the command runs", async () => {
+test.runIf(canHaveTerminal)("on a real terminal a permission is asked for, given, and the command runs", async () => {
   await using world = await modelWorld([
-    call("bash", { command: "echo granted", description: "try" }),
+    call("bash", { command: "touch granted; ls", description: "try" }),
     say("All done."),
   ]);
-  const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
-  const command = `'${process.execPath}' '${executable}' -p go`;
-  const env = {
-    ...process.env,
-    RETINUE_HOME: world.home,
-    RETINUE_PROVIDER_URL: world.model.provider.baseUrl,
-    RETINUE_MODEL: "scripted",
-    TERM: "xterm",
-  };
-  const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: world.folder, env, stdio: "pipe" });
+  const terminal = { columns: 80, rows: 24 };
+  const running = world.start(["-p", "go"], { terminal, staysOpen: true });
   let shown = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+  running.process.stdout?.on("data", (text: string) => {
     shown += text;
-    if (shown.includes("Allow?") && !child.stdin.writableEnded) child.stdin.end("y\n");
+    if (shown.includes("Allow?") && !running.process.stdin?.writableEnded) running.process.stdin?.end("y\n");
   });
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  expect(shown).toContain("The agent wants to run echo granted");
+  const { code } = await running.ended;
+  expect(shown).toContain("The agent wants to run touch granted; ls");
   expect(shown).toContain("All done.");
   expect(world.model.requests[1]?.results[0]).toContain("granted");
   expect(code).toBe(0);
