@@ -156,3 +156,25 @@ test.runIf(canHaveTerminal)("on a real terminal a permission is asked for, given
   expect(world.model.requests[1]?.results[0]).toContain("granted");
   expect(code).toBe(0);
 });
+
+test.runIf(canHaveTerminal)(
+  "after an end of input at a question every later one counts as unanswered, and the run still answers",
+  async () => {
+    const make = (name: string) => call("bash", { command: `mkdir ${name}`, description: "try" });
+    await using world = await modelWorld([make("one"), make("two"), say("Nobody allowed it.")]);
+    const running = world.start(["-p", "go"], { terminal: { columns: 80, rows: 24 }, staysOpen: true });
+    let shown = "";
+    let isEnded = false;
+    running.process.stdout?.on("data", (text: string) => {
+      shown += text;
+      if (!shown.includes("Allow?") || isEnded) return;
+      isEnded = true;
+      running.process.stdin?.write("\u0004"); // Ctrl-D: the terminal stays open.
+    });
+    const { code } = await running.ended;
+    expect(shown).toContain("bash mkdir one · nobody answered");
+    expect(shown).toContain("bash mkdir two · nobody answered");
+    expect(shown).toContain("Nobody allowed it.");
+    expect(code).toBe(0);
+  },
+);
