@@ -1,8 +1,8 @@
 /** The test kit, used as a program outside this repository would use it. */
 import { existsSync, readdirSync } from "node:fs";
-import { approveAll, childrenOf, defineTool, mainNode } from "@retinue/sdk";
+import { type AgentTree, approveAll, childrenOf, defineTool, mainNode, walk } from "@retinue/sdk";
 import { call, say, scripted, startInMemory, when } from "retinue/testing";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
 
 test("a child session is reachable from the session that started it", async () => {
@@ -58,7 +58,35 @@ test("a second client joins the session of the first", async () => {
   const heard: string[] = [];
   other.on("assistant.message", ({ data }) => heard.push(data.content));
   await session.sendAndWait("Hello");
-  await vi.waitFor(() => expect(heard).toEqual(["hello both"]));
+  await expect.poll(() => heard).toEqual(["hello both"]);
+});
+
+test("a resumed session has the tree that it had: names, counts, ends, usage", async () => {
+  const task = (name: string) =>
+    call("task", { agent_type: "explore", name, description: name, prompt: `look at ${name}` });
+  const provider = scripted([
+    [task("one")],
+    [call("glob", { pattern: "*" })],
+    [say("nothing here")],
+    [task("two")],
+    new Error("the model broke"),
+    [say("done")],
+  ]);
+  await using app = await startInMemory({ provider });
+  const session = await app.client.createSession();
+  await session.sendAndWait("delegate this");
+  const shape = (tree: AgentTree) =>
+    walk(tree).map(({ name, displayName, status, path, mode, usage, latest, model }) => {
+      return { name, displayName, status, path, mode, usage, latest, model };
+    });
+  const before = shape(session.tree());
+  expect(before.map(({ status }) => status)).toEqual(["idle", "completed", "failed"]);
+  const joined = await app.connect().resumeSession(session.sessionId);
+  expect(shape(joined.tree())).toEqual(before);
+  await joined.disconnect();
+  await session.destroy();
+  const resumed = await app.client.resumeSession(session.sessionId);
+  expect(shape(resumed.tree())).toEqual(before);
 });
 
 test("limits of the runtime are options", async () => {

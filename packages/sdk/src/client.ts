@@ -4,7 +4,7 @@
  * Owns the public interface and connects its parts: runtime-keeper.ts keeps the connection, open-sessions.ts the
  * sessions, and inbound.ts takes what the runtime sends.
  */
-import { AppError, type ModelInfo } from "@retinue/protocol";
+import { AppError, type ModelInfo, type SessionEvent } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
 import type { Resolved, SubagentInstance } from "./children.ts";
 import { RuntimeConnection } from "./connection.ts";
@@ -69,7 +69,8 @@ export class RetinueClient implements AsyncDisposable {
     const reconnect = reconnectOptions(options.reconnect, connection);
     const onError = (error: unknown) => this.#report(error);
     const version = () => this.#keeper.current?.version ?? 3;
-    this.#sessions = new OpenSessions({ send, version, catchesUp: reconnect !== undefined, onError });
+    const hand = (session: Attached, event: SessionEvent) => deliver(host, session, event);
+    this.#sessions = new OpenSessions({ send, version, catchesUp: reconnect !== undefined, onError, deliver: hand });
     const host: InboundHost = {
       children: this.#sessions.children,
       gitHubTokens: this.#sessions.gitHubTokens,
@@ -83,8 +84,7 @@ export class RetinueClient implements AsyncDisposable {
       runtime: { ...launch, connection, dispatch: inbound(host) },
       reconnect,
       gaveUp: (error) => this.#sessions.forgetAll(error),
-      rejoin: (runtime, how) =>
-        rejoin(runtime, this.#sessions.all(), { ...how, deliver: (session, event) => deliver(host, session, event) }),
+      rejoin: (runtime, how) => rejoin(runtime, this.#sessions.all(), { ...how, deliver: hand }),
     });
   }
 

@@ -5,7 +5,7 @@
  * Functions never leave the process; the runtime only learns which of them exist.
  */
 import type * as wire from "@retinue/protocol";
-import { defined, type SessionEvent } from "@retinue/protocol";
+import { AppError, defined, type SessionEvent } from "@retinue/protocol";
 import type { SubagentInstance } from "./children.ts";
 import type { SessionHooks } from "./hooks.ts";
 import type { PermissionHandler } from "./permissions.ts";
@@ -138,7 +138,7 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
     ...plain,
     tools: tools?.map(toolSpec),
     commands: commands?.map(({ name, description }) => ({ name, description })),
-    customAgents: customAgents?.map((agent) => agentForWire(agent, tools ?? [])),
+    customAgents: distinct(customAgents)?.map((agent) => agentForWire(agent, tools ?? [])),
     mcpServers: mcpServersForWire(mcpServers),
     provider: provider && providerForWire(provider),
     providers: providers?.map(providerForWire),
@@ -163,6 +163,20 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
 
 function largeOutputForWire({ outputDirectory, ...rest }: { outputDirectory?: string }): object {
   return outputDirectory === undefined ? rest : { ...rest, outputDir: outputDirectory };
+}
+
+/** Of two agents of one name only one could be called, and one without a name never. */
+function distinct(agents: CustomAgentConfig[] | undefined): CustomAgentConfig[] | undefined {
+  const names = new Set<string>();
+  for (const [index, { name }] of (agents ?? []).entries()) {
+    // Programs in plain JavaScript may leave it out.
+    if (typeof name !== "string" || name.trim() === "")
+      throw new AppError("session_invalid", `customAgents[${index}] has no name: give it one, or nothing can call it`);
+    if (names.has(name))
+      throw new AppError("session_invalid", `customAgents has two agents called ${name}: rename one`);
+    names.add(name);
+  }
+  return agents;
 }
 
 /** An agent with a list of tools carries their definitions, because its child session knows no others. */

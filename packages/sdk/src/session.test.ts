@@ -163,7 +163,8 @@ test("rpc reaches every method by its path and fills in the session id", async (
   // @ts-expect-error: a prompt is needed
   await app.session.rpc.send({});
   // @ts-expect-error: there is no such method
-  await expect(app.session.rpc.tasks.absent()).rejects.toThrow("session.tasks.absent");
+  expect(app.session.rpc.tasks.absent).toBeUndefined();
+  await expect(app.session.rpc.call("session.tasks.absent")).rejects.toThrow("session.tasks.absent");
 });
 
 test("waitForIdle resolves at once when nothing runs, and at the next idle otherwise", async () => {

@@ -15,12 +15,10 @@ import {
   type SessionEvent,
 } from "@retinue/protocol";
 import type { AgentTree } from "./agent-node.ts";
-import { emptyTree } from "./agent-node.ts";
-import { foldTree, treeOf } from "./agent-tree.ts";
 import type { Attached } from "./attached.ts";
 import type { EventListener, TypedEventListener } from "./event-hub.ts";
-import { isUnknownMethod } from "./handshake.ts";
-import { type Send, type SessionRpc, sessionRpc } from "./rpc.ts";
+import { hasActiveWork, readHistory } from "./history.ts";
+import { type Call, type Send, type SessionRpc, sessionRpc, typedCall } from "./rpc.ts";
 import { SessionTasks } from "./session-tasks.ts";
 import { SessionUi } from "./session-ui.ts";
 
@@ -64,7 +62,8 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
   readonly #hub: Attached["hub"];
   readonly #activity: Attached["activity"];
   readonly #leave: SessionOptions["leave"];
-  #tree: AgentTree = emptyTree();
+  readonly #tree: Attached["tree"];
+  readonly #call: Call;
   #left: Promise<void> | undefined;
 
   constructor({ attached, opened, send, leave }: SessionOptions) {
@@ -77,7 +76,8 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     this.#hub = attached.hub;
     this.#activity = attached.activity;
     this.#leave = leave;
-    this.#hub.listen((event) => this.#follow(event));
+    this.#tree = attached.tree;
+    this.#call = typedCall(send);
   }
 
   /** Queues a prompt; resolves with its message id, before the prompt is worked on. */
@@ -172,15 +172,14 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     reload: async (): Promise<AgentInfo[]> => (await this.rpc.agent.reload()).agents,
   };
 
-  /** The agent tree as of now, from the events that this client has received. */
+  /** The agent tree as of now. After a resume it begins with everything that is stored. */
   tree(): AgentTree {
-    return this.#tree;
+    return this.#tree.current;
   }
 
-  /** The agent tree from the whole log: for a session that was resumed. */
-  async loadTree(): Promise<AgentTree> {
-    this.#tree = treeOf(await this.getEvents());
-    return this.#tree;
+  /** Reads the whole log again and folds it. */
+  loadTree(): Promise<AgentTree> {
+    return this.#tree.load(() => readHistory(this.#call, this.sessionId, () => this.#activity.isBusy));
   }
 
   /** Resolves when nothing runs and nothing is queued; at once when that is so already. */
@@ -198,12 +197,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
   }
 
   async #isIdle(): Promise<boolean> {
-    try {
-      return !(await this.rpc.metadata.activity()).hasActiveWork;
-    } catch (error) {
-      if (isUnknownMethod(error)) return !this.#activity.isBusy;
-      throw error;
-    }
+    return !((await hasActiveWork(this.#call, this.sessionId)) ?? this.#activity.isBusy);
   }
 
   /** Resolves with the task when it no longer runs: ended, or idle and ready for another message. */
@@ -235,10 +229,6 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.disconnect();
-  }
-
-  #follow(event: SessionEvent): void {
-    this.#tree = foldTree(this.#tree, event);
   }
 }
 

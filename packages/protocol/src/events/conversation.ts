@@ -283,6 +283,11 @@ const modelEvents = byName(
         isByok: flag(),
         isAuto: flag(),
         transport: z.enum(["http", "websocket"]).optional(),
+        /** The first attempt is 1. Ours, like the next two. */
+        attempt: count(),
+        maxAttempts: count(),
+        /** When it is tried again; absent after the last attempt. */
+        retryInMs: count(),
       }),
   }),
   event("model.call_finished", {

@@ -6,7 +6,7 @@
  * never the end of the session.
  */
 import path from "node:path";
-import { AppError, type CustomAgentConfig } from "@retinue/protocol";
+import { AppError, type CustomAgentConfig, visible } from "@retinue/protocol";
 import { type AgentFolder, type AgentProblems, qualifiedName, readAgents, underOtherNames } from "./agent-files.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, agentFromConfig, normaliseName } from "./definition.ts";
@@ -79,6 +79,7 @@ export class AgentCatalog {
     const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
     const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
     const fromFiles = underOtherNames(read, problems);
+    problems.warnings.push(...sharedNames(this.#sdk));
     this.#byName = new Map();
     for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
       const key = normaliseName(agent.name);
@@ -166,4 +167,14 @@ export class AgentCatalog {
     const wanted = normaliseName(agent.name);
     return Object.entries(this.#rules.agents ?? {}).find(([name]) => normaliseName(name) === wanted)?.[1].autoInvoke;
   }
+}
+
+/** Of agents of a program that share a name only the last one can be called. */
+function sharedNames(agents: readonly AgentDefinition[]): string[] {
+  const seen = new Set<string>();
+  return agents.flatMap(({ name }) => {
+    const isSecond = seen.has(normaliseName(name));
+    seen.add(normaliseName(name));
+    return isSecond ? [visible(`customAgents: there are two agents called ${name}, and the last one counts`)] : [];
+  });
 }

@@ -24,8 +24,9 @@ export class ProgressWords {
           : `✓ ${this.#agent(event)} is done after ${seconds(event.data.durationMs ?? 0)}`;
       case "subagent.failed":
         return `✗ ${this.#agent(event)} failed after ${seconds(event.data.durationMs ?? 0)}: ${oneLine(event.data.error, MAX_REASON)}`;
-      case "model.call_failure":
-        return `! the model call failed: ${oneLine(event.data.errorMessage ?? "no reason given", MAX_REASON)}`;
+      case "session.info":
+        if (event.data.infoType !== "model_retry") return undefined;
+        return `! ${this.#prefix(event.agentId)}${oneLine(event.data.message, MAX_REASON)}`;
       case "session.warning":
         if (event.data.warningType === "folder_trust") return undefined; // Said or asked before the session was opened.
         return `! ${visible(event.data.message)}`;
@@ -38,5 +39,9 @@ export class ProgressWords {
 
   #agent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): string {
     return visible((event.agentId && this.#agentPath(event.agentId)) || event.data.agentDisplayName);
+  }
+
+  #prefix(agentId: string | undefined): string {
+    return agentId === undefined ? "" : `${visible(this.#agentPath(agentId) ?? "sub-agent")}: `;
   }
 }

@@ -99,8 +99,8 @@ export class Progress implements Disposable {
   }
 
   /** On a screen the tree shows what sub-agents do. */
-  #isShownByTree({ agentId }: { agentId?: string | undefined }): boolean {
-    return agentId !== undefined && this.#terminal.isScreen;
+  #isShownByTree({ agentId, type }: { agentId?: string | undefined; type?: string }): boolean {
+    return agentId !== undefined && this.#terminal.isScreen && type !== "session.info";
   }
 
   /** Hides the tree while the main agent's answer is printed on the same screen. */

@@ -240,7 +240,7 @@ describe("being stopped", () => {
   test("Ctrl-C during a running shell leaves no process, and the session can be continued", async () => {
     await using world = await modelWorld([bash("touch started; sleep 600"), say("again")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
@@ -257,7 +257,7 @@ describe("being stopped", () => {
         : call("task", { name: "c", agent_type: "task", description: "c", prompt: "CHILD" }),
     );
     const running = world.start(["-p", "delegate", "--allow-all-tools"]);
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
     expect(processesIn(world.root)).toEqual([]);
@@ -266,18 +266,18 @@ describe("being stopped", () => {
   test("a second Ctrl-C does not wait for a shell that will not end", async () => {
     await using world = await modelWorld([bash("trap '' TERM INT; sleep 600; sleep 601")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     await running.says("Stopping.");
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
-    await until(() => processesIn(world.root).length === 0);
+    await expect.poll(() => processesIn(world.root).length === 0).toBe(true);
   });
 
   test("a model that does not answer can be stopped", async () => {
     await using world = await modelWorld(() => new Promise(() => undefined));
     const running = world.start(["-p", "hello"]);
-    await until(() => world.model.requests.length > 0);
+    await expect.poll(() => world.model.requests.length > 0).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
   });
@@ -294,6 +294,8 @@ describe("wrong usage ends with code 2 and one line", () => {
     [["-p", "x", "--output-format", "xml"], "text, json"],
     [["-p", "x", "--add-dir", "nowhere"], "there is no folder"],
     [["-p", "x", "--deny-tool", "read(*.env)"], "the rule read(*.env) cannot be used"],
+    [["-p", "x", "--deny-tool", "shel(rm)"], "the rule shel(rm) cannot be used: there is no kind"],
+    [["why", "x", "main", "bash", "--deny-tool", "shel(rm)"], "Did you mean shell(rm)?"],
     [["-p", "x", "--resume", "a", "--continue"], "cannot be used with"],
     [["sessions", "lst"], "list"],
   ])("%j", async (args, words) => {
@@ -362,13 +364,5 @@ function workingFolder(pid: string): string | undefined {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return undefined; // It ended while we were looking, or belongs to somebody else.
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error("it did not come to that in time");
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

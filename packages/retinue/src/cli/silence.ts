@@ -12,6 +12,7 @@ export class Silence {
     if (event.agentId !== undefined) return;
     switch (event.type) {
       case "user.message":
+      case "model.call_failure":
       case "assistant.turn_start":
         this.#since ??= Date.parse(event.timestamp);
         return;

@@ -11,6 +11,7 @@ import { addCheckpoint } from "../session/folder.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
 import words from "./compaction.md";
 import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
+import { reportFailure } from "./model-failure.ts";
 import { specsOf } from "./model-request.ts";
 import { assumeUsage, requestNeed, settleRequest } from "./request-need.ts";
 
@@ -147,6 +148,7 @@ async function summarise(agent: Agent, input: CompactionInput, first: RequestLea
         if (part.type === "text") summary += part.delta;
         if (part.type === "end") end = part;
       },
+      onFailure: (failure) => reportFailure(agent, failure, { choice, startedAt, initiator: "agent" }),
       onRestart: () => (summary = ""),
       onWasted: () => assumeUsage(agent, sent()),
       renew: async () => {
