@@ -69,7 +69,7 @@ export async function deleteSessions(
 }
 
 async function isSure(chosen: readonly SessionMetadata[], { terminal }: CliContext): Promise<boolean> {
-  if (!terminal.canAsk) throw new UsageError("nobody is here to confirm: add --yes to delete without asking");
+  if (!terminal.canAsk) throw new UsageError("there is no terminal to ask at: add --yes to delete without asking");
   for (const line of table(chosen, Date.now())) terminal.note(line);
   const answer = await terminal.ask(
     `Delete ${chosen.length === 1 ? "this session" : `these ${chosen.length} sessions`} for good? [y/N] `,
