@@ -31,6 +31,7 @@ function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
     out: (text) => screen.push(text),
     note: (line) => screen.push(line),
     status: nothing,
+    pinned: (work) => work(),
     flush: async () => undefined,
     async ask(question) {
       screen.push(question);

@@ -35,7 +35,7 @@ type Handlers = Pick<
 
 export function askingAt(options: AskingOptions): Handlers {
   const { terminal } = options;
-  const turns = queue();
+  const turns = queue(terminal);
   const onPermissionRequest: Handlers["onPermissionRequest"] = (request, invocation) =>
     terminal.canAsk ? turns(() => askPermission(options, request, invocation)) : refuse(options, request, invocation);
   if (!terminal.canAsk) return { onPermissionRequest };
@@ -53,11 +53,11 @@ export function askingAt(options: AskingOptions): Handlers {
   };
 }
 
-/** Asks one question at a time. */
-function queue(): <T>(ask: () => Promise<T>) => Promise<T> {
+/** Asks one question at a time. The tree of agents stays above it. */
+function queue(terminal: Terminal): <T>(ask: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (ask) => {
-    const next = last.then(ask);
+    const next = last.then(() => terminal.pinned(ask));
     last = next.catch(() => undefined); // Whoever waits for it gets the error; the next question is asked all the same.
     return next;
   };

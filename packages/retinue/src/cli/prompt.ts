@@ -74,10 +74,11 @@ export async function runPrompt(
     home: options.home,
     provider: options.provider,
     catalog: options.catalog?.(env),
+    report: (line) => terminal.note(line), // Anything else would be drawn over.
   });
   using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   terminal.gone.addEventListener("abort", () => interrupts.stop());
-  const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
+  using progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
   const watch = new RunWatch({ isOurs: prompt === undefined });
   const receive = (event: SessionEvent) => {
