@@ -73,6 +73,22 @@ describe.concurrent("errors", () => {
     expect(attempts).toBe(1);
   });
 
+  test.runIf(ours).each([
+    [400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."],
+    [400, "prompt is too long: 210000 tokens > 200000 maximum"],
+    [413, "Request exceeds the maximum size"],
+  ])("%i %s: the conversation is summarised once, and goes on", async (code, message) => {
+    await using talk = await openTalk(world);
+    talk.model.script(say("first"), status(code, { message }), say("what was said"), say("second"));
+    expect(await talk.ask("one")).toBe("first");
+    expect(await talk.ask("two")).toBe("second");
+    expect(talk.record.all("session.error")).toEqual([]);
+    expect(talk.record.all("session.compaction_complete").map(({ data }) => data.trigger)).toEqual([
+      "context_limit_retry",
+    ]);
+    expect(talk.model.lastRequest.texts("user").join()).toContain("what was said");
+  });
+
   test("429 is tried six times, waits as long as it is told, and says so", async () => {
     await using talk = await openTalk(world);
     const { data, attempts } = await failing(talk, status(429, { message: "slow down", headers: AT_ONCE }));

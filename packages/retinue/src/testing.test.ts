@@ -89,6 +89,40 @@ test("a resumed session has the tree that it had: names, counts, ends, usage", a
   expect(shape(resumed.tree())).toEqual(before);
 });
 
+test("an answer that fits a schema is asked of the endpoint and of the model, and sent back until it does", async () => {
+  const provider = scripted([[say("Berlin, I think.")], [say('{"city":"Berlin"}')]]);
+  await using app = await startInMemory({ provider });
+  const session = await app.client.createSession();
+  const schema = z.object({ city: z.string() });
+  expect(await session.ask("The capital?", { schema })).toEqual({ city: "Berlin" });
+  expect(provider.requests).toMatchObject([
+    { responseFormat: { type: "json_schema", jsonSchema: { schema: { required: ["city"] } } } },
+    { responseFormat: { type: "json_schema" } },
+  ]);
+});
+
+test("a stream of parts ends with the answer, and one that is left stops the run", async () => {
+  const provider = scripted([
+    [call("task", { agent_type: "explore", name: "look", description: "look", prompt: "look" })],
+    [call("glob", { pattern: "*" })],
+    [say("found")],
+    [say("all done")],
+    [call("glob", { pattern: "*" })],
+    [new Promise<never>(() => undefined)],
+  ]);
+  await using app = await startInMemory({ provider });
+  const session = await app.client.createSession({ streaming: true });
+  const types: string[] = [];
+  for await (const part of session.stream("delegate this")) {
+    types.push(part.type);
+    if (part.type === "end") expect(part.text).toBe("all done");
+  }
+  expect(new Set(types)).toEqual(new Set(["tool-start", "agent-start", "tool-end", "agent-end", "text", "end"]));
+  for await (const part of session.stream("look yourself")) if (part.type === "tool-end") break;
+  await session.waitForIdle();
+  expect((await session.getEvents()).map(({ type }) => type)).toContain("abort");
+});
+
 test("limits of the runtime are options", async () => {
   const provider = scripted([
     [call("task", { agent_type: "explore", name: "a", description: "d", prompt: "p" })],

@@ -30,14 +30,15 @@ import type { ResumeSessionConfig, SessionConfig } from "./session-config.ts";
 import { outlasting } from "./store-outage.ts";
 
 export interface RetinueClientOptions extends LaunchOptions {
-  /** Default: a runtime of our own over standard streams. */
+  /** Where the runtime is. Default: `RuntimeConnection.forStdio()`, a runtime of our own over standard streams. */
   connection?: RuntimeConnection;
+  /** The name and version of your program, for the log of the runtime. Default: none. */
   clientInfo?: ClientInfo;
-  /** Takes the place of the runtime's list of models. */
+  /** Takes the place of the runtime's list of models. Default: the runtime is asked. */
   onListModels?: () => ModelInfo[] | Promise<ModelInfo[]>;
-  /** Trace context that goes along with new sessions. */
+  /** Trace context (W3C) that goes along with new sessions. Default: none. */
   onGetTraceContext?: () => TraceContext | Promise<TraceContext>;
-  /** Whether and how to come back after a lost connection. Default: yes over TCP, no otherwise. */
+  /** Whether and how to come back after a lost connection. Default: over TCP with 5 tries, and not otherwise. */
   reconnect?: boolean | ReconnectOptions;
   /** Called with what a handler or listener of the host throws, when nobody else gets it. Default: the console. */
   onError?: (error: unknown) => void;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { RetinueClient, type RetinueClientOptions } from "./client.ts";
 import type { SessionConfig } from "./session-config.ts";
@@ -83,6 +83,21 @@ test("sendAndWait ends at its time limit and at a signal", async () => {
   await expect(app.session.sendAndWait("x", { signal: AbortSignal.abort() })).rejects.toMatchObject({
     code: "cancelled",
   });
+});
+
+test("sendAndWait has no limit of time of its own", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await using app = await world({ turn: () => undefined });
+    const answer = app.session.sendAndWait("work for a day");
+    const limitless = app.session.sendAndWait("and this", {});
+    await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+    app.runtime.say("s", "done");
+    expect((await answer)?.data.content).toBe("done");
+    expect((await limitless)?.data.content).toBe("done");
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a failed send rejects sendAndWait with the runtime's own error", async () => {

@@ -164,6 +164,8 @@ const answerEvents = byName(
         totalNanoAiu: count(),
         /** The model that the endpoint says has answered, when it is not the one that was asked. Ours. */
         answeredBy: text(),
+        /** What its request was estimated at, in tokens of four characters; `usage` has what it was. Ours. */
+        estimatedTokens: count(),
         /** Ours. */
         apiDurationMs: count(),
         reasoningText: text(),

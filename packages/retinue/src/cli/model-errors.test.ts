@@ -209,6 +209,20 @@ describe("a model that the endpoint does not have", () => {
   });
 });
 
+test("a conversation that has become too long is summarised with a line that says so, and the answer comes", async () => {
+  const look = { index: 0, id: "c1", function: { name: "glob", arguments: '{"pattern":"*"}' } };
+  const called = { id: "x", choices: [{ index: 0, delta: { tool_calls: [look] }, finish_reason: "tool_calls" }] };
+  const tooLong = failing(400, "maximum context length is 8192 tokens", { code: "context_length_exceeded" });
+  await using server = await loopback(sse(called, "[DONE]"), tooLong, answer("a summary"), answer("done"));
+  const said = await ask(at(server));
+  expect(said).toMatchObject({ code: 0, stdout: "done\n" });
+  expect(said.stderr).toContain("the conversation is long: making a summary of it");
+  await using small = await loopback(tooLong);
+  expect(reason(await ask(at(small)))).toMatch(
+    /^retinue: This prompt, with .* 400 maximum context length is 8192 tokens$/,
+  );
+});
+
 describe("a stream that is cut after some text", () => {
   test("is not written again: only what is new follows", async () => {
     await using server = await loopback(brokenSse(piece("one "), piece("two ")), answer("one ", "two ", "three"));

@@ -9,7 +9,7 @@ import type { ModelChoice } from "../models/catalog.ts";
 import type { ModelCall, ModelError, ModelRequest } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
-import { contextSize } from "./context-size.ts";
+import { contextSize, estimateOf } from "./context-size.ts";
 import { apiEndpointOf, reportFailure } from "./model-failure.ts";
 import { modelRequest, type RequestInput } from "./model-request.ts";
 import { type Answer, Reading } from "./reading.ts";
@@ -26,6 +26,7 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   const { session } = agent;
   const choice = agent.model();
   session.announce("session.usage_info", contextSize(agent, input));
+  const estimatedTokens = estimateOf(agent, input);
   const startedAt = session.world.now();
   const reading = new Reading(agent);
   let { lease } = input;
@@ -46,7 +47,7 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
     await answered;
     const answer = reading.end();
     const durationMs = session.world.now() - startedAt;
-    report(agent, { answer, input: { ...input, lease }, choice, durationMs, reading });
+    report(agent, { answer, input: { ...input, lease }, choice, durationMs, reading, estimatedTokens });
     return answer;
   } finally {
     lease.settle(); // Unless the report has done so.
@@ -94,9 +95,10 @@ interface Report {
   choice: ModelChoice;
   durationMs: number;
   reading: Reading;
+  estimatedTokens: number;
 }
 
-function report(agent: Agent, { answer, input, choice, durationMs, reading }: Report): void {
+function report(agent: Agent, { answer, input, choice, durationMs, reading, estimatedTokens }: Report): void {
   const { session } = agent;
   const { usage } = answer;
   const totalNanoAiu = settleRequest(agent, usage, { lease: input.lease, choice, written: reading.written });
@@ -133,6 +135,7 @@ function report(agent: Agent, { answer, input, choice, durationMs, reading }: Re
     apiCallId: reading.responseId || undefined,
     parentToolCallId: session.parentCallId,
     usage,
+    estimatedTokens,
     totalNanoAiu,
     answeredBy: reading.model === choice.wireModel ? undefined : reading.model,
     apiDurationMs: durationMs,

@@ -1,6 +1,5 @@
 /** The error of a model call that failed for good: the message and the class that `session.error` shows. */
 import { AppError } from "@retinue/protocol";
-import { type Failed, finalWords } from "./failure-words.ts";
 import type { ModelError } from "./provider.ts";
 
 export type ModelErrorType = "query" | "authentication" | "rate_limit" | "context_limit";
@@ -12,8 +11,8 @@ export class ModelCallFailed extends AppError {
   /** The last failure. */
   readonly last: ModelError;
 
-  constructor(last: ModelError, failed: Failed) {
-    super("model_failed", finalWords(last, failed), { cause: last });
+  constructor(last: ModelError, words: string) {
+    super("model_failed", words, { cause: last });
     this.last = last;
     this.errorType = typeOf(last);
     this.statusCode = last.status;

@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { isContextLimit, ModelCallFailed } from "./call-failed.ts";
-import { isUnknownModel, isUnreachable } from "./failure-words.ts";
+import { finalWords, isUnknownModel, isUnreachable } from "./failure-words.ts";
 import { ModelError, type ModelRequest, type Part, type Provider } from "./provider.ts";
 
 export interface FailedAttempt {
@@ -69,7 +69,8 @@ export async function withRetries(provider: Provider, first: ModelRequest, optio
       onFailure?.({ attempt, attempts, error, willRetry, delayMs });
       if (!willRetry) {
         const models = isUnknownModel(error) ? await provider.models?.({ signal }) : undefined;
-        throw new ModelCallFailed(error, { retries: attempt - 1, waitedMs, provider, model: request.model, models });
+        const failed = { retries: attempt - 1, waitedMs, provider, model: request.model, models };
+        throw new ModelCallFailed(error, finalWords(error, failed));
       }
       if (hasBegun) onRestart?.();
       await sleep(delayMs, signal);
