@@ -6,7 +6,6 @@ import { type CodeBlock, codeBlocks, commandsOf } from "./support/code-blocks.ts
 import { type CommandWorld, commandWorld, LISTENS, type Ran } from "./support/command-world.ts";
 import { files, root } from "./support/sources.ts";
 
-const LIMIT = { timeout: 120_000 };
 const SHELLS = ["sh", "bash"];
 const PROGRAMS = ["ts", "js"];
 
@@ -32,10 +31,10 @@ const isServer = (command: string) => /^retinue (serve (?!--stdio)|daemon run)/.
 let world: CommandWorld;
 beforeAll(async () => {
   world = await commandWorld();
-}, 60_000);
+});
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-test.each([...new Set(inShell.map(({ page }) => page))])("every command in %s works", LIMIT, async (page) => {
+test.each([...new Set(inShell.map(({ page }) => page))])("every command in %s works", async (page) => {
   const wrong: string[] = [];
   const open = inShell.filter((block) => block.page === page);
   const work = async () => {
@@ -47,7 +46,6 @@ test.each([...new Set(inShell.map(({ page }) => page))])("every command in %s wo
 
 test.each(programs.map((block) => [`${block.page}:${block.line}`, block] as const))(
   "the program at %s runs",
-  LIMIT,
   async (_, block) => {
     if (examples.includes(block.text)) return; // test/examples.test.ts runs it.
     const { code, output } = await world.program(whole(block.text));

@@ -10,6 +10,7 @@ import path from "node:path";
 import { approveAll } from "@retinue/sdk";
 import { type ScriptedModel, say, startScriptedModel } from "@retinue/sdk/testing";
 import { openOwnRuntime } from "../../packages/retinue/src/cli/own-runtime.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { cleanEnv } from "./runtime.ts";
 import { root } from "./sources.ts";
 
@@ -26,7 +27,6 @@ const FILES = {
 };
 /** A server works until it is told to stop: once it has said that it listens, it has done what the page says. */
 export const LISTENS = /listening on|serving on/i;
-const LIMIT_MS = 40_000;
 
 export interface Ran {
   command: string;
@@ -159,7 +159,7 @@ async function follow(
   };
   child.stdout?.setEncoding("utf8").on("data", take);
   child.stderr?.setEncoding("utf8").on("data", take);
-  const late = setTimeout(() => end(child), LIMIT_MS);
+  const late = setTimeout(() => end(child), PATIENCE_MS);
   const [code] = await once(child, "close");
   clearTimeout(late);
   return { command, code, output };
