@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CodeBlock, codeBlocks, commandsOf } from "./support/code-blocks.ts";
-import { type CommandWorld, commandWorld, LISTENS, type Ran } from "./support/command-world.ts";
+import { type CommandWorld, commandWorld, LISTENS, type Ran, SESSIONS } from "./support/command-world.ts";
 import { files, root } from "./support/sources.ts";
 
 const SHELLS = ["sh", "bash"];
@@ -23,6 +23,10 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   "retinue --resume 3f2a": 2, // That session has nothing left to do.
   "retinue doctor --provider anthropic": 1, // There is no key.
   "retinue why 3f2a explore edit --allow-tool write": 1, // It may not.
+  "retinue init": 2, // Nobody can be asked here.
+  "retinue init --provider openai --api-key-env OPENAI_API_KEY --yes": 1, // There is no key.
+  "retinue config get model": 1, // It is not set.
+  "retinue connect claude-code": 2, // Nobody can be asked here.
   "retinue trust remove": 1, // Nothing was decided about it.
   "retinue trust remove ~/src/project": 1,
 };
@@ -108,6 +112,9 @@ function whole(text: string): string {
       isMissing("client") || (isMissing("session") && !/\bclient =/.test(text)),
     ],
     ["await using session = await client.createSession();", isMissing("session")],
+    ['import { renderTree } from "@retinue/sdk";', isMissing("renderTree")],
+    [`const id = "${SESSIONS[0]}";`, /\(id\b/.test(text) && isMissing("id")],
+    ["const tools = [];", /^ *tools,$/m.test(text) && isMissing("tools")],
     ["const isAllowed = async (...call: unknown[]) => call.length > 0;", isMissing("isAllowed")],
     [
       'const lookUpOrder = defineTool("look_up_order", { description: "d", parameters: z.object({ number: z.string() }), handler: () => "shipped" });',

@@ -5,16 +5,18 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { approveAll } from "@retinue/sdk";
-import { type ScriptedModel, say, startScriptedModel } from "@retinue/sdk/testing";
+import { type ModelRequest, say, startScriptedModel } from "@retinue/sdk/testing";
 import { openOwnRuntime } from "../../packages/retinue/src/cli/own-runtime.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { cleanEnv } from "./runtime.ts";
 import { root } from "./sources.ts";
 
-const SESSIONS = ["3f2a91c0-0000-4000-8000-000000000001", "909b39b0-0000-4000-8000-000000000002"];
+export const SESSIONS = ["3f2a91c0-0000-4000-8000-000000000001", "909b39b0-0000-4000-8000-000000000002"];
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const FILES = {
   "README.md": "# Lantern\n\nA lamp that answers.\n",
@@ -39,12 +41,12 @@ export interface CommandWorld extends AsyncDisposable {
   /** Types the commands one after the other, in a fresh copy. */
   type(commands: readonly string[], isServer: (command: string) => boolean): Promise<Ran[]>;
   /** Runs a program with our packages. */
-  program(text: string): Promise<Ran>;
+  program(source: string): Promise<Ran>;
 }
 
 export async function commandWorld(): Promise<CommandWorld> {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-pages-")));
-  const model = await startScriptedModel(() => say("It is a lamp."));
+  const model = await startModel();
   const children = new Set<ChildProcess>();
   const original = path.join(folder, "original");
   await prepare(original);
@@ -78,13 +80,13 @@ export async function commandWorld(): Promise<CommandWorld> {
       }
       return ran;
     },
-    async program(text) {
+    async program(source) {
       const at = copy();
       const file = path.join(at, "work/program.ts");
-      writeFileSync(file, text);
+      writeFileSync(file, source);
       symlinkSync(path.join(root, "node_modules"), path.join(at, "work/node_modules"));
       const markdown = path.join(root, "examples/support/markdown.mjs");
-      const command = `node --import tsx --import '${markdown}' program.ts`;
+      const command = `RETINUE_PROVIDER_URL=http://127.0.0.1:11434/v1 RETINUE_MODEL=qwen3 node --import tsx --import '${markdown}' program.ts`;
       return follow(start(command, at, path.join(at, "work")), { command, isServer: false });
     },
     async [Symbol.asyncDispose]() {
@@ -95,8 +97,37 @@ export async function commandWorld(): Promise<CommandWorld> {
   };
 }
 
+interface Model extends AsyncDisposable {
+  url: string;
+}
+
+/** The scripted model, with a list of its models before it. */
+async function startModel(): Promise<Model> {
+  const wantsReview = ({ body }: ModelRequest) => JSON.stringify(body).includes("verdict");
+  const script = (request: ModelRequest) =>
+    say(wantsReview(request) ? '{"verdict":"merge","reasons":[]}' : "It is a lamp.");
+  const model = await startScriptedModel(script);
+  const server = createServer(async (request, response) => {
+    if (request.method === "GET") return void response.end('{"object":"list","data":[{"id":"qwen3"}]}');
+    const body = await text(request);
+    const answer = await fetch(`${model.provider.baseUrl}/chat/completions`, { method: "POST", body });
+    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "text/plain" });
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${address && typeof address === "object" ? address.port : 0}/v1`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await model[Symbol.asyncDispose]();
+    },
+  };
+}
+
 async function prepare(at: string): Promise<void> {
-  for (const [name, text] of Object.entries(FILES)) put(path.join(at, "work", name), text);
+  for (const [name, contents] of Object.entries(FILES)) put(path.join(at, "work", name), contents);
   put(path.join(at, "work/screen.png"), Buffer.from(PICTURE, "base64"));
   mkdirSync(path.join(at, "user/src/project"), { recursive: true });
   put(path.join(at, "bin/retinue"), `#!/bin/sh\nexec node '${path.join(root, "bin/retinue.js")}' "$@"\n`);
@@ -123,22 +154,23 @@ function put(file: string, contents: string | Buffer): void {
   writeFileSync(file, contents);
 }
 
-function environment(at: string, model: ScriptedModel): NodeJS.ProcessEnv {
+function environment(at: string, model: Model): NodeJS.ProcessEnv {
   return cleanEnv({
     PATH: `${path.join(at, "bin")}${path.delimiter}${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH}`,
     HOME: path.join(at, "user"),
     RETINUE_HOME: path.join(at, "home"),
     RETINUE_PATH: path.join(root, "bin/retinue.js"),
     RETINUE_DAEMON: "off", // None is started by something else than its own command.
-    OPENAI_BASE_URL: model.provider.baseUrl,
+    OPENAI_BASE_URL: model.url,
     TMPDIR: at,
   });
 }
 
 /** The pages name the address of Ollama, ports that may be taken here, and ids that are cut after eight digits. */
-function inWorld(command: string, model: ScriptedModel): string {
+function inWorld(command: string, model: Model): string {
   return command
-    .replaceAll("http://127.0.0.1:11434/v1", model.provider.baseUrl)
+    .replaceAll("http://127.0.0.1:11434/v1", model.url)
+    .replace("--provider ollama", `$& --base-url ${model.url}`)
     .replace(/--port \d+/, "--port 0")
     .replace(/\b3f2a91c0\b/, SESSIONS[0] ?? "");
 }
@@ -153,8 +185,8 @@ async function follow(
   { command, isServer }: { command: string; isServer: boolean },
 ): Promise<Ran> {
   let output = "";
-  const take = (text: string) => {
-    output += text;
+  const take = (more: string) => {
+    output += more;
     if (isServer && LISTENS.test(output)) child.kill("SIGTERM");
   };
   child.stdout?.setEncoding("utf8").on("data", take);
