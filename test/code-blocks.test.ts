@@ -30,6 +30,10 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   "retinue trust remove": 1, // Nothing was decided about it.
   "retinue trust remove ~/src/project": 1,
 };
+/** Examples of the generated part, which has no place for a comment, and why they are not run. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  "retinue update --check": "it asks the registry of npm",
+};
 const isServer = (command: string) => /^retinue (serve (?!--stdio)|daemon run)/.test(command);
 
 let world: CommandWorld;
@@ -48,7 +52,7 @@ test.each([...new Set(inShell.map(({ page }) => page))])("every command in %s wo
   expect(wrong).toEqual([]);
 });
 
-test.each(programs.map((block) => [`${block.page}:${block.line}`, block] as const))(
+test.concurrent.each(programs.map((block) => [`${block.page}:${block.line}`, block] as const))(
   "the program at %s runs",
   async (_, block) => {
     if (examples.includes(block.text)) return; // test/examples.test.ts runs it.
@@ -72,7 +76,7 @@ test.each(
 });
 
 test("a block that is not run has a reason that can be read, and the reasons are these", () => {
-  const reasons = blocks.flatMap(({ reason }) => (reason === undefined ? [] : [reason]));
+  const reasons = [...blocks.flatMap(({ reason }) => reason ?? []), ...Object.values(NOT_RUN)];
   process.stdout.write(
     `Not run, of ${blocks.length} blocks: ${reasons.length}\n${reasons.map((reason) => `- ${reason}\n`).join("")}`,
   );
@@ -81,7 +85,10 @@ test("a block that is not run has a reason that can be read, and the reasons are
 });
 
 async function failuresOf(block: CodeBlock): Promise<string[]> {
-  const ran = await world.type(commandsOf(block), isServer);
+  const ran = await world.type(
+    commandsOf(block).filter((command) => !(command in NOT_RUN)),
+    isServer,
+  );
   return ran
     .filter((each) => !isAsExpected(each))
     .map(

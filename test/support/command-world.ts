@@ -11,7 +11,9 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { approveAll } from "@retinue/sdk";
 import { type ModelRequest, say, startScriptedModel } from "@retinue/sdk/testing";
+import { build } from "esbuild";
 import { openOwnRuntime } from "../../packages/retinue/src/cli/own-runtime.ts";
+import { outsideImports } from "../../scripts/outside.mjs";
 import { PATIENCE_MS } from "./patience.ts";
 import { cleanEnv } from "./runtime.ts";
 import { root } from "./sources.ts";
@@ -51,10 +53,10 @@ export async function commandWorld(): Promise<CommandWorld> {
   const original = path.join(folder, "original");
   await prepare(original);
   let copies = 0;
-  const start = (command: string, at: string, cwd = placeOf(command, at)) => {
+  const start = (command: string, at: string) => {
     const env = environment(at, model);
     const child = spawn("bash", ["-c", inWorld(command, model)], {
-      cwd,
+      cwd: placeOf(command, at),
       env,
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
@@ -82,12 +84,10 @@ export async function commandWorld(): Promise<CommandWorld> {
     },
     async program(source) {
       const at = copy();
-      const file = path.join(at, "work/program.ts");
-      writeFileSync(file, source);
       symlinkSync(path.join(root, "node_modules"), path.join(at, "work/node_modules"));
-      const markdown = path.join(root, "examples/support/markdown.mjs");
-      const command = `RETINUE_PROVIDER_URL=http://127.0.0.1:11434/v1 RETINUE_MODEL=qwen3 node --import tsx --import '${markdown}' program.ts`;
-      return follow(start(command, at, path.join(at, "work")), { command, isServer: false });
+      await bundle(source, path.join(at, "work/program.mjs"));
+      const command = "RETINUE_PROVIDER_URL=http://127.0.0.1:11434/v1 RETINUE_MODEL=qwen3 node program.mjs";
+      return follow(start(command, at), { command, isServer: false });
     },
     async [Symbol.asyncDispose]() {
       for (const child of children) end(child);
@@ -95,6 +95,24 @@ export async function commandWorld(): Promise<CommandWorld> {
       rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
+}
+
+/** One file, because loading our sources one by one takes longer than the program itself. */
+async function bundle(source: string, outfile: string): Promise<void> {
+  await build({
+    stdin: { contents: source, loader: "ts", resolveDir: root },
+    outfile,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    loader: { ".md": "text" },
+    external: outsideImports,
+    banner: {
+      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+    },
+    logLevel: "silent",
+  });
 }
 
 interface Model extends AsyncDisposable {
@@ -160,6 +178,8 @@ function environment(at: string, model: Model): NodeJS.ProcessEnv {
     HOME: path.join(at, "user"),
     RETINUE_HOME: path.join(at, "home"),
     RETINUE_PATH: path.join(root, "bin/retinue.js"),
+    EDITOR: "true",
+    VISUAL: "true",
     RETINUE_DAEMON: "off", // None is started by something else than its own command.
     OPENAI_BASE_URL: model.url,
     TMPDIR: at,
