@@ -96,7 +96,11 @@ async function failuresOf(block: CodeBlock): Promise<string[]> {
     );
 }
 
+/** What a program says about itself when it is broken, and never to a person who uses it. */
+const BROKEN = /Cannot read propert|is not a function|is not defined|TypeError|ReferenceError|^ {4}at .*:\d+:\d+/m;
+
 function isAsExpected({ command, code, output }: Ran): boolean {
+  if (BROKEN.test(output)) return false;
   if (isServer(command)) return LISTENS.test(output);
   return code === (OTHER_CODES[command] ?? 0);
 }
