@@ -67,6 +67,7 @@ async function askPermission(
   { childSessionId }: PermissionInvocation,
 ): Promise<PermissionRequestResult> {
   const { terminal, signal } = options;
+  if (signal.aborted) return { kind: "user-not-available" }; // The run was stopped while this waited for its turn.
   const words = permissionWords(request, options.workingDirectory());
   terminal.note(`\n${who(options, childSessionId)} wants to ${words.what}`);
   for (const line of words.details) terminal.note(`    ${line}`);
@@ -103,12 +104,13 @@ async function askQuestion(
   childSessionId: string | undefined,
 ): Promise<UserInputResponse> {
   const { terminal, signal } = options;
+  if (signal.aborted) return { answer: NO_ANSWER, wasFreeform: true };
   terminal.note(`\n${who(options, childSessionId)} asks: ${visibleText(question)}`);
   choices.forEach((choice, at) => {
     terminal.note(`  ${at + 1}  ${visible(choice)}`);
   });
   const answer = await terminal.ask(choices.length > 0 ? "A number, or your own answer: " : "> ", { signal });
-  if (answer === undefined) return { answer: "The user gave no answer.", wasFreeform: true };
+  if (answer === undefined) return { answer: NO_ANSWER, wasFreeform: true };
   const chosen = choices[Number(answer.trim()) - 1];
   return chosen === undefined ? { answer, wasFreeform: true } : { answer: chosen, wasFreeform: false };
 }
@@ -138,6 +140,8 @@ function who({ agentPath }: AskingOptions, childSessionId: string | undefined): 
   const path = childSessionId === undefined ? undefined : agentPath(childSessionId);
   return path === undefined ? "The agent" : `The sub-agent ${visible(path)}`;
 }
+
+const NO_ANSWER = "The user gave no answer.";
 
 const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
 const isNo = (answer: string): boolean => /^no?$/i.test(answer.trim());
