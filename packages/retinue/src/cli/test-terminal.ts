@@ -29,6 +29,7 @@ export function testTerminal(answers?: readonly string[]): TestTerminal {
     },
     note: (line) => void noted.push(line),
     status: () => undefined,
+    pinned: (work) => work(),
     ask: async (question) => {
       noted.push(question);
       return left.shift();
