@@ -79,10 +79,23 @@ export function readModelsConfig(home: string): ModelsConfig {
   if (text === undefined) return { providers: [] };
   const parsed = ModelsConfig().safeParse(parseJson(text, file));
   if (parsed.success) return known(parsed.data);
-  throw new AppError("not_configured", `${file} is not valid: ${z.prettifyError(parsed.error)}`, {
+  throw new AppError("not_configured", `${file} is not valid: ${problemsOf(parsed.error)}`, {
     cause: parsed.error,
   });
 }
+
+/** In one line, by the place in the file: "providers[0].baseUrl is missing". */
+function problemsOf({ issues }: z.ZodError): string {
+  return issues.map((issue) => `${z.core.toDotPath(issue.path) || "it"} ${problemOf(issue)}`).join("; ");
+}
+
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_union") return "has another form than it must have";
+  if (issue.code !== "invalid_type") return `is wrong: ${issue.message}`;
+  return issue.message.endsWith("received undefined") ? "is missing" : `must be ${withArticle(issue.expected)}`;
+}
+
+const withArticle = (kind: string): string => `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
 
 /** From now on the keys of the file are hidden wherever they turn up, for example when somebody reads the file aloud. */
 function known(config: ModelsConfig): ModelsConfig {
