@@ -29,7 +29,7 @@ export function mentionedIn(words: string, cwd: string): Attachment[] {
   return mentions.flatMap(([, quoted, bare = ""]) => {
     const word = quoted ?? bare;
     if (word.length > MAX_PATH) return [];
-    const candidates = quoted === undefined ? [bare, bare.replace(PUNCTUATION, "")] : [quoted];
+    const candidates = quoted === undefined ? [bare, withoutPunctuation(bare)] : [quoted];
     for (const path of candidates.filter(Boolean)) {
       const full = absolute(path, cwd);
       const kind = kindOf(full);
@@ -42,10 +42,16 @@ export function mentionedIn(words: string, cwd: string): Attachment[] {
 /** At the beginning of a word: a path, in quotes when it has blanks. */
 const MENTION = /(?<![^\s([{<"'`])@(?:"([^"\n]+)"|([^\s"'`]+))/g;
 /** What follows a path in a sentence. */
-const PUNCTUATION = /[.,;:!?)\]}>\u2026\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f]+$/;
+const PUNCTUATION = new Set(".,;:!?)]}>\u2026\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f");
 /** No system opens a longer path. */
 const MAX_PATH = 4096;
 const MAX_MENTIONS = 100;
+
+function withoutPunctuation(word: string): string {
+  let end = word.length;
+  while (end > 0 && PUNCTUATION.has(word.charAt(end - 1))) end--;
+  return word.slice(0, end);
+}
 
 function absolute(path: string, cwd: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(cwd, path);
