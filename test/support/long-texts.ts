@@ -15,7 +15,7 @@ import { parseFrontMatter } from "../../packages/retinue/src/agents/front-matter
 import { callWords, oneLine } from "../../packages/retinue/src/cli/call-words.ts";
 import { conversationWords } from "../../packages/retinue/src/cli/conversation-words.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
-import { inOneLine, nearest } from "../../packages/retinue/src/cli/usage-error.ts";
+import { inOneLine } from "../../packages/retinue/src/cli/usage-error.ts";
 import { markOf } from "../../packages/retinue/src/continuity/ingest/reading-state.ts";
 import { parseQuery } from "../../packages/retinue/src/continuity/recall/query.ts";
 import { snippet } from "../../packages/retinue/src/continuity/recall/snippet.ts";
@@ -27,6 +27,7 @@ import { turnsOf } from "../../packages/retinue/src/models/offline/report.ts";
 import { outlineOf } from "../../packages/retinue/src/models/offline/simple-moves.ts";
 import { apiError } from "../../packages/retinue/src/models/wire/api-error.ts";
 import { EventDecoder } from "../../packages/retinue/src/models/wire/sse.ts";
+import { nearest } from "../../packages/retinue/src/nearest.ts";
 import { askForAll, decide, parseRule } from "../../packages/retinue/src/permissions/policy.ts";
 import { coversUrl } from "../../packages/retinue/src/permissions/url-rules.ts";
 import { brief, shellWord } from "../../packages/retinue/src/project/shown.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { type AgentTree, approveAll, childrenOf, defineTool, mainNode, walk } from "@retinue/sdk";
 import { call, say, scripted, startInMemory, when } from "retinue/testing";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
 
 test("a child session is reachable from the session that started it", async () => {
@@ -58,7 +58,7 @@ test("a second client joins the session of the first", async () => {
   const heard: string[] = [];
   other.on("assistant.message", ({ data }) => heard.push(data.content));
   await session.sendAndWait("Hello");
-  await vi.waitFor(() => expect(heard).toEqual(["hello both"]));
+  await expect.poll(() => heard).toEqual(["hello both"]);
 });
 
 test("a resumed session has the tree that it had: names, counts, ends, usage", async () => {

@@ -214,7 +214,7 @@ export class Peer {
       pending.resolve(message.result);
     } else {
       const { code, message: text, data } = isObject(error) ? error : { code: 0, message: error, data: undefined };
-      pending.reject(new RemoteError(typeof code === "number" ? code : 0, String(text), data));
+      pending.reject(new RemoteError(typeof code === "number" ? code : 0, plain(String(text)), data));
     }
   }
 
@@ -276,6 +276,9 @@ function withWord(data: unknown, code: ErrorCode): unknown {
   if (data === undefined) return { errorCode: code };
   return isObject(data) ? { errorCode: code, ...data } : data;
 }
+
+/** Runtimes put the name of the method before what happened; whoever called it knows that, and a person need not. */
+const plain = (text: string): string => text.replace(/^Request \S+ failed with message: (?=\S)/, "");
 
 /** Some clients send `[null]` or nothing where they mean an empty object. */
 function named(params: unknown): unknown {

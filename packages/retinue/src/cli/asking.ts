@@ -93,7 +93,7 @@ function refuse(
 ): PermissionRequestResult {
   const { what, flag } = permissionWords(request, options.workingDirectory());
   options.terminal.note(`✗ refused: ${who(options, childSessionId)} wanted to ${what}`);
-  options.terminal.note(`  nobody is here to be asked; this would allow it: ${flag}`);
+  options.terminal.note(`  there is no terminal to ask at; to allow it: ${flag}`);
   return { kind: "user-not-available" };
 }
 

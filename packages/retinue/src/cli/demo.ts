@@ -24,7 +24,7 @@ export async function runDemo(
   terminal.note("that gets one more question. Nothing is changed. The answer is at the end.\n");
   const isPaced = provider === "offline" && terminal.isScreen;
   const code = await runPrompt(
-    PROMPT,
+    { text: PROMPT },
     {
       home,
       provider,

@@ -149,7 +149,7 @@ const events: SessionEvent[] = [
 test.each([
   ...events,
   event("session.warning", { message: HOSTILE }),
-  event("model.call_failure", { errorMessage: HOSTILE }),
+  event("session.info", { infoType: "model_retry", message: HOSTILE }),
 ])("a line of progress is safe: $type", (each) => {
   const line = new ProgressWords(() => undefined).of(each) ?? "";
   expectSafe(line);
@@ -179,7 +179,8 @@ test("a call in words is safe, and stays one line when it is cut", () => {
 
 test("an answer keeps its lines and has no escape sequences, whole or in pieces, on a screen or in a file", () => {
   const printed: string[] = [];
-  const out = { out: (text: string) => void printed.push(text) };
+  const print = (text: string) => void printed.push(text);
+  const out = { out: print, note: print };
   lastAnswer(out).end(`one\n\ttwo ${HOSTILE}`);
   const streamed = streamedAnswer(out);
   for (const deltaContent of [HOSTILE, "\u001b", "[2J"])

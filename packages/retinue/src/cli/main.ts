@@ -2,11 +2,12 @@
  * The entry of the executable. A client that starts a runtime and a harness that runs a hook wait for it, so nothing is loaded
  * before it is known which command needs it.
  */
+import { ownProgram } from "../processes/own-program.ts";
 import { readQuickly } from "./quick.ts";
 import { UsageError } from "./usage-error.ts";
 
 async function main(args: readonly string[]): Promise<void> {
-  const context = { env: process.env, cwd: process.cwd(), program: [process.execPath, process.argv[1] ?? ""] };
+  const context = { env: process.env, cwd: process.cwd(), program: ownProgram() };
   const start = await readQuickly(args);
   if (start) {
     process.exitCode = await start(context).catch(report);

@@ -34,8 +34,9 @@ export class ProgressWords {
           : `✓ ${this.#agent(event)} is done after ${seconds(event.data)}`;
       case "subagent.failed":
         return `✗ ${this.#agent(event)} failed after ${seconds(event.data)}: ${oneLine(event.data.error, MAX_REASON)}`;
-      case "model.call_failure":
-        return `! the model call failed: ${oneLine(event.data.errorMessage ?? "no reason given", MAX_REASON)}`;
+      case "session.info":
+        if (event.data.infoType !== "model_retry") return undefined;
+        return `! ${this.#prefix(event.agentId)}${oneLine(event.data.message, MAX_REASON)}`;
       case "session.warning":
         if (event.data.warningType === "folder_trust") return undefined; // Said or asked before the session was opened.
         return `! ${visible(event.data.message)}`;

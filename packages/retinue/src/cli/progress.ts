@@ -64,8 +64,8 @@ export class Progress {
   }
 
   /** On a screen the tree shows what sub-agents do. */
-  #isShownByTree({ agentId }: SessionEvent): boolean {
-    return agentId !== undefined && this.#terminal.isScreen;
+  #isShownByTree({ agentId, type }: SessionEvent): boolean {
+    return agentId !== undefined && this.#terminal.isScreen && type !== "session.info";
   }
 
   /** Hides the tree while the main agent's answer is printed on the same screen. */

@@ -48,7 +48,7 @@ describe("an answer", () => {
     expect((await world.run(["-p", "look", "--no-stream"])).stdout).toBe("Nothing here.\n");
   });
 
-  test("comes as one event per line with --output-format json", async () => {
+  test("comes as one event per line with --output-format json, and a result at the end", async () => {
     await using world = await modelWorld([call("glob", { pattern: "*" }), say("Nothing here.")]);
     const { code, stdout, stderr } = await world.run(["-p", "look", "--output-format", "json"]);
     const events = stdout
@@ -57,7 +57,8 @@ describe("an answer", () => {
       .map((line) => JSON.parse(line));
     expect(events[0].type).toBe("session.start");
     expect(events.map(({ type }) => type)).toContain("session.idle");
-    expect(events.at(-1).type).toBe("session.shutdown");
+    expect(events.at(-2).type).toBe("session.shutdown");
+    expect(events.at(-1).type).toBe("result");
     expect(events.filter(({ type }) => type === "assistant.message").at(-1).data.content).toBe("Nothing here.");
     expect(stderr).toBe("");
     expect(code).toBe(0);
@@ -209,7 +210,7 @@ describe("being stopped", () => {
     await using world = await modelWorld([bash("touch started; sleep 600"), say("again")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
     await running.says("bash touch started");
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
@@ -226,7 +227,7 @@ describe("being stopped", () => {
     );
     const running = world.start(["-p", "delegate", "--allow-all-tools"]);
     await running.says("bash sleep 600");
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
     expect(processesIn(world.root)).toEqual([]);
@@ -235,18 +236,18 @@ describe("being stopped", () => {
   test("a second Ctrl-C does not wait for a shell that will not end", async () => {
     await using world = await modelWorld([bash("trap '' TERM INT; sleep 600; sleep 601")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     await running.says("Stopping.");
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
-    await until(() => processesIn(world.root).length === 0);
+    await expect.poll(() => processesIn(world.root).length === 0).toBe(true);
   });
 
   test("a model that does not answer can be stopped", async () => {
     await using world = await modelWorld(() => new Promise(() => undefined));
     const running = world.start(["-p", "hello"]);
-    await until(() => world.model.requests.length > 0);
+    await expect.poll(() => world.model.requests.length > 0).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
   });
@@ -263,6 +264,8 @@ describe("wrong usage ends with code 2 and one line", () => {
     [["-p", "x", "--output-format", "xml"], "text, json"],
     [["-p", "x", "--add-dir", "nowhere"], "there is no folder"],
     [["-p", "x", "--deny-tool", "read(*.env)"], "the rule read(*.env) cannot be used"],
+    [["-p", "x", "--deny-tool", "shel(rm)"], "the rule shel(rm) cannot be used: there is no kind"],
+    [["why", "x", "main", "bash", "--deny-tool", "shel(rm)"], "Did you mean shell(rm)?"],
     [["-p", "x", "--resume", "a", "--continue"], "cannot be used with"],
     [["sessions", "lst"], "list"],
   ])("%j", async (args, words) => {
@@ -331,13 +334,5 @@ function workingFolder(pid: string): string | undefined {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return undefined; // It ended while we were looking, or belongs to somebody else.
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error("it did not come to that in time");
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

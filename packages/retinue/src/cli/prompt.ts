@@ -16,12 +16,15 @@ import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { Progress } from "./progress.ts";
+import type { Prompt } from "./prompt-input.ts";
+import { allowSavedInput, chosenPaths, messageFor, neededCapabilities } from "./prompt-message.ts";
+import type { ResultRecord } from "./result-record.ts";
 import { type RunEnd, RunWatch } from "./run-watch.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
 import { trustOf } from "./trust.ts";
 import { settleTrust } from "./trust-question.ts";
-import { usableRule } from "./usable-rule.ts";
+import { allowRule, denyRule, unknownNameNote } from "./usable-rule.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface PromptOptions {
@@ -42,6 +45,8 @@ export interface PromptOptions {
   stream: boolean;
   quiet: boolean;
   outputFormat: "text" | "json";
+  /** Is told what becomes of the run. */
+  record?: ResultRecord;
   /** Draws the tree at the end even when it could not be drawn live. */
   showsTree?: boolean;
   /** The session is removed with its home, so its id is not shown. */
@@ -52,12 +57,16 @@ export interface PromptOptions {
 
 /** Resolves with the exit code. Without a prompt, what the stored session has left open is carried on. */
 export async function runPrompt(
-  prompt: string | undefined,
+  prompt: Prompt | undefined,
   options: PromptOptions,
   context: CliContext,
 ): Promise<number> {
   const { terminal, env, cwd } = context;
-  for (const rule of [...options.allowTool, ...options.denyTool]) usableRule(rule); // Before anything is opened.
+  // Before anything is opened.
+  for (const rule of [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)]) {
+    const note = unknownNameNote(rule);
+    if (note !== undefined) terminal.note(note);
+  }
   const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
   await using own = openOwnRuntime({
     env,
@@ -74,6 +83,7 @@ export async function runPrompt(
     answer.receive(event);
     progress.receive(event);
     watch.receive(event);
+    options.record?.receive(event);
   };
   let workingDirectory = cwd;
   const asking = askingAt({
@@ -93,13 +103,16 @@ export async function runPrompt(
     isThrownAway: options.isThrownAway,
   });
   if (interrupts.signal.aborted) return interrupts.exitCode;
-  const permissions = permissionsOf(options, folders);
-  const config = { ...baseConfig(options), ...asking, permissions, onEvent: receive };
+  const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
+  const config = { ...baseConfig(options), ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
   const session = stored
     ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });
+  options.record?.opened(session.sessionId);
+  if (stored) await allowSavedInput(session);
   await configure(session, options);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
+  options.record?.ended(end);
   answer.end(end.type === "answered" ? end.text : "");
   if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);
@@ -160,13 +173,13 @@ async function storedSession(
 /** Deny rules that are not named stay as the session has them; a resume applies all of it before it goes on with anything. */
 function permissionsOf(
   { allowTool, denyTool, allowAllTools }: PromptOptions,
-  folders: readonly string[],
+  places: readonly string[],
 ): PermissionSettings {
   return {
     approveAllReadPermissionRequests: true,
     approveAllToolPermissionRequests: allowAllTools,
-    rules: { approved: allowTool.map(usableRule), ...(denyTool.length > 0 && { denied: denyTool.map(usableRule) }) },
-    paths: { additionalDirectories: [...folders], includeTempDirectory: true },
+    rules: { approved: allowTool.map(allowRule), ...(denyTool.length > 0 && { denied: denyTool.map(denyRule) }) },
+    paths: { additionalDirectories: [...places], includeTempDirectory: true },
   };
 }
 
@@ -195,7 +208,7 @@ async function checkIsOpen(session: Session, watch: RunWatch): Promise<void> {
 /** Sends the prompt, if there is one, and waits for the end of the run, or stops it when the signal says so. */
 async function converse(
   session: Session,
-  prompt: string | undefined,
+  prompt: Prompt | undefined,
   { watch, signal }: { watch: RunWatch; signal: AbortSignal },
 ): Promise<RunEnd | { type: "stopped" }> {
   if (signal.aborted) return { type: "stopped" };
@@ -204,8 +217,9 @@ async function converse(
   });
   if (prompt === undefined) await checkIsOpen(session, watch);
   else {
+    const message = await messageFor(session, prompt);
     watch.begin();
-    await session.send(prompt);
+    await session.send(message);
   }
   const end = await Promise.race([watch.ended, stopped]);
   if (end !== "stopped") return end;

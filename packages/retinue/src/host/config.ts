@@ -15,6 +15,8 @@ export interface RuntimeConfig {
   hooksOnError: "ignore" | "deny";
   /** How long a query of the `sql` tool may run. */
   sqlLimitMs: number;
+  /** How long git may take to say whether a session's folder is changed; then the prompt does not say it. */
+  gitLimitMs: number;
   maxDepth: number;
   maxConcurrent: number;
   /** What an ask does while no attached client can answer it, where the session does not say. */
@@ -38,6 +40,7 @@ export function runtimeConfig(
     hookLimitMs: number(env.RETINUE_HOOK_TIMEOUT_MS, 60_000, 1, 3_600_000),
     hooksOnError: choice(env, "RETINUE_HOOKS_ON_ERROR", ["ignore", "deny"]),
     sqlLimitMs: 30_000,
+    gitLimitMs: 400,
     maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
     maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
     unattended: unattended(env),

@@ -77,7 +77,7 @@ export class HostedSession {
 
   join(client: Client, config: SessionConfig): void {
     checkConfig(config);
-    if (config.permissions) setPermissions(this, config.permissions); // First: one that is refused leaves no client behind.
+    if (config.permissions) setPermissions(this, config.permissions, config); // First: one that is refused leaves no client behind.
     this.tree.participants.join(client, config);
     this.configure(config);
     this.#unusedOptions.warn(client, config);

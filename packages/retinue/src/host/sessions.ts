@@ -16,6 +16,7 @@ import type { Client } from "../tree/client.ts";
 import type { World } from "../world.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
 import { checkConfig, checkFolder } from "./config-check.ts";
+import { ENVIRONMENT } from "./environment.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
@@ -36,7 +37,7 @@ export interface Lifecycle {
 }
 
 /** Documents that belong to one session and are deleted with it. */
-const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME].map(({ kind }) => kind);
+const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME, ENVIRONMENT].map(({ kind }) => kind);
 
 /** Ids become folder names, so they must not contain a path. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;

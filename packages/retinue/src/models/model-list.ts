@@ -36,7 +36,10 @@ const TIMEOUT_MS = 5000;
 const OTHER_KINDS = /embed|whisper|tts|dall-e|moderation|transcri|realtime|image|audio|rerank/i;
 
 /** Empty when the endpoint cannot be asked: without the list everything still works. */
-export async function listRemoteModels({ endpoint, vision }: Source, signal: AbortSignal): Promise<ListedModel[]> {
+export async function listRemoteModels(
+  { endpoint, vision }: Pick<Source, "endpoint" | "vision">,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
   if (endpoint.type === "azure") return []; // Azure lists what could be deployed, not what is deployed.
   try {
     const answer = await send({

@@ -10,3 +10,5 @@ export function imageType(head: Buffer): string | undefined {
   const text = head.toString("latin1", 0, 16);
   return MAGIC.find(({ offset, bytes }) => text.startsWith(bytes, offset))?.mimeType;
 }
+
+export const isImageName = (path: string): boolean => /\.(png|jpe?g|gif|webp)$/i.test(path);
