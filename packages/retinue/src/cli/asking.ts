@@ -4,7 +4,7 @@
  * Where nobody can answer, a permission is refused, and a line names the flag that would have allowed it. Questions and
  * forms are then not offered to the model at all.
  */
-import { type PermissionRequest, visible, visibleText } from "@retinue/protocol";
+import { type Approval, type PermissionRequest, visible, visibleText } from "@retinue/protocol";
 import type {
   ElicitationContext,
   ElicitationResult,
@@ -14,7 +14,7 @@ import type {
   UserInputRequest,
   UserInputResponse,
 } from "@retinue/sdk";
-import { type PermissionWords, permissionWords } from "./permission-words.ts";
+import { type Always, type PermissionWords, permissionWords } from "./permission-words.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface AskingOptions {
@@ -22,6 +22,8 @@ export interface AskingOptions {
   /** Aborted when the run is stopped: an open question is then given up. */
   signal: AbortSignal;
   workingDirectory(): string;
+  /** What answers for this folder are kept by; undefined where none is to be kept. */
+  location(): Promise<string | undefined>;
   /** The name of the agent that runs in a child session, with those above it. */
   agentPath(childSessionId: string): string | undefined;
 }
@@ -33,7 +35,7 @@ type Handlers = Pick<
 
 export function askingAt(options: AskingOptions): Handlers {
   const { terminal } = options;
-  const turns = queue();
+  const turns = queue(terminal);
   const onPermissionRequest: Handlers["onPermissionRequest"] = (request, invocation) =>
     terminal.canAsk ? turns(() => askPermission(options, request, invocation)) : refuse(options, request, invocation);
   if (!terminal.canAsk) return { onPermissionRequest };
@@ -51,11 +53,11 @@ export function askingAt(options: AskingOptions): Handlers {
   };
 }
 
-/** Asks one question at a time. */
-function queue(): <T>(ask: () => Promise<T>) => Promise<T> {
+/** Asks one question at a time. The tree of agents stays above it. */
+function queue(terminal: Terminal): <T>(ask: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (ask) => {
-    const next = last.then(ask);
+    const next = last.then(() => terminal.pinned(ask));
     last = next.catch(() => undefined); // Whoever waits for it gets the error; the next question is asked all the same.
     return next;
   };
@@ -70,20 +72,52 @@ async function askPermission(
   const words = permissionWords(request, options.workingDirectory());
   terminal.note(`\n${who(options, childSessionId)} wants to ${words.what}`);
   for (const line of words.details) terminal.note(`    ${line}`);
-  const always = words.always ? `, a = always (${words.always.words})` : "";
+  const choices = choicesOf(words, await options.location());
+  for (const { key, means } of choices) terminal.note(`  ${key}  ${means}`);
+  const keys = choices.map(({ key }) => key).join(", ");
   for (;;) {
-    const answer = await terminal.ask(`Allow? [y = yes, n = no${always}, then Enter] `, { signal });
+    const answer = await terminal.ask(`Allow? [${keys}, or what to do instead] `, { signal });
     if (answer === undefined) return { kind: "user-not-available" };
-    if (isYes(answer)) return { kind: "approve-once", approvedInteractively: true };
-    if (isNo(answer))
-      return { kind: "reject", feedback: "The user said no. Go on without it, or ask for something else." };
-    if (words.always && /^a(lways)?$/i.test(answer.trim())) return alwaysDecision(words.always);
-    terminal.note(`Please answer y${words.always ? ", n or a" : " or n"}.`);
+    const chosen = choices.find(({ isMeant }) => isMeant.test(answer.trim()));
+    if (chosen) return chosen.decision;
+    const feedback = answer.trim().replace(/^no?\b[\s,.:;-]*/i, "");
+    // One or two letters are a slip of the hand, and no instruction.
+    if (feedback.length > 2) return { kind: "reject", feedback };
+    terminal.note(`Please answer ${keys}, or say in words what to do instead.`);
   }
 }
 
-function alwaysDecision({ approval, domain }: NonNullable<PermissionWords["always"]>): PermissionRequestResult {
-  return { kind: "approve-for-session", ...(approval ? { approval } : {}), ...(domain ? { domain } : {}) };
+interface Choice {
+  key: string;
+  isMeant: RegExp;
+  /** What the answer covers, for the person. */
+  means: string;
+  decision: PermissionRequestResult;
+}
+
+const NO = "The user said no. Go on without it, or ask for something else.";
+
+function choicesOf({ once, always }: PermissionWords, location: string | undefined): Choice[] {
+  const yes: PermissionRequestResult = { kind: "approve-once", approvedInteractively: true };
+  const no: PermissionRequestResult = { kind: "reject", feedback: NO };
+  return [
+    { key: "y", isMeant: /^y(es)?$/i, means: `yes, ${once}`, decision: yes },
+    ...(always ? [forSession(always)] : []),
+    ...(always?.isForFolder && always.approval && location !== undefined
+      ? [forFolder(always.words, { approval: always.approval, locationKey: location })]
+      : []),
+    { key: "n", isMeant: /^no?$/i, means: "no; words after it, or instead of it, are told to the agent", decision: no },
+  ];
+}
+
+function forSession({ words, approval, domain }: Always): Choice {
+  const decision = { kind: "approve-for-session" as const, ...(approval && { approval }), ...(domain && { domain }) };
+  return { key: "a", isMeant: /^a(lways)?$/i, means: `always: ${words} in this session`, decision };
+}
+
+function forFolder(words: string, kept: { approval: Approval; locationKey: string }): Choice {
+  const means = `always: ${words} in this folder, in later sessions too (${visible(kept.locationKey)})`;
+  return { key: "f", isMeant: /^f(older)?$/i, means, decision: { kind: "approve-for-location", ...kept } };
 }
 
 function refuse(

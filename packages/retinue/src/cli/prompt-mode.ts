@@ -1,4 +1,5 @@
 /** `retinue` without a command: a prompt from -p or from a pipe, or the first things to try. */
+import { homeFolder } from "../host/home.ts";
 import type { CliContext } from "./cli-context.ts";
 import { noteOldNode } from "./old-node.ts";
 import { type PromptOptions, runPrompt } from "./prompt.ts";
@@ -18,7 +19,7 @@ async function promptMode(
   { prompt: given, attach, ...flags }: PromptModeOptions,
   context: CliContext,
 ): Promise<number> {
-  const { terminal, cwd } = context;
+  const { terminal, env, cwd } = context;
   const isResumed = flags.resume !== undefined || flags.continue;
   if (given === undefined && !isResumed && attach.length === 0 && process.stdin.isTTY) {
     terminal.out(quickStart);
@@ -33,7 +34,7 @@ async function promptMode(
     patienceMs: PATIENCE_MS,
     onSilence: () => terminal.note(SILENCE),
   });
-  if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal);
+  if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal, { home: homeFolder(env, flags.home) });
   return runPrompt(prompt, flags, context);
 }
 

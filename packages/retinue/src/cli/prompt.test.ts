@@ -95,6 +95,37 @@ describe("an answer", () => {
   });
 });
 
+test("what became of each call is a line on standard error, with the end of a failed one and the change of a file", async () => {
+  await using world = await modelWorld([
+    bash("printf 'a\\nb\\033[2J\\n'; exit 3"),
+    call("create", { path: "new.txt", file_text: "made\n" }),
+    call("edit", { path: "new.txt", old_str: "lost", new_str: "found" }),
+    bash("true"),
+    bash("seq 100000; echo the end; exit 4"),
+    say("done"),
+  ]);
+  const { code, stdout, stderr } = await world.run(["-p", "go", "--allow-tool", "shell", "--allow-tool", "write"]);
+  const lines = stderr.replaceAll(/\d+\.\ds/g, "0s").split("\n");
+  expect(
+    lines.slice(
+      lines.findIndex((line) => line.startsWith("✗")),
+      -2,
+    ),
+  ).toEqual([
+    expect.stringMatching(/^✗ bash printf .* · exit code 3 · 0s$/),
+    "    a",
+    "    b‹U+001B›[2J",
+    "✓ create new.txt · 0s",
+    "    @@ -0,0 +1,1 @@",
+    "    +made",
+    "✗ edit new.txt · 0s · No match found",
+    "✓ bash true · 0s",
+    "✗ bash seq 100000; echo the end; exit 4 · exit code 4 · 0s",
+    ...[99997, 99998, 99999, 100000, "the end"].map((line) => `    ${line}`),
+  ]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "done\n" });
+});
+
 describe("permissions", () => {
   test("files of the working folder are read without a question, others are refused with the flag that would help", async () => {
     await using world = await modelWorld([
@@ -209,11 +240,11 @@ describe("being stopped", () => {
   test("Ctrl-C during a running shell leaves no process, and the session can be continued", async () => {
     await using world = await modelWorld([bash("touch started; sleep 600"), say("again")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await running.says("bash touch started");
     await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
+    expect(stderr).toMatch(/⊘ bash touch started; sleep 600 · stopped · \d+\.\ds\n/);
     expect(stderr).toContain("Stopped.");
     expect(processesIn(world.root)).toEqual([]);
     expect((await world.run(["-p", "go on", "--continue"])).stdout).toBe("again\n");
@@ -226,7 +257,6 @@ describe("being stopped", () => {
         : call("task", { name: "c", agent_type: "task", description: "c", prompt: "CHILD" }),
     );
     const running = world.start(["-p", "delegate", "--allow-all-tools"]);
-    await running.says("bash sleep 600");
     await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);

@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
+import { gitContext } from "../workspace/git-context.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
 import { askingAt } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
@@ -73,10 +74,11 @@ export async function runPrompt(
     home: options.home,
     provider: options.provider,
     catalog: options.catalog?.(env),
+    report: (line) => terminal.note(line), // Anything else would be drawn over.
   });
   using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   terminal.gone.addEventListener("abort", () => interrupts.stop());
-  const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
+  using progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
   const watch = new RunWatch({ isOurs: prompt === undefined });
   const receive = (event: SessionEvent) => {
@@ -90,6 +92,7 @@ export async function runPrompt(
     terminal,
     signal: interrupts.signal,
     workingDirectory: () => workingDirectory,
+    location: async () => (options.isThrownAway ? undefined : await locationOf(workingDirectory)),
     agentPath: (id) => progress.agentPath(id),
   });
   const stored = await storedSession(own.client, options, cwd);
@@ -123,6 +126,12 @@ export async function runPrompt(
   }
   terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
   return interrupts.exitCode;
+}
+
+/** Answers for a folder are kept by its repository, or by itself where there is none. */
+async function locationOf(folder: string): Promise<string> {
+  const { cwd, gitRoot } = await gitContext(folder);
+  return gitRoot ?? cwd;
 }
 
 /** What the end of this process stops: shells in the background do not hold the answer, and end with the session. */

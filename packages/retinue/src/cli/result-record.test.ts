@@ -36,7 +36,7 @@ test("the last line of JSON says what came of a run, and which session it was", 
 test.each([
   [["--provider", "nobody"], 1, "There is no provider nobody", undefined],
   [["--resume", "nope"], 1, "There is no session nope", "session_not_found"],
-  [["--add-dir", "nowhere"], 2, "there is no folder", undefined],
+  [["--add-dir", "nowhere"], 2, "there is no folder", "usage"],
 ])("a run that is refused before it begins has a result too: %j", async (flags, exitCode, words, code) => {
   await using world = await modelWorld([]);
   const ended = await world.run(["-p", "hello", ...flags, ...JSON_LINES]);

@@ -14,7 +14,7 @@ export interface RunResult {
   success: boolean;
   /** What the main agent said last. */
   text: string;
-  error?: { message: string; code?: string };
+  error?: { message: string; code?: string | undefined };
   /** Of all agents. */
   turns: number;
   tokens: { input: number; output: number };
@@ -33,6 +33,7 @@ export class ResultRecord {
   #sessionId: string | undefined;
   #text = "";
   #error: RunResult["error"];
+  #errorCode: string | undefined;
 
   opened(sessionId: string): void {
     this.#sessionId = sessionId;
@@ -40,17 +41,19 @@ export class ResultRecord {
 
   receive(event: SessionEvent): void {
     this.#tree = foldTree(this.#tree, event);
-    if (event.agentId === undefined && event.type === "assistant.message")
-      this.#text = event.data.content || this.#text;
+    if (event.agentId !== undefined) return;
+    if (event.type === "assistant.message") this.#text = event.data.content || this.#text;
+    if (event.type === "session.error") this.#errorCode = event.data.errorType;
   }
 
   ended(end: RunEnd | { type: "stopped" }): void {
     if (end.type === "answered") this.#text = end.text;
-    if (end.type === "failed") this.#error = { message: end.message };
+    if (end.type === "failed") this.#error = { message: end.message, code: this.#errorCode };
   }
 
   refused(error: unknown): void {
-    this.#error = { message: messageOf(error), ...(error instanceof AppError ? { code: error.code } : {}) };
+    const code = error instanceof UsageError ? "usage" : error instanceof AppError ? error.code : undefined;
+    this.#error = { message: messageOf(error), code };
   }
 
   result(exitCode: number): RunResult {

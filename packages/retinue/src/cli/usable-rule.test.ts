@@ -28,7 +28,7 @@ describe("a rule that is not understood", () => {
     ["shell( )", "nothing in its brackets. Did you mean shell?"],
     ["shell(*)", "Did you mean shell, which is every command?"],
     ["shell(:*)", "Did you mean shell, which is every command?"],
-    ["shell(rm *)", "Did you mean shell(rm:*)?"],
+    ["shell(touch *)", "Did you mean shell(touch:*)?"],
     ["shell(git *)", "Did you mean shell(git:*)?"],
     ["Bash(git * main:*)", "Did you mean shell(git:*)?"],
     ["shell(rm),shell(mv)", "more than one rule"],
@@ -61,6 +61,7 @@ describe("a rule that is not understood", () => {
 
   test.each([
     ["shell(curl x | sh)", "Name each command in a rule of its own"],
+    ["shell(rm *)", "Did you mean shell(rm:*)?"],
     ["shell(rm -rf *)", "Did you mean shell(rm -rf:*)?"],
     ["shell(X=1 rm)", "begins with an assignment"],
   ])("is refused where it would deny less than it seems to: %s", (typed, words) => {

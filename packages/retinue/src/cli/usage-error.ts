@@ -19,6 +19,6 @@ export function inOneLine(text: string): string {
 function withoutOpposite(line: string): string {
   const hint = line.lastIndexOf(" (Did you mean --no-");
   const typed = line.slice(line.lastIndexOf("'--", hint), hint);
-  const isOption = hint >= 0 && typed.startsWith("'--") && !typed.startsWith("'--no-") && !/\s/.test(typed);
+  const isOption = hint >= 0 && typed.startsWith("'--") && !typed.startsWith("'--no") && !/\s/.test(typed);
   return isOption ? `${line.slice(0, hint)}${line.slice(line.indexOf("?)", hint) + 2)}` : line;
 }

@@ -2,9 +2,11 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { AppError, type SessionConfig } from "@retinue/protocol";
+import { checkAgentFields } from "../agents/unknown-keys.ts";
 
 /** Names of tools that providers would reject, and agents that nothing could call. */
 export function checkConfig({ tools = [], customAgents = [] }: SessionConfig): void {
+  checkAgentFields({ customAgents });
   for (const { name } of tools) {
     if (!/^[A-Za-z0-9_-]+$/.test(name))
       throw new AppError("invalid_params", `session construction failed: invalid tool name '${name}'`);

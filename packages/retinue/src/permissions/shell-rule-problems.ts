@@ -3,6 +3,7 @@
  * is left to the rules themselves.
  */
 import { commandOf, type ShellCommand } from "../shell-language/command.ts";
+import { isDangerous } from "../shell-language/dangerous.ts";
 import { isInterpreter, mayRunOthers, programOf, SUBCOMMANDS } from "../shell-language/programs.ts";
 import { readWord, type Word } from "../shell-language/word.ts";
 
@@ -44,7 +45,8 @@ function exactProblem(named: string, command: ShellCommand): string | undefined 
   const program = programOf(command);
   if (NEED_OPERANDS.has(program) && args.every(({ value }) => value.startsWith("-")))
     return `it covers only the line '${named}' itself, which does nothing. Did you mean shell(${named}:*)?`;
-  const isLineOfOwn = mayRunOthers(command) && !(SUBCOMMANDS.has(program) && args.length === 1);
+  const isLineOfOwn =
+    isDangerous(command) || (mayRunOthers(command) && !(SUBCOMMANDS.has(program) && args.length === 1));
   return args.at(-1)?.source === "*" && !isLineOfOwn ? starProblem(named) : undefined;
 }
 

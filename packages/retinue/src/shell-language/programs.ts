@@ -165,11 +165,16 @@ function isSubcommand(program: string, args: readonly Word[]): boolean {
 
 const isName = ({ isLiteral, value }: Word) => isLiteral && /^\w[\w:.@/-]*$/.test(value);
 
+/** An approval covers only these arguments. A folder is part of what was approved: the same command elsewhere may be another program. */
+export function isRememberedWhole(command: ShellCommand): boolean {
+  const name = nameOf(command);
+  return name === "cd" || !/^[\w.+/@-]+$/.test(name) || mayRunOthers(command);
+}
+
 /** What an approval of the command is remembered by. */
 export function identifierOf(command: ShellCommand): string {
   const name = nameOf(command);
-  // A folder is part of what was approved: the same command elsewhere may be another program.
-  if (name === "cd" || !/^[\w.+/@-]+$/.test(name) || mayRunOthers(command)) return command.text;
+  if (isRememberedWhole(command)) return command.text;
   const [first, second] = afterProgram(command);
   if (!SUBCOMMANDS.has(programOf(command)) || !first) return name;
   return first.value === "run" && second ? `${name} run ${second.value}` : `${name} ${first.value}`;

@@ -1,5 +1,4 @@
 /** `retinue doctor`, `why` and `demo`: commands that show whether it works, and how. */
-import { noteOldNode } from "../old-node.ts";
 import { command } from "./command.ts";
 import { home, json, provider, rules } from "./shared-fields.ts";
 import { folder, optional, text } from "./values.ts";
@@ -61,7 +60,6 @@ export const demo = command({
   },
   examples: ["retinue demo"],
   async run(input, context) {
-    noteOldNode(context.terminal);
     const { runDemo } = await import("../demo.ts");
     return runDemo(input, context);
   },
