@@ -111,29 +111,43 @@ describe("a terminal", () => {
 
 const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 
-test.runIf(hasScript)("on a real terminal a permission is asked for, given, and the command runs", async () => {
-  await using world = await modelWorld([
-    call("bash", { command: "echo granted", description: "try" }),
-    say("All done."),
-  ]);
-  const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
-  const command = `'${process.execPath}' '${executable}' -p go`;
-  const env = {
-    ...process.env,
-    RETINUE_HOME: world.home,
-    RETINUE_PROVIDER_URL: world.model.provider.baseUrl,
-    RETINUE_MODEL: "scripted",
-    TERM: "xterm",
-  };
-  const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: world.folder, env, stdio: "pipe" });
-  let shown = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    shown += text;
-    if (shown.includes("Allow?") && !child.stdin.writableEnded) child.stdin.end("y\n");
-  });
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  expect(shown).toContain("The agent wants to run echo granted");
-  expect(shown).toContain("All done.");
-  expect(world.model.requests[1]?.results[0]).toContain("granted");
-  expect(code).toBe(0);
-});
+test.runIf(hasScript)(
+  "on a real terminal reading is not asked about, a permission is given, and one is refused in words",
+  async () => {
+    const bash = (command: string) => call("bash", { command, description: "try" });
+    await using world = await modelWorld([
+      bash("cat note.txt | head -1"),
+      bash("printf granted"),
+      bash("rm note.txt"),
+      say("All done."),
+    ]);
+    world.put("note.txt", "only read\n");
+    const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
+    const command = `'${process.execPath}' '${executable}' -p go`;
+    const env = {
+      ...process.env,
+      RETINUE_HOME: world.home,
+      RETINUE_PROVIDER_URL: world.model.provider.baseUrl,
+      RETINUE_MODEL: "scripted",
+      TERM: "xterm",
+    };
+    const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: world.folder, env, stdio: "pipe" });
+    let shown = "";
+    let answered = 0;
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      shown += text;
+      const questions = shown.split("Allow?").length - 1;
+      if (questions > answered) child.stdin.write(["y\n", "no, keep it\n"][answered++] ?? "n\n");
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    expect(shown).not.toContain("wants to run cat");
+    expect(shown).toContain("The agent wants to run printf granted");
+    expect(shown).toContain("always: exactly this line in this session");
+    expect(shown).toContain("All done.");
+    const results = world.model.requests.at(-1)?.results ?? [];
+    expect(results[0]).toContain("only read");
+    expect(results[1]).toContain("granted");
+    expect(results[2]).toContain("The user did not allow this call and said: keep it");
+    expect(code).toBe(0);
+  },
+);
