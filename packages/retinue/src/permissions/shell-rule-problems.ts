@@ -65,7 +65,11 @@ function namesScript({ words }: ShellCommand): boolean {
   return program !== undefined && isInterpreter(program.value) && script !== undefined && !script.value.startsWith("-");
 }
 
+/** A longer line is never plain, so such a rule can only mean exactly that line. */
+const MAX_PLAIN = 2000;
+
 function wordsOf(text: string): ShellCommand | undefined {
+  if (text.length > MAX_PLAIN) return undefined;
   const words = text.split(/\s+/).map(readWord);
   return words.every((word): word is Word => word !== undefined) ? commandOf(words) : undefined;
 }
