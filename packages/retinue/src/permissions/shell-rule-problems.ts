@@ -46,7 +46,7 @@ function exactProblem(named: string, command: ShellCommand): string | undefined 
   if (NEED_OPERANDS.has(program) && args.every(({ value }) => value.startsWith("-")))
     return `it covers only the line '${named}' itself, which does nothing. Did you mean shell(${named}:*)?`;
   const isLineOfOwn =
-    isDangerous(command) || (mayRunOthers(command) && !(SUBCOMMANDS.has(program) && args.length === 1));
+    (isDangerous(command) || mayRunOthers(command)) && !(SUBCOMMANDS.has(program) && args.length === 1);
   return args.at(-1)?.source === "*" && !isLineOfOwn ? starProblem(named) : undefined;
 }
 
