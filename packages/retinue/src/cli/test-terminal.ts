@@ -29,7 +29,6 @@ export function testTerminal(answers?: readonly string[]): TestTerminal {
     },
     note: (line) => void noted.push(line),
     status: () => undefined,
-    pinned: (work) => work(),
     ask: async (question) => {
       noted.push(question);
       return left.shift();
