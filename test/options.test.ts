@@ -49,7 +49,7 @@ const OPTIONS = [
   ...[
     "ModelOptions",
     "ToolOptions",
-    "AskOptions",
+    "ConsentOptions",
     "PlaceOptions",
     "PlainOptions",
     "ForeignOptions",

@@ -87,6 +87,21 @@ test("a schema of another maker that follows Standard Schema will do, also one t
   expect(second?.prompt).toContain("a number, please");
 });
 
+test("an endpoint that cannot be given a schema is asked without one", async () => {
+  await using app = await world();
+  app.runtime.handle("session.send", ({ responseFormat }) => {
+    if (responseFormat)
+      app.runtime.emit("s", "session.error", {
+        errorType: "query",
+        message: "400 This response_format is unavailable",
+      });
+    else app.runtime.say("s", JSON.stringify(berlin));
+    return { messageId: "1" };
+  });
+  expect(await app.session.ask("The biggest city?", { schema: City })).toEqual(berlin);
+  expect(app.prompts().map(({ responseFormat }) => responseFormat !== undefined)).toEqual([true, false]);
+});
+
 test("an error of the main agent and a limit of time reject as for sendAndWait", async () => {
   await using app = await world();
   app.runtime.handle("session.send", () => ({ messageId: "1" }));

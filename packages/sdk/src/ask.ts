@@ -54,21 +54,32 @@ const REPAIRS = 2;
 export async function ask<Data>(sendAndWait: SendAndWait, prompt: string, options: AskOptions<Data>): Promise<Data> {
   const { schema, repairs = REPAIRS, timeoutMs, signal, ...message } = options;
   const form = schema.toJSONSchema?.({ io: "input" });
-  const responseFormat = form && formatOf(form);
-  const limits = { timeoutMs, signal };
+  let responseFormat = form && formatOf(form);
   let next: MessageOptions = {
     ...message,
     prompt: asking(prompt, form),
     displayPrompt: message.displayPrompt ?? prompt,
   };
   for (let left = repairs; ; left -= 1) {
-    const answer = await sendAndWait({ ...next, responseFormat }, limits);
+    const send = () => sendAndWait({ ...next, responseFormat }, { timeoutMs, signal });
+    const answer = await send().catch((error: unknown) => {
+      if (!responseFormat || !isAboutFormat(error)) throw error;
+      responseFormat = undefined; // The model has read the schema, and its answer is checked.
+      return send();
+    });
     const text = answer?.data.content ?? "";
     const checked = await check(text, schema);
     if (!checked.issues) return checked.value;
     if (left <= 0) throw new AnswerError(text, checked.issues);
     next = { prompt: sendingBack(checked.issues), source: message.source };
   }
+}
+
+/** Endpoints that cannot be given a schema refuse the whole request, each in its own words. */
+function isAboutFormat(error: unknown): boolean {
+  return (
+    error instanceof AppError && error.code === "turn_failed" && /response.?format|json.?schema/i.test(error.message)
+  );
 }
 
 function asking(prompt: string, form: object | undefined): string {

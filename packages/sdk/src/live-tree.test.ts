@@ -117,3 +117,16 @@ test("a log that cannot be read does not keep a session from being resumed, and 
   await session.getEvents();
   expect(shape(session)).toEqual(["main running 1 0 10", "reader completed 0 1 0"]);
 });
+
+test("a prompt that is sent right after joining a busy session waits for its own answer", async () => {
+  await using app = await world();
+  app.runtime.emit("s", "user.message", { content: "before" });
+  app.runtime.handle("session.metadata.activity", () => ({ abortable: true, hasActiveWork: true }));
+  const session = await app.client.resumeSession("s");
+  const answer = session.sendAndWait("mine");
+  app.runtime.say("s", "the answer to the other prompt");
+  await session.getEvents();
+  app.runtime.emit("s", "user.message", { content: "mine" });
+  app.runtime.say("s", "my answer");
+  expect((await answer)?.data.content).toBe("my answer");
+});

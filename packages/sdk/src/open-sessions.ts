@@ -125,23 +125,27 @@ export class OpenSessions {
 
   /** A program that joins sees the tree as it is, and hears what comes from now on once it can listen. */
   async #catchUp(attached: Attached): Promise<void> {
-    const { sessionId, received, activity, tree, hub } = attached;
+    const { sessionId, received } = attached;
     received.join();
     try {
-      await tree.load(
-        async () => {
-          const history = await readHistory(this.#call, sessionId, () => activity.isBusy);
-          activity.join(history.isActive);
-          return history;
-        },
-        () => received.early,
-      );
+      await this.#loadTree(attached);
       if (this.#options.catchesUp) await markTail(this.#call, sessionId, received);
+    } finally {
+      setTimeout(() => this.#deliverEarly(attached), 0);
+    }
+  }
+
+  async #loadTree({ sessionId, received, activity, tree, hub }: Attached): Promise<void> {
+    const read = async () => {
+      const history = await readHistory(this.#call, sessionId, () => activity.isBusy);
+      activity.join(history.isActive);
+      return history;
+    };
+    try {
+      await tree.load(read, () => received.early);
     } catch (error) {
       if (hub.ended || (error instanceof AppError && error.code === "connection_closed")) throw error;
       this.#options.onError(error); // The session is open; only its past is not known.
-    } finally {
-      setTimeout(() => this.#deliverEarly(attached), 0);
     }
   }
 

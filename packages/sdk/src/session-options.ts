@@ -69,7 +69,7 @@ interface ToolOptions {
 }
 
 /** Who is asked, and what needs no asking. */
-interface AskOptions {
+interface ConsentOptions {
   /** Rules, folders and addresses that are in effect before anything runs. Default: everything that acts is asked for. Retinue only. */
   permissions?: Plain["permissions"];
   /** What becomes of an ask while no client can answer it: `wait`, `wait:<seconds>`, `deny` or `rules`. Default: `RETINUE_UNATTENDED`, else `wait`. Retinue only. */
@@ -111,7 +111,7 @@ interface PlaceOptions {
 }
 
 /** All of them; the compiler compares each with its schema, which comes last because editors show the first words that they find. */
-export interface PlainOptions extends ModelOptions, ToolOptions, AskOptions, PlaceOptions, Plain {
+export interface PlainOptions extends ModelOptions, ToolOptions, ConsentOptions, PlaceOptions, Plain {
   /** The name of your program, shown in lists of sessions. Default: none. */
   clientName?: Plain["clientName"];
   /** Answers come in pieces (`assistant.message_delta`) besides the whole messages. Default: false. */
