@@ -231,6 +231,13 @@ describe("on a screen", () => {
     );
   });
 
+  test("a Ctrl-C that the terminal shows leaves nothing of the lines that moved", () => {
+    using seen = watched();
+    seen.sees(bash("c", "make"), partial("c", "one\n"));
+    seen.screen.print("^C");
+    expect(seen.sees(shellEnd("c", 0))).toBe("✓ bash make · 0.0s");
+  });
+
   test("a call that an earlier process had begun is told as that", () => {
     using seen = watched();
     expect(seen.sees(end("c", { success: false, error: { message: "interrupted", code: "failure" } }))).toBe(
