@@ -19,6 +19,7 @@ import { diffLines } from "../../packages/retinue/src/cli/diff-lines.ts";
 import { lastLines } from "../../packages/retinue/src/cli/last-lines.ts";
 import { fitted, rowsOf } from "../../packages/retinue/src/cli/line-width.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
+import { allowRule, denyRule } from "../../packages/retinue/src/cli/usable-rule.ts";
 import { inOneLine } from "../../packages/retinue/src/cli/usage-error.ts";
 import { markOf } from "../../packages/retinue/src/continuity/ingest/reading-state.ts";
 import { parseQuery } from "../../packages/retinue/src/continuity/recall/query.ts";
@@ -262,6 +263,9 @@ export const READERS: readonly Reader[] = [
     read: (text) => [tidyPath(`/${text}x`), attempt(() => isReallyWithin(`/work/${text}`, "/work"))],
   },
   { name: "text of a rule", read: (text) => attempt(() => parseRule(`shell(${text})`)) },
+  { name: "allow rule that is checked", read: (text) => attempt(() => allowRule(`shell(${text})`)) },
+  { name: "deny rule that is checked", read: (text) => attempt(() => denyRule(`Bash(${text})`)) },
+  { name: "name in a rule", read: (text) => attempt(() => denyRule(text)) },
   { name: "SQL", most: 262_144, read: splitStatements },
   { name: "a query", read: parseQuery },
   {
