@@ -15,6 +15,7 @@ import {
   later,
   lazy,
   type Of,
+  open,
   ReasoningSummary,
   stringRecord,
   strings,
@@ -196,7 +197,7 @@ export const Budget = lazy(() =>
 export type Budget = Of<typeof Budget>;
 
 export const CustomAgentConfig = lazy(() =>
-  z.object({
+  open({
     name: z.string(),
     displayName: text(),
     description: text(),

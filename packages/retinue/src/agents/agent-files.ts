@@ -33,7 +33,8 @@ export function readAgents(folder: AgentFolder, problems: AgentProblems): AgentD
     try {
       const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within: folder.within });
       if (text === undefined) return [];
-      const agent = agentFromFile(text, { source: folder.source, path: file });
+      const warn = (message: string) => problems.warnings.push(visible(message));
+      const agent = agentFromFile(text, { source: folder.source, path: file, warn });
       return [folder.source === "user" ? agent : doubted(agent, problems)];
     } catch (error) {
       errors.push(visible(messageOf(error)));

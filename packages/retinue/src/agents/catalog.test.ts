@@ -170,6 +170,38 @@ describe("an unknown name", () => {
   });
 });
 
+describe("an unknown key in a file", () => {
+  test.each([
+    ["tool: [view]", "there is no field 'tool'. Did you mean tools?"],
+    ["Tools: [view]", "there is no field 'Tools'. Did you mean tools?"],
+    ["allowed-tools: view", "there is no field 'allowed-tools'. Did you mean tools?"],
+    ["disallowedTools: bash", "there is no field 'disallowedTools'. Did you mean tools?"],
+    ["budgets: { turns: 3 }", "there is no field 'budgets'. Did you mean budget?"],
+    ["modelPolicy: required", "there is no field 'modelPolicy'. Did you mean model-policy?"],
+    ["budget: { turn: 3 }", "there is no field 'turn', so it has no effect. Did you mean turns?"],
+  ])("that looks like a limit leaves the agent out: %s", (line, words) => {
+    write("home/agents", "bad", "d", `${line}\n`);
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.find("bad")).toBeUndefined();
+    expect(catalog.problems.errors).toEqual([expect.stringContaining(`bad.agent.md:4: ${words}`)]);
+  });
+
+  test("of another kind is a warning with its line and the nearest word", () => {
+    write("home/agents", "good", "d", "colour: red\nskill: [a]\n");
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.find("good")).toBeDefined();
+    expect(catalog.problems).toEqual({
+      errors: [],
+      warnings: [
+        expect.stringContaining("good.agent.md:4: there is no field 'colour', so it has no effect. There are: name, "),
+        expect.stringContaining(
+          "good.agent.md:5: there is no field 'skill', so it has no effect. Did you mean skills?",
+        ),
+      ],
+    });
+  });
+});
+
 describe("files", () => {
   test("a broken one is reported with its line and hides nothing else", () => {
     write("home/agents", "good", "d");

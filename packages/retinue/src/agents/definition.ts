@@ -15,7 +15,8 @@ import {
   McpServerConfig,
 } from "@retinue/protocol";
 import * as z from "zod";
-import { parseFrontMatter } from "./front-matter.ts";
+import { type FrontMatter, parseFrontMatter } from "./front-matter.ts";
+import { type UnknownKey, unknownKey } from "./unknown-keys.ts";
 
 export type AgentSource = "builtin" | "user" | "project" | "plugin" | "sdk";
 
@@ -102,9 +103,17 @@ const fileHead = lazy(() =>
   }),
 );
 
-/** `file.path` is where the text comes from: it appears in messages, and gives the name when the front matter has none. */
-export function agentFromFile(text: string, file: { source: AgentSource; path: string }): AgentDefinition {
-  const { head, body } = parseFrontMatter(text, fileHead(), file.path);
+export interface AgentFile {
+  source: AgentSource;
+  /** Where the text comes from: it appears in messages, and gives the name when the front matter has none. */
+  path: string;
+  /** Told what of the head has no effect. */
+  warn?(message: string): void;
+}
+
+export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
+  const { head, body, ...written } = parseFrontMatter(text, fileHead(), file.path);
+  checkKeys(written, file);
   if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);
   const name = head.name ?? path.basename(file.path).replace(/(\.agent)?\.md$/, "");
   return {
@@ -130,6 +139,30 @@ export function agentFromFile(text: string, file: { source: AgentSource; path: s
     source: file.source,
     ...(file.source === "builtin" ? {} : { path: file.path }),
   };
+}
+
+/** Throws for an unknown key that looks like a limit of the agent. */
+function checkKeys(
+  { data, lineOf }: Pick<FrontMatter<unknown>, "data" | "lineOf">,
+  { path: file, warn = () => undefined }: AgentFile,
+): void {
+  const { budget, ...fields } = fileHead().shape;
+  const complain = (at: readonly string[], { words }: UnknownKey) => `${file}:${lineOf(at)}: ${words}`;
+  for (const key of keysOf(data)) {
+    if (key === "budget" || Object.hasOwn(fields, key)) continue;
+    const found = unknownKey(key, [...Object.keys(fields), "budget"]);
+    if (found.isLimit) throw new AppError("invalid_params", complain([key], found));
+    warn(complain([key], found));
+  }
+  const limits = Object.keys(budget.unwrap().shape);
+  const wrong = keysOf(data, "budget").find((key) => !limits.includes(key));
+  if (wrong !== undefined) throw new AppError("invalid_params", complain(["budget", wrong], unknownKey(wrong, limits)));
+}
+
+/** The keys of a map, or of the map under one of its keys. */
+function keysOf(data: unknown, under?: string): string[] {
+  if (typeof data !== "object" || data === null) return [];
+  return under === undefined ? Object.keys(data) : keysOf(Object.entries(data).find(([key]) => key === under)?.[1]);
 }
 
 export function agentFromConfig(config: CustomAgentConfig): AgentDefinition {

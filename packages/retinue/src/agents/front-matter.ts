@@ -11,6 +11,10 @@ export interface FrontMatter<Head> {
   head: Head;
   /** The text after the head, trimmed. */
   body: string;
+  /** The head as it is written, before it is checked. */
+  data: unknown;
+  /** The line of a value in the file. */
+  lineOf(path: readonly string[]): number;
 }
 
 const FENCE = /^---[ \t]*$/;
@@ -45,8 +49,9 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   const twice = repeatedKey(document);
   if (twice !== undefined) throw complaint(file, lines.linePos(twice).line + 1, "Map keys must be unique");
 
-  const parsed = schema.safeParse(document.toJS({ maxAliasCount: 20 }) ?? {});
-  if (parsed.success) return { head: parsed.data, body };
+  const data: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return { head: parsed.data, body, data, lineOf };
   const [issue] = parsed.error.issues;
   const path = issue?.path.map(String) ?? [];
   throw complaint(file, lineOf(path), `${path.join(".") || "front matter"}: ${issue?.message ?? "not valid"}`);

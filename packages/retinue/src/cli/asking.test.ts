@@ -31,6 +31,7 @@ function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
     out: (text) => screen.push(text),
     note: (line) => screen.push(line),
     status: nothing,
+    pinned: (work) => work(terminal),
     flush: async () => undefined,
     async ask(question) {
       screen.push(question);
@@ -40,9 +41,15 @@ function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
   return { terminal, screen };
 }
 
-function asking(terminal: Terminal) {
+function asking(terminal: Terminal, signal = new AbortController().signal) {
   const agentPath = (id: string) => (id === "child" ? "lead › helper" : undefined);
-  return askingAt({ terminal, signal: new AbortController().signal, workingDirectory: () => "/projects", agentPath });
+  return askingAt({
+    terminal,
+    signal,
+    workingDirectory: () => "/projects",
+    location: async () => "/projects",
+    agentPath,
+  });
 }
 
 describe("a permission that is asked at the terminal", () => {
@@ -51,6 +58,18 @@ describe("a permission that is asked at the terminal", () => {
     ["YES", { kind: "approve-once", approvedInteractively: true }],
     ["n", { kind: "reject", feedback: expect.stringContaining("said no") }],
     ["a", { kind: "approve-for-session", approval: { kind: "commands", commandIdentifiers: ["git push"] } }],
+    [
+      "f",
+      {
+        kind: "approve-for-location",
+        approval: { kind: "commands", commandIdentifiers: ["git push"] },
+        locationKey: "/projects",
+      },
+    ],
+    ["n use pnpm", { kind: "reject", feedback: "use pnpm" }],
+    ["No, use pnpm", { kind: "reject", feedback: "use pnpm" }],
+    ["not now, run the tests first", { kind: "reject", feedback: "not now, run the tests first" }],
+    ["yes but only to a branch", { kind: "reject", feedback: "yes but only to a branch" }],
   ])("is decided by %s", async (answer, decision) => {
     const { terminal, screen } = typed(answer);
     expect(await asking(terminal).onPermissionRequest?.(shell("git push"), invocation)).toEqual(decision);
@@ -58,11 +77,46 @@ describe("a permission that is asked at the terminal", () => {
   });
 
   test("is asked again after an answer that says nothing", async () => {
-    const { terminal, screen } = typed("perhaps", "y");
+    const { terminal, screen } = typed("", "x", "ok", "y");
     expect(await asking(terminal).onPermissionRequest?.(shell("ls"), invocation)).toMatchObject({
       kind: "approve-once",
     });
-    expect(screen).toContain("Please answer y, n or a.");
+    const again = "Please answer y, a, f, n, or say in words what to do instead.";
+    expect(screen.filter((line) => line === again)).toHaveLength(3);
+  });
+
+  test.each([
+    [
+      "npm test && git push origin",
+      ["  y  yes, this command", "  a  always: `npm test …` and `git push …` in this session"],
+      "  f  always: `npm test …` and `git push …` in this folder, in later sessions too (/projects)",
+    ],
+    [
+      "cd x && make",
+      ["  a  always: `cd x` and `make …` in this session"],
+      "  f  always: `cd x` and `make …` in this folder",
+    ],
+    ["rm -rf build", ["  y  yes, this command", "  a  always: exactly this line in this session"], undefined],
+    ["rm x", ["  a  always: exactly this line in this session"], undefined],
+    ["git push --force", ["  a  always: exactly this line in this session"], undefined],
+    ["curl https://x.example | sh", ["  a  always: exactly this line in this session"], undefined],
+    ["X=1 make", ["  y  yes, this command"], undefined],
+  ])("says what each answer covers: %s", async (line, expected, folder) => {
+    const { terminal, screen } = typed("n");
+    await asking(terminal).onPermissionRequest?.(shell(line), invocation);
+    const shown = screen.join("\n");
+    for (const words of expected) expect(shown).toContain(words);
+    if (folder === undefined) expect(shown).not.toContain("in this folder");
+    else expect(shown).toContain(folder);
+    expect(shown).toContain("  n  no; words after it, or instead of it, are told to the agent");
+  });
+
+  test("is remembered by the whole line when the command is dangerous", async () => {
+    const { terminal } = typed("a");
+    expect(await asking(terminal).onPermissionRequest?.(shell("ls && rm x"), invocation)).toEqual({
+      kind: "approve-for-session",
+      approval: { kind: "commands", commandIdentifiers: ["ls && rm x"] },
+    });
   });
 
   test("shows the change to a file and says which sub-agent wants it", async () => {
@@ -103,6 +157,14 @@ describe("a permission that is asked at the terminal", () => {
       screen.findIndex((line) => line.startsWith("Allow?")),
     );
   });
+});
+
+test("what waits for its turn when the run is stopped is not asked any more", async () => {
+  const { terminal, screen } = typed("y", "y", "y");
+  const { onPermissionRequest, onUserInputRequest } = asking(terminal, AbortSignal.abort());
+  expect(await onPermissionRequest?.(shell("make"), invocation)).toEqual({ kind: "user-not-available" });
+  expect(await onUserInputRequest?.({ question: "Which?" }, invocation)).toMatchObject({ wasFreeform: true });
+  expect(screen).toEqual([]);
 });
 
 describe("a question", () => {

@@ -5,7 +5,8 @@
  */
 import * as z from "zod";
 import { ModelsConfig } from "../models/config.ts";
-import { nearest, UsageError } from "./usage-error.ts";
+import { nearest } from "../nearest.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** The part of JSON Schema that our schema uses. */
 interface Shape {

@@ -4,11 +4,14 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { messageOf } from "@retinue/protocol";
-import { readModelsConfig } from "../models/config.ts";
+import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import { foreignName, NUMBERS } from "../host/config.ts";
+import { configWarnings, readModelsConfig } from "../models/config.ts";
 import { type Source, sources } from "../models/sources.ts";
 import { headersFor, urlFor } from "../models/wire/endpoint.ts";
 import { guard } from "../models/wire/guard.ts";
 import { readText, send } from "../models/wire/http.ts";
+import { nearest } from "../nearest.ts";
 import { childEnvironment } from "../secrets/environment.ts";
 import { redact } from "../secrets/redact.ts";
 import { runningServers } from "../server/running-servers.ts";
@@ -86,12 +89,23 @@ export function checkConfig(home: string): Check {
   const file = join(home, "config.json");
   try {
     const { providers, model } = readModelsConfig(home);
+    const [unread] = configWarnings(home);
+    if (unread !== undefined) return warning("config", unread, "Remove it, unless another program reads it.");
     if (!existsSync(file)) return ok("config", `no ${file}; it is not needed`);
     const names = providers.map(({ name }) => name).join(", ") || "no providers";
     return ok("config", `${file}: ${names}${model ? `, model ${model}` : ""}`);
   } catch (error) {
     return problem("config", messageOf(error), "Correct the file, or move it away.");
   }
+}
+
+/** Agents of the user. Those of a project are looked at when a session opens there. */
+export function checkAgents(home: string): Check[] {
+  const { problems } = new AgentCatalog({ folders: agentFolders({ home }) });
+  return [
+    ...problems.errors.map((text) => problem("agents", `an agent is left out: ${text}`, "Correct the file.")),
+    ...problems.warnings.map((text) => warning("agents", text, "Correct the file.")),
+  ];
 }
 
 export async function checkRipgrep(): Promise<Check> {
@@ -148,6 +162,8 @@ async function ask(source: Source): Promise<Check> {
       headers: await headersFor(endpoint),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
+    if (answer.headers["content-type"]?.includes("html"))
+      return problem("provider", `${where} answers with a web page`, "Check the address: many end in /v1.");
     const count = countModels(await readText(answer));
     const ms = Math.round(performance.now() - from);
     const listed =
@@ -173,34 +189,41 @@ function countModels(text: string): number | undefined {
     const { data }: { data?: unknown } = JSON.parse(text);
     return Array.isArray(data) ? data.length : undefined;
   } catch {
-    return undefined; // Some gateways answer with a web page; it is enough that they answer.
+    return undefined; // Some gateways have no list; it is enough that they answer.
   }
 }
 
-interface Limit {
-  names: readonly string[];
-  least: number;
-  most: number;
-  otherwise: number;
-}
-const LIMITS: readonly Limit[] = [
-  { names: ["RETINUE_SUBAGENT_MAX_DEPTH", "COPILOT_SUBAGENT_MAX_DEPTH"], least: 0, most: 64, otherwise: 4 },
-  { names: ["RETINUE_SUBAGENT_MAX_CONCURRENT", "COPILOT_SUBAGENT_MAX_CONCURRENT"], least: 1, most: 256, otherwise: 16 },
-  { names: ["RETINUE_HOOK_TIMEOUT_MS"], least: 1, most: 3_600_000, otherwise: 60_000 },
-];
-
 /** What the environment sets, and whether it makes sense. */
 export function checkLimits(env: Env): Check[] {
-  return LIMITS.map(({ names, least, most, otherwise }) => {
-    const name = names.find((each) => env[each] !== undefined) ?? names[0] ?? "";
-    const value = env[name];
-    if (value === undefined) return ok("limit", `${name} is not set: ${otherwise}`);
+  return Object.entries(NUMBERS).map(([own, { least, most, otherwise }]) => {
+    const name = [own, foreignName(own)].find((each) => env[each]?.trim()) ?? own;
+    const value = env[name]?.trim();
+    if (!value) return ok("limit", `${name} is not set: ${otherwise}`);
     const number = Number(value);
-    const isMeant = value.trim() !== "" && Number.isInteger(number) && number >= least && number <= most;
+    const isMeant = Number.isInteger(number) && number >= least && number <= most;
     if (isMeant) return ok("limit", `${name} is ${number}`);
-    return warning("limit", `${name} is "${value}"`, `Set a whole number from ${least} to ${most}.`);
+    const advice = `Set a whole number from ${least} to ${most}.`;
+    if (name === own) return problem("limit", `${name} is "${value}", so nothing starts`, advice);
+    return warning("limit", `${name} is "${value}"`, advice);
   });
 }
+
+/** A misspelt name of a variable would have no effect, and nobody would know. */
+export function checkVariables(env: Env): Check[] {
+  const unknown = Object.keys(env).filter((name) => name.startsWith("RETINUE_") && !VARIABLES.includes(name));
+  return unknown.map((name) => {
+    const meant = nearest(name, VARIABLES);
+    const advice = meant === undefined ? "docs/cli.md lists the variables that are read." : `Did you mean ${meant}?`;
+    return warning("variable", `${name} is read by nobody`, advice);
+  });
+}
+
+const VARIABLES: readonly string[] = (
+  "RETINUE_HOME RETINUE_PROVIDER_URL RETINUE_API_KEY RETINUE_MODEL RETINUE_HOOKS_ON_ERROR RETINUE_UNATTENDED RETINUE_SESSION_ID " +
+  "RETINUE_SESSION_KEY RETINUE_STARTED_BY RETINUE_CGROUPS RETINUE_LOG_LEVEL RETINUE_DAEMON RETINUE_PATH RETINUE_CODEX"
+)
+  .split(" ")
+  .concat(Object.keys(NUMBERS));
 
 /** Servers of other homes, and runtimes on stdio, are not seen. */
 export function checkServers(home: string): Check[] {

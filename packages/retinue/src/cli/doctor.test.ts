@@ -1,9 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { json, loopback } from "../models/wire/loopback.ts";
 import type { Check } from "./doctor-checks.ts";
-import { checkNode } from "./doctor-checks.ts";
+import { checkNode, checkVariables } from "./doctor-checks.ts";
 import { type CliWorld, cliWorld } from "./test-world.ts";
 
 async function examine(
@@ -44,6 +44,7 @@ describe("retinue doctor", () => {
 
   test.each([
     ["cannot be reached", async () => undefined],
+    ["is a web page", async () => await loopback(json("<html>", { headers: { "content-type": "text/html" } }))],
     ["refuses the key", async () => await loopback(json({ error: { message: "bad key" } }, { status: 401 }))],
   ])("a provider that %s is a problem", async (_, serve) => {
     await using model = await serve();
@@ -78,10 +79,20 @@ describe("retinue doctor", () => {
     expect(code).toBe(1);
   });
 
-  test("a limit that is no number is a warning", async () => {
+  test("names limits that are no numbers, variables and settings that nobody reads, and agents that are left out", async () => {
     await using world = cliWorld();
-    const { by } = await examine(world, { RETINUE_SUBAGENT_MAX_DEPTH: "deep" });
-    expect(by("limit")).toMatchObject({ status: "warning", text: 'RETINUE_SUBAGENT_MAX_DEPTH is "deep"' });
+    mkdirSync(join(world.home, "agents"), { recursive: true });
+    writeFileSync(join(world.home, "agents/a.agent.md"), "---\ndescription: d\ntool: [view]\n---\nYou look.\n");
+    writeFileSync(join(world.home, "config.json"), JSON.stringify({ banner: "never" }));
+    const { by, code } = await examine(world, { RETINUE_SUBAGENT_MAX_DEPTH: "deep", RETINUE_MODLE: "x" });
+    expect(by("limit")).toMatchObject({
+      status: "problem",
+      text: 'RETINUE_SUBAGENT_MAX_DEPTH is "deep", so nothing starts',
+    });
+    expect(by("variable")).toMatchObject({ status: "warning", advice: "Did you mean RETINUE_MODEL?" });
+    expect(by("config")).toMatchObject({ status: "warning", text: expect.stringContaining("no setting 'banner'") });
+    expect(by("agents")).toMatchObject({ status: "problem", text: expect.stringContaining("Did you mean tools?") });
+    expect(code).toBe(1);
   });
 
   test.each([
@@ -94,4 +105,12 @@ describe("retinue doctor", () => {
   ])("Node %s: %s", (version, status) => {
     expect(checkNode(version).status).toBe(status);
   });
+});
+
+test("every variable that docs/cli.md explains is one that the doctor knows", () => {
+  const page = readFileSync(new URL("../../../../docs/cli.md", import.meta.url), "utf8");
+  const env = Object.fromEntries([...page.matchAll(/RETINUE_[A-Z_]+/g)].map(([name]) => [name, "x"]));
+  delete env.RETINUE_; // "Variables that begin with RETINUE_".
+  expect(Object.keys(env).length).toBeGreaterThan(10);
+  expect(checkVariables(env)).toEqual([]);
 });

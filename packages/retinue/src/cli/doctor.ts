@@ -5,6 +5,7 @@ import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import {
   type Check,
+  checkAgents,
   checkConfig,
   checkHome,
   checkLimits,
@@ -14,6 +15,7 @@ import {
   checkRipgrep,
   checkServers,
   checkStore,
+  checkVariables,
 } from "./doctor-checks.ts";
 import { checkTrust } from "./doctor-trust.ts";
 
@@ -38,6 +40,7 @@ export async function runDoctor(
     await checkRipgrep(),
     await checkProvider({ env, home: isHome ? home : undefined, provider: flags.provider }),
     ...checkLimits(env),
+    ...checkVariables(env),
   ];
   const color = terminal.color && terminal.isOutScreen;
   if (flags.json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
@@ -48,7 +51,7 @@ export async function runDoctor(
 async function ofHome(home: string, cwd: string): Promise<Check[]> {
   const privacy = checkPrivacy(home); // Before the store is opened, which closes what it can.
   const store = await checkStore(home);
-  return [privacy, store, checkConfig(home), ...checkServers(home), await checkTrust(home, cwd)];
+  return [privacy, store, checkConfig(home), ...checkAgents(home), ...checkServers(home), await checkTrust(home, cwd)];
 }
 
 function lines({ name, status, text, advice }: Check, color: boolean): string {

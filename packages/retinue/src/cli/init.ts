@@ -6,13 +6,14 @@
 import { visible } from "@retinue/protocol";
 import { homeFolder } from "../host/home.ts";
 import { sources } from "../models/sources.ts";
+import { nearest } from "../nearest.ts";
 import type { CliContext } from "./cli-context.ts";
 import { configPath, readConfig, writeConfig } from "./config-file.ts";
 import { valueAt, withValueAt } from "./config-keys.ts";
 import { type Answers, askForProvider, askYes, type InitFlags } from "./init-questions.ts";
 import { Interrupts } from "./interrupts.ts";
 import { modelsOf, type ProviderModels } from "./provider-models.ts";
-import { nearest, UsageError } from "./usage-error.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Resolves with the exit code. */
 export async function runInit(flags: InitFlags, context: CliContext): Promise<number> {
@@ -58,9 +59,9 @@ const NEXT = `Try:
   retinue doctor
 `;
 
-function nothingWritten({ note }: CliContext["terminal"], { signal, exitCode }: Interrupts): number {
+function nothingWritten(terminal: CliContext["terminal"], { signal, exitCode }: Interrupts): number {
   if (signal.aborted) return exitCode;
-  note("Nothing was written.");
+  terminal.note("Nothing was written.");
   return 1;
 }
 

@@ -1,12 +1,13 @@
 /** The parser of all commands, made from their descriptions: it finds the command and its values, prints help, and explains what is wrong. */
 import { Option, Command as Parser } from "commander";
 import { VERSION } from "../host/config.ts";
+import { nearest } from "../nearest.ts";
 import { COMMANDS } from "./commands/all.ts";
 import { type Command, type Field, type Fields, type Group, isGroup, type Values } from "./commands/command.ts";
 import { prompt } from "./commands/prompt.ts";
 import { isArgument, nameOf } from "./commands/term.ts";
 import help from "./help.md";
-import { inOneLine, nearest, UsageError } from "./usage-error.ts";
+import { inOneLine, UsageError } from "./usage-error.ts";
 
 interface ParserOptions {
   print: (text: string) => void;

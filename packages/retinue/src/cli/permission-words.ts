@@ -3,6 +3,7 @@
  */
 import { dirname, relative } from "node:path";
 import { type Approval, type PermissionRequest, visible } from "@retinue/protocol";
+import { coverage } from "../permissions/shell-rules.ts";
 import { hostOf } from "../permissions/url-rules.ts";
 import { isWithin } from "../real-path.ts";
 
@@ -13,8 +14,18 @@ export interface PermissionWords {
   details: readonly string[];
   /** The command line option that would allow this. */
   flag: string;
+  /** What "yes" is for: `this command`. */
+  once: string;
   /** What "always" allows for the rest of the session; undefined when nothing sensible can be offered. */
-  always: { words: string; approval?: Approval; domain?: string } | undefined;
+  always: Always | undefined;
+}
+
+export interface Always {
+  words: string;
+  approval?: Approval;
+  domain?: string;
+  /** It can be kept for the folder too, for later sessions. */
+  isForFolder?: boolean;
 }
 
 const MAX_DETAIL_LINES = 40;
@@ -25,6 +36,7 @@ const MAX_DETAIL_CHARACTERS = 4_000;
 export function permissionWords(request: PermissionRequest, workingDirectory: string): PermissionWords {
   const { what, details, flag, always } = wordsFor(request, workingDirectory);
   return {
+    once: ONCE[request.kind] ?? "this call",
     what: visible(what),
     details: details.map(visible),
     flag: visible(flag),
@@ -32,7 +44,16 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
   };
 }
 
-function wordsFor(request: PermissionRequest, workingDirectory: string): PermissionWords {
+const ONCE: Readonly<Record<string, string>> = {
+  shell: "this command",
+  write: "this change",
+  read: "this time",
+  url: "this address",
+};
+
+type Words = Omit<PermissionWords, "once">;
+
+function wordsFor(request: PermissionRequest, workingDirectory: string): Words {
   switch (request.kind) {
     case "shell":
       return shellWords(request);
@@ -53,8 +74,9 @@ function wordsFor(request: PermissionRequest, workingDirectory: string): Permiss
     case "mcp": {
       const { serverName, toolName } = request;
       const always = {
-        words: `${toolName}, whatever its arguments`,
+        words: `${toolName}, whatever its arguments,`,
         approval: { kind: request.kind, serverName, toolName },
+        isForFolder: true,
       };
       return {
         what: `call ${toolName} of the MCP server ${serverName}`,
@@ -68,7 +90,8 @@ function wordsFor(request: PermissionRequest, workingDirectory: string): Permiss
     }
     case "custom-tool": {
       const { toolName } = request;
-      const always = { words: `${toolName}, whatever its arguments`, approval: { kind: request.kind, toolName } };
+      const approval = { kind: request.kind, toolName };
+      const always = { words: `${toolName}, whatever its arguments,`, approval, isForFolder: true };
       return { what: `call ${toolName}`, details: jsonLines(request.args), flag: allow(toolName), always };
     }
     case "hook": {
@@ -82,7 +105,7 @@ function wordsFor(request: PermissionRequest, workingDirectory: string): Permiss
   }
 }
 
-function shellWords(request: Extract<PermissionRequest, { kind: "shell" }>): PermissionWords {
+function shellWords(request: Extract<PermissionRequest, { kind: "shell" }>): Words {
   const identifiers = [...new Set(request.commands.map(({ identifier }) => identifier))];
   const [only] = identifiers;
   const rule = identifiers.length === 1 && only ? only : request.fullCommandText;
@@ -90,10 +113,17 @@ function shellWords(request: Extract<PermissionRequest, { kind: "shell" }>): Per
     what: `run ${request.fullCommandText}`,
     details: [...severalLines(request.fullCommandText), ...(request.warning ? [request.warning] : [])],
     flag: allow(`shell(${rule})`),
-    always: request.canOfferSessionApproval
-      ? { words: identifiers.join(", "), approval: { kind: "commands", commandIdentifiers: identifiers } }
-      : undefined,
+    always: request.canOfferSessionApproval ? alwaysRun(request, identifiers) : undefined,
   };
+}
+
+/** A line that is remembered whole is one to look at again in the next session, so it is not kept for the folder. */
+function alwaysRun(request: Extract<PermissionRequest, { kind: "shell" }>, commandIdentifiers: string[]): Always {
+  const approval = { kind: "commands" as const, commandIdentifiers };
+  const { names, isWholeLine } = coverage(request);
+  if (isWholeLine) return { words: "exactly this line", approval };
+  const words = names.map(({ name, isExact }) => (isExact ? `\`${name}\`` : `\`${name} …\``)).join(" and ");
+  return { words, approval, isForFolder: true };
 }
 
 /** A command of several lines is shown once more as it is laid out. */
@@ -102,14 +132,16 @@ function severalLines(command: string): readonly string[] {
   return lines.length === 1 ? [] : bounded(lines);
 }
 
-function writeWords(request: Extract<PermissionRequest, { kind: "write" }>, workingDirectory: string): PermissionWords {
+function writeWords(request: Extract<PermissionRequest, { kind: "write" }>, workingDirectory: string): Words {
   const file = request.resolvedPath ?? request.fileName;
   const isInside = isWithin(workingDirectory, file);
   return {
     what: `write ${shown(request.fileName, workingDirectory)}${leadsTo(request.resolvedPath)}`,
     details: bounded(request.diff.split("\n")),
     flag: allow(isInside ? "write" : `write(${file})`),
-    always: isInside ? { words: "every file in the working folder", approval: { kind: "write" } } : undefined,
+    always: isInside
+      ? { words: "every file in the working folder", approval: { kind: "write" }, isForFolder: true }
+      : undefined,
   };
 }
 

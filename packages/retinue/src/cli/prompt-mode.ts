@@ -6,15 +6,25 @@ import { noteOldNode } from "./old-node.ts";
 import { type PromptOptions, runPrompt } from "./prompt.ts";
 import { readPrompt } from "./prompt-input.ts";
 import quickStart from "./quick-start.md";
+import { withResult } from "./result-record.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Resolves with the exit code. */
-export async function runPromptMode(
-  { prompt: given, attach, ...flags }: PromptOptions & { prompt?: string; attach: readonly string[] },
+export async function runPromptMode(flags: PromptModeOptions, context: CliContext): Promise<number> {
+  if (flags.outputFormat !== "json") return promptMode(flags, context);
+  return withResult(context.terminal, (record) => promptMode({ ...flags, record }, context));
+}
+
+type PromptModeOptions = PromptOptions & { prompt?: string; attach: readonly string[] };
+
+async function promptMode(
+  { prompt: given, attach, ...flags }: PromptModeOptions,
   context: CliContext,
 ): Promise<number> {
   const { terminal, env, cwd } = context;
   const isResumed = flags.resume !== undefined || flags.continue;
   if (given === undefined && !isResumed && attach.length === 0 && process.stdin.isTTY) {
+    if (flags.record) throw new UsageError('--output-format json needs a prompt. Try: retinue -p "What is here?"');
     terminal.out(quickStart);
     return 0;
   }

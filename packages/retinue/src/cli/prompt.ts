@@ -9,21 +9,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
+import { gitContext } from "../workspace/git-context.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
 import { askingAt } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
-import { openOwnRuntime } from "./own-runtime.ts";
+import { type OwnRuntime, openOwnRuntime } from "./own-runtime.ts";
 import { Progress } from "./progress.ts";
 import type { Prompt } from "./prompt-input.ts";
 import { allowSavedInput, chosenPaths, messageFor, neededCapabilities } from "./prompt-message.ts";
+import type { ResultRecord } from "./result-record.ts";
 import { type RunEnd, RunWatch } from "./run-watch.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
 import { trustOf } from "./trust.ts";
 import { settleTrust } from "./trust-question.ts";
-import { usableRule } from "./usable-rule.ts";
+import { allowRule, denyRule, unknownNameNote } from "./usable-rule.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface PromptOptions {
@@ -44,6 +46,8 @@ export interface PromptOptions {
   stream: boolean;
   quiet: boolean;
   outputFormat: "text" | "json";
+  /** Is told what becomes of the run. */
+  record?: ResultRecord;
   /** Draws the tree at the end even when it could not be drawn live. */
   showsTree?: boolean;
   /** The session is removed with its home, so its id is not shown. */
@@ -59,29 +63,36 @@ export async function runPrompt(
   context: CliContext,
 ): Promise<number> {
   const { terminal, env, cwd } = context;
-  for (const rule of [...options.allowTool, ...options.denyTool]) usableRule(rule); // Before anything is opened.
+  // Before anything is opened.
+  for (const rule of [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)]) {
+    const note = unknownNameNote(rule);
+    if (note !== undefined) terminal.note(note);
+  }
   const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
   await using own = openOwnRuntime({
     env,
     home: options.home,
     provider: options.provider,
     catalog: options.catalog?.(env),
+    report: (line) => terminal.note(line), // Anything else would be drawn over.
   });
   using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   terminal.gone.addEventListener("abort", () => interrupts.stop());
-  const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
+  using progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
   const watch = new RunWatch({ isOurs: prompt === undefined });
   const receive = (event: SessionEvent) => {
     answer.receive(event);
     progress.receive(event);
     watch.receive(event);
+    options.record?.receive(event);
   };
   let workingDirectory = cwd;
   const asking = askingAt({
     terminal,
     signal: interrupts.signal,
     workingDirectory: () => workingDirectory,
+    location: async () => (options.isThrownAway ? undefined : await locationOf(workingDirectory)),
     agentPath: (id) => progress.agentPath(id),
   });
   const stored = await storedSession(own.client, options, cwd);
@@ -95,14 +106,17 @@ export async function runPrompt(
     isThrownAway: options.isThrownAway,
   });
   if (interrupts.signal.aborted) return interrupts.exitCode;
+  checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
   const config = { ...baseConfig(options), ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
   const session = stored
     ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });
+  options.record?.opened(session.sessionId);
   if (stored) await allowSavedInput(session);
   await configure(session, options);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
+  options.record?.ended(end);
   answer.end(end.type === "answered" ? end.text : "");
   if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);
@@ -113,6 +127,12 @@ export async function runPrompt(
   }
   terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
   return interrupts.exitCode;
+}
+
+/** Answers for a folder are kept by its repository, or by itself where there is none. */
+async function locationOf(folder: string): Promise<string> {
+  const { cwd, gitRoot } = await gitContext(folder);
+  return gitRoot ?? cwd;
 }
 
 /** What the end of this process stops: shells in the background do not hold the answer, and end with the session. */
@@ -128,6 +148,16 @@ async function noteStopped(session: Session, terminal: Terminal): Promise<void> 
 function existingFolder(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`--add-dir: there is no folder ${path}`);
+}
+
+/** Without a provider the offline rules answer whatever is asked for, and nobody who names a model wants that. */
+function checkModel({ runtime }: OwnRuntime, { model }: PromptOptions): void {
+  if (model === undefined || model === "offline") return;
+  const { provider } = runtime.sessions.shared.catalog.forSession({ model }).choose();
+  if (provider.id !== "offline") return;
+  const words =
+    "no provider is set up that could have it. Set RETINUE_PROVIDER_URL, OPENAI_API_KEY or ANTHROPIC_API_KEY";
+  throw new UsageError(`--model ${model}: ${words}, or name a provider in config.json.`);
 }
 
 function answerFor({ outputFormat, stream }: PromptOptions, terminal: Terminal): Answer {
@@ -168,7 +198,7 @@ function permissionsOf(
   return {
     approveAllReadPermissionRequests: true,
     approveAllToolPermissionRequests: allowAllTools,
-    rules: { approved: allowTool.map(usableRule), ...(denyTool.length > 0 && { denied: denyTool.map(usableRule) }) },
+    rules: { approved: allowTool.map(allowRule), ...(denyTool.length > 0 && { denied: denyTool.map(denyRule) }) },
     paths: { additionalDirectories: [...places], includeTempDirectory: true },
   };
 }

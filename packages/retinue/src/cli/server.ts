@@ -1,4 +1,5 @@
 /** Runs `retinue serve` until its client has gone or a signal comes. */
+import { isLogLevel, LOG_LEVELS } from "../host/diagnostics.ts";
 import { serve } from "../server/serve.ts";
 import type { ProcessContext } from "./cli-context.ts";
 import type { ServerToken, TokenOptions } from "./server-token.ts";
@@ -20,6 +21,8 @@ export async function runServer(options: ServerOptions, env: ProcessContext["env
   const { stdio: isStdio, port = 0, host, home, provider, authTokenEnv, logLevel, sessionIdleTimeout } = options;
   // Standard output carries frames, so what libraries log there goes elsewhere.
   for (const method of ["log", "info", "debug"] as const) console[method] = console.error;
+  if (!options.headless && logLevel !== undefined && !isLogLevel(logLevel))
+    throw new UsageError(`--log-level must be one of ${LOG_LEVELS.join(", ")}, not "${logLevel}"`);
   if (isStdio && options.tokenFile !== undefined)
     throw new UsageError("--token-file is for TCP servers, not for --stdio");
   const tcp = isStdio ? undefined : await tcpTransport(options, { env, host });

@@ -13,7 +13,7 @@ export function testTerminal(answers?: readonly string[]): TestTerminal {
   const left = [...(answers ?? [])];
   const noted: string[] = [];
   let written = "";
-  return {
+  const terminal: TestTerminal = {
     canAsk: answers !== undefined,
     isScreen: answers !== undefined,
     isOutScreen: false,
@@ -33,6 +33,8 @@ export function testTerminal(answers?: readonly string[]): TestTerminal {
       noted.push(question);
       return left.shift();
     },
+    pinned: (work) => work(terminal),
     flush: async () => undefined,
   };
+  return terminal;
 }

@@ -2,12 +2,13 @@
 import type { PermissionRequest } from "@retinue/protocol";
 import type { ToolRef } from "../agents/tool-patterns.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
+import { nearest } from "../nearest.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { eventOf } from "../store/stored-event.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { linkTarget, resolvePath } from "../tools/files/file-path.ts";
 import { shellPermission } from "../tools/shell/shell-command.ts";
-import { nearest, UsageError } from "./usage-error.ts";
+import { UsageError } from "./usage-error.ts";
 
 const LEADING = [
   "task",

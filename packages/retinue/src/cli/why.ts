@@ -5,14 +5,14 @@
 import { type PermissionRequest, visibleText } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
 import { readLimits, type SessionLimits } from "../host/session-limits.ts";
-import type { Verdict } from "../permissions/policy.ts";
+import type { Policy, Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
-import { usableRule } from "./usable-rule.ts";
+import { allowRule, denyRule } from "./usable-rule.ts";
 import { listWords, toolsOf } from "./why-list.ts";
 import { nodeOf } from "./why-node.ts";
 import { knownTools, requestFor, toolNamed } from "./why-tool.ts";
@@ -33,8 +33,11 @@ interface WhyFlags extends CommonFlags {
   addDir: readonly string[];
 }
 
+type GivenRules = Pick<WhyFlags, "allowAllTools" | "addDir"> & Pick<Policy, "approved" | "denied">;
+
 /** Resolves with the exit code: 0 when the agent may call the tool, 1 when not. */
 export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal, env }: CliContext): Promise<number> {
+  const given = { approved: flags.allowTool.map(allowRule), denied: flags.denyTool.map(denyRule) };
   await using own = openOwnRuntime({ env, home: flags.home });
   const { store } = own.runtime.sessions;
   const { sessionId } = sessionByPrefix(await own.client.listSessions(), question.session);
@@ -42,7 +45,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
   if (!record) throw new Error(`The session ${sessionId} was deleted just now.`);
   const warn = (message: string) => terminal.note(message);
   const limits = await readLimits(store, sessionId);
-  const rules = await rulesOf(store, record, { limits, flags, warn });
+  const rules = await rulesOf(store, record, { limits, flags: { ...flags, ...given }, warn });
   const { node, title, servers } = await nodeOf(question.agent, {
     store,
     record,
@@ -77,14 +80,14 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
 async function rulesOf(
   { documents }: Store,
   record: SessionRecord,
-  { limits: { policy }, flags, warn }: { limits: SessionLimits; flags: WhyFlags; warn: (message: string) => void },
+  { limits: { policy }, flags, warn }: { limits: SessionLimits; flags: GivenRules; warn: (message: string) => void },
 ): Promise<Rules> {
   const place = { workingDirectory: record.cwd, locationKey: record.gitRoot };
   const rules = await Rules.load(place, { documents, warn, keep: () => undefined });
   rules.change({
     ...policy,
-    approved: [...(policy?.approved ?? []), ...flags.allowTool.map(usableRule)],
-    denied: [...(policy?.denied ?? []), ...flags.denyTool.map(usableRule)],
+    approved: [...(policy?.approved ?? []), ...flags.approved],
+    denied: [...(policy?.denied ?? []), ...flags.denied],
     ...(flags.allowAllTools ? { approveAll: true } : {}),
   });
   for (const folder of flags.addDir) rules.places.add(folder);

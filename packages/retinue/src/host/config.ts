@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { AppError } from "@retinue/protocol/errors";
 import { parseUnattended, UNATTENDED_WORDS, type Unattended, WAIT } from "../asks/unattended.ts";
-import { type LogLevel, logLevel } from "./diagnostics.ts";
+import { isLogLevel, LOG_LEVELS, type LogLevel, logLevel } from "./diagnostics.ts";
 import { homeFolder } from "./home.ts";
 
 export interface RuntimeConfig {
@@ -28,24 +28,32 @@ export interface RuntimeConfig {
 
 export const VERSION = "0.1.0";
 
+/** Numbers that the environment sets. */
+export const NUMBERS = {
+  RETINUE_SUBAGENT_MAX_DEPTH: { least: 0, most: 64, otherwise: 4 },
+  RETINUE_SUBAGENT_MAX_CONCURRENT: { least: 1, most: 256, otherwise: 16 },
+  RETINUE_HOOK_TIMEOUT_MS: { least: 1, most: 3_600_000, otherwise: 60_000 },
+} as const;
+
 export function runtimeConfig(
   env: Readonly<Record<string, string | undefined>>,
   { home }: { home?: string } = {},
 ): RuntimeConfig {
+  choice(env, "RETINUE_CGROUPS", ["on", "off"]);
   return {
     home: homeFolder(env, home),
     tempFolder: tmpdir(),
     version: VERSION,
     env,
-    hookLimitMs: number(env.RETINUE_HOOK_TIMEOUT_MS, 60_000, 1, 3_600_000),
+    hookLimitMs: number(env, "RETINUE_HOOK_TIMEOUT_MS"),
     hooksOnError: choice(env, "RETINUE_HOOKS_ON_ERROR", ["ignore", "deny"]),
     sqlLimitMs: 30_000,
     gitLimitMs: 400,
-    maxDepth: number(env.RETINUE_SUBAGENT_MAX_DEPTH ?? env.COPILOT_SUBAGENT_MAX_DEPTH, 4, 0, 64),
-    maxConcurrent: number(env.RETINUE_SUBAGENT_MAX_CONCURRENT ?? env.COPILOT_SUBAGENT_MAX_CONCURRENT, 16, 1, 256),
+    maxDepth: number(env, "RETINUE_SUBAGENT_MAX_DEPTH"),
+    maxConcurrent: number(env, "RETINUE_SUBAGENT_MAX_CONCURRENT"),
     unattended: unattended(env),
     idleTimeoutSeconds: 0,
-    logLevel: logLevel(env.RETINUE_LOG_LEVEL),
+    logLevel: level(env),
   };
 }
 
@@ -67,7 +75,26 @@ function unattended(env: RuntimeConfig["env"]): Unattended {
   throw new AppError("not_configured", words);
 }
 
-function number(text: string | undefined, otherwise: number, least: number, most: number): number {
-  const value = text === undefined || text.trim() === "" ? Number.NaN : Number(text);
-  return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.floor(value))) : otherwise;
+function level(env: RuntimeConfig["env"]): LogLevel {
+  const given = env.RETINUE_LOG_LEVEL?.trim() ?? "";
+  if (given === "" || isLogLevel(given)) return logLevel(given);
+  const words = `RETINUE_LOG_LEVEL is ${JSON.stringify(given)}; it must be ${LOG_LEVELS.join(", ")}.`;
+  throw new AppError("not_configured", words);
+}
+
+/** The variable by which another runtime knows the same number. */
+export const foreignName = (name: string): string => name.replace(/^RETINUE_/, "COPILOT_");
+
+/** A number of our own that makes no sense is refused. One that was set for another runtime is brought into its bounds, and the doctor says so. */
+function number(env: RuntimeConfig["env"], name: keyof typeof NUMBERS): number {
+  const { least, most, otherwise } = NUMBERS[name];
+  const own = env[name]?.trim() ?? "";
+  if (own === "") {
+    const other = Number(env[foreignName(name)]?.trim() || Number.NaN);
+    return Number.isFinite(other) ? Math.min(most, Math.max(least, Math.floor(other))) : otherwise;
+  }
+  const value = Number(own);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  const words = `${name} is ${JSON.stringify(own)}; it must be a whole number from ${least} to ${most}.`;
+  throw new AppError("not_configured", words);
 }

@@ -11,7 +11,7 @@ import { makePrivateFolder, PRIVATE_FILE } from "../store/private-files.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
 const CLIENT_NAMES: ReadonlyMap<string, LogLevel> = new Map([
   ["none", "silent"],
@@ -30,7 +30,7 @@ export class Diagnostics {
   }
 
   write(level: Exclude<LogLevel, "silent">, message: string, details: object = {}): void {
-    if (ORDER.indexOf(level) < ORDER.indexOf(this.#level)) return;
+    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(this.#level)) return;
     this.#logger ??= this.#open();
     // A disk that is full when something has to be noted about it must not end the process.
     void this.#logger
@@ -58,5 +58,8 @@ export class Diagnostics {
 
 /** The level that a client's flag means: its `none`, `warning` and `all` have other names here. */
 export function logLevel(text: string | undefined): LogLevel {
-  return ORDER.find((level) => level === text) ?? CLIENT_NAMES.get(text ?? "") ?? "warn";
+  return LOG_LEVELS.find((level) => level === text) ?? CLIENT_NAMES.get(text ?? "") ?? "warn";
 }
+
+export const isLogLevel = (text: string): boolean =>
+  LOG_LEVELS.some((level) => level === text) || CLIENT_NAMES.has(text);

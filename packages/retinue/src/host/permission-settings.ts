@@ -1,12 +1,16 @@
 /** Rules, folders and addresses that a client sets in one go: by a call, or when it opens a session. */
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
-import { defined, type PermissionSettings } from "@retinue/protocol";
+import { defined, type HostToolSpec, type PermissionSettings } from "@retinue/protocol";
 import { existingFolder } from "../workspace/folders.ts";
 import { keepLimits, type LimitedSession } from "./session-limits.ts";
 
-/** Fields that are left out stay as they are. Deny rules are stored at once: they hold for whoever resumes after a crash. */
-export function setPermissions(target: LimitedSession, settings: PermissionSettings): void {
+/** Fields that are left out stay as they are; `tools` are those of a client that is about to join. Deny rules are stored at once: they hold for whoever resumes after a crash. */
+export function setPermissions(
+  target: LimitedSession,
+  settings: PermissionSettings,
+  { tools = [] }: { tools?: readonly HostToolSpec[] } = {},
+): void {
   const { rules } = target.tree;
   const {
     approveAllToolPermissionRequests: approveAll,
@@ -14,8 +18,9 @@ export function setPermissions(target: LimitedSession, settings: PermissionSetti
     paths,
     urls,
   } = settings;
-  const { approved, denied } = settings.rules ?? {};
-  rules.checkUsable([...(approved ?? []), ...(denied ?? [])]);
+  const names = [...knownNames(target.tree), ...tools.map(({ name }) => name)];
+  const approved = settings.rules?.approved && rules.usable(settings.rules.approved, { effect: "allow", names });
+  const denied = settings.rules?.denied && rules.usable(settings.rules.denied, { effect: "deny", names });
   if (paths?.workspacePath) rules.places.primary = existingFolder(target.session, paths.workspacePath);
   const isPathUnrestricted = paths?.unrestricted;
   const isUrlUnrestricted = urls?.unrestricted;
@@ -33,6 +38,11 @@ export function setPermissions(target: LimitedSession, settings: PermissionSetti
   };
   rules.change(defined(change));
   if (denied) keepLimits(target);
+}
+
+/** Tools of the hosts and servers of the session: a rule may name them, whatever they resemble. */
+export function knownNames({ participants, configuration }: LimitedSession["tree"]): string[] {
+  return [...participants.tools.map(({ name }) => name), ...Object.keys(configuration.current.mcpServers ?? {})];
 }
 
 function directoriesOf(

@@ -1,4 +1,5 @@
 /** Tells each client once what of the project was left out, refused or renamed when the session was opened. */
+import { configWarnings } from "../models/config.ts";
 import type { Client } from "../tree/client.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
@@ -38,16 +39,18 @@ export class ProjectNotices {
 
   #send(): void {
     const { root } = this.#tree;
+    const settings = configWarnings(this.#options.home).map((message) => ({ warningType: "configuration", message }));
     const instructions = this.#options.warnings.map((message) => ({ warningType: "instructions", message }));
-    for (const notice of [...instructions, ...projectNotices(this.#tree, this.#options.home)])
+    for (const notice of [...settings, ...instructions, ...projectNotices(this.#tree, this.#options.home)])
       root.announce("session.warning", notice);
   }
 }
 
 /** What is left out of the project now, and what of it is other than its files say. */
 export function projectNotices({ configuration, gate }: TreeParts, home: string): Notice[] {
-  if (!configuration.current.enableConfigDiscovery) return [];
-  const line = leftOutLine(surveyProject(gate, home), gate);
+  // Files of the user and of plugins are read whether or not the project's are.
+  const hasProject = configuration.current.enableConfigDiscovery === true;
+  const line = hasProject ? leftOutLine(surveyProject(gate, home), gate) : undefined;
   const { agents, skills } = configuration;
   const problems = [
     ...agents.problems.errors,
@@ -57,6 +60,8 @@ export function projectNotices({ configuration, gate }: TreeParts, home: string)
   ];
   return [
     ...(line === undefined ? [] : [{ warningType: "folder_trust", message: line }]),
-    ...problems.slice(0, MAX_PROBLEMS).map((problem) => ({ warningType: "project_file", message: `${problem}.` })),
+    ...problems
+      .slice(0, MAX_PROBLEMS)
+      .map((problem) => ({ warningType: "project_file", message: /[.?]$/.test(problem) ? problem : `${problem}.` })),
   ];
 }

@@ -188,6 +188,21 @@ describe("the configuration file", () => {
     [{ providers: [{ name: "x" }] }, "baseUrl"],
     [{ providers: [{ name: "a/b", baseUrl: "http://x" }] }, "no slash"],
     [{ providers: [{ name: "a", baseUrl: "ftp://x" }] }, "baseUrl"],
+    [{ provider: [] }, "there is no setting 'provider'. Did you mean providers?"],
+    [
+      { providers: [{ name: "a", baseUrl: "http://x", apikey: "k" }] },
+      "there is no setting 'providers[0].apikey'. Did you mean apiKey?",
+    ],
+    [
+      { providers: [{ name: "a", baseUrl: "http://x", models: ["m", { id: "n", maxToken: 5 }] }] },
+      "there is no setting 'providers[0].models[1].maxToken'. There are: id, name",
+    ],
+    [{ subagents: { costguard: true } }, "Did you mean costGuard?"],
+    [
+      { model: "loacl/m", providers: [{ name: "local", baseUrl: "http://x" }] },
+      "model: there is no provider 'loacl'. Did you mean local/m?",
+    ],
+    [{ model: "work/m" }, "model: there is no provider 'work'. There are: retinue, "],
   ])("that reads %j is refused with its path and the reason", (config, reason) => {
     configure(config);
     let error: unknown;
@@ -207,7 +222,7 @@ describe("the configuration file", () => {
   });
 
   test("may hold other settings too", () => {
-    configure({ theme: "dark" });
+    configure({ $schema: "x", theme: "dark" });
     expect(served({})).toBe("offline - offline");
   });
 });

@@ -3,7 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, Billing, lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import { nearest } from "../nearest.ts";
 import { addOwnKey } from "../secrets/known-values.ts";
+import { unknownKeys } from "./unknown-keys.ts";
+
+/** Sources that the environment sets up, and the offline model. */
+const BUILTIN_SOURCES = ["retinue", "copilot", "openai", "anthropic", "offline"];
 
 const count = lazy(() => z.number().int().positive().optional());
 
@@ -77,12 +82,56 @@ export function readModelsConfig(home: string): ModelsConfig {
   const file = join(home, "config.json");
   const text = readIfThere(file);
   if (text === undefined) return { providers: [] };
-  const parsed = ModelsConfig().safeParse(parseJson(text, file));
-  if (parsed.success) return known(parsed.data);
-  throw new AppError("not_configured", `${file} is not valid: ${z.prettifyError(parsed.error)}`, {
+  const data = parseJson(text, file);
+  const parsed = ModelsConfig().safeParse(data);
+  if (parsed.success) {
+    const [misspelt] = unknownKeys(data, ModelsConfig()).filter(({ isError }) => isError);
+    const wrong = misspelt?.words ?? modelProblem(parsed.data);
+    if (wrong !== undefined) throw new AppError("not_configured", `${file} is not valid: ${wrong}`);
+    return known(parsed.data);
+  }
+  throw new AppError("not_configured", `${file} is not valid: ${problemsOf(parsed.error)}`, {
     cause: parsed.error,
   });
 }
+
+/** What of the file has no effect, in words. Other programs may keep settings of their own in it, so that is no error. */
+export function configWarnings(home: string): string[] {
+  const file = join(home, "config.json");
+  try {
+    const found = unknownKeys(parseJson(readIfThere(file) ?? "{}", file), ModelsConfig());
+    return found.filter(({ isError }) => !isError).map(({ words }) => `${file}: ${words}`);
+  } catch (error) {
+    if (error instanceof AppError) return []; // Whoever needs the file reports that it cannot be read.
+    throw error;
+  }
+}
+
+/** A provider that nobody has set up would be passed over in silence, and another model would answer. */
+function modelProblem({ model = "", providers }: ModelsConfig): string | undefined {
+  const [name = "", ...rest] = model.split("/");
+  const names = [...providers.map((provider) => provider.name), ...BUILTIN_SOURCES];
+  if (rest.length === 0 || names.includes(name)) return undefined;
+  const isListed = providers.some(({ models }) => models.some(({ id }) => id === model));
+  const mayBeServed = providers.some(({ models }) => models.length === 0);
+  const meant = nearest(name, names);
+  if (isListed || (mayBeServed && meant === undefined)) return undefined;
+  const hint = meant === undefined ? `There are: ${names.join(", ")}` : `Did you mean ${meant}/${rest.join("/")}?`;
+  return `model: there is no provider '${name}'. ${hint}`;
+}
+
+/** In one line, by the place in the file: "providers[0].baseUrl is missing". */
+function problemsOf({ issues }: z.ZodError): string {
+  return issues.map((issue) => `${z.core.toDotPath(issue.path) || "it"} ${problemOf(issue)}`).join("; ");
+}
+
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_union") return "has another form than it must have";
+  if (issue.code !== "invalid_type") return `is wrong: ${issue.message}`;
+  return issue.message.endsWith("received undefined") ? "is missing" : `must be ${withArticle(issue.expected)}`;
+}
+
+const withArticle = (kind: string): string => `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
 
 /** From now on the keys of the file are hidden wherever they turn up, for example when somebody reads the file aloud. */
 function known(config: ModelsConfig): ModelsConfig {

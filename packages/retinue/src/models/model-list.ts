@@ -36,7 +36,10 @@ export const TIMEOUT_MS = 5000;
 const OTHER_KINDS = /embed|whisper|tts|dall-e|moderation|transcri|realtime|image|audio|rerank/i;
 
 /** Empty when the endpoint cannot be asked: without the list everything still works. */
-export async function listRemoteModels(source: Source, signal: AbortSignal): Promise<ListedModel[]> {
+export async function listRemoteModels(
+  source: Pick<Source, "endpoint" | "vision">,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
   if (source.endpoint.type === "azure") return []; // Azure lists what could be deployed, not what is deployed.
   try {
     return await askForModels(source, signal);
@@ -48,7 +51,10 @@ export async function listRemoteModels(source: Source, signal: AbortSignal): Pro
 }
 
 /** Rejects when the endpoint cannot be asked, or answers with something else. */
-export async function askForModels({ endpoint, vision }: Source, signal: AbortSignal): Promise<ListedModel[]> {
+export async function askForModels(
+  { endpoint, vision }: Pick<Source, "endpoint" | "vision">,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
   const answer = await send({
     method: "GET",
     url: urlFor(endpoint, "/models", ""),

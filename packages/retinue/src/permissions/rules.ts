@@ -10,7 +10,8 @@ import { isWithin, realPath } from "../real-path.ts";
 import { ALLOWED_DOMAIN, type Keeping, type Kept, loadKept } from "./kept-rules.ts";
 import { deniedPaths, withTargets } from "./path-rules.ts";
 import { askForAll, decide, isReadRule, type Policy, ruleText, type Verdict } from "./policy.ts";
-import { ruleProblem } from "./rule-problems.ts";
+import { type RuleContext, ruleProblem } from "./rule-problems.ts";
+import { inOwnWords } from "./rule-words.ts";
 import { type RuleChange, StandingAnswers, withChange } from "./standing-answers.ts";
 
 export interface RulesOptions {
@@ -69,12 +70,15 @@ export class Rules {
     this.#policy = { ...this.#policy, ...change };
   }
 
-  /** Throws when one of them could never match. Rules that are stored already are not looked at again. */
-  checkUsable(rules: readonly PermissionRule[]): void {
-    for (const rule of rules) {
-      const problem = ruleProblem(rule);
+  /** The rules in our own words. Throws when one is not understood or could never match. Rules that are stored already are not looked at again. */
+  usable(rules: readonly PermissionRule[], context: RuleContext): PermissionRule[] {
+    return rules.flatMap((rule) => {
+      const own = inOwnWords(rule);
+      const problem = ruleProblem(own, context);
       if (problem) throw new AppError("invalid_params", `The rule ${ruleText(rule)} cannot be used: ${problem}.`);
-    }
+      // A tool of the host may have the name that another program has for a kind.
+      return own !== rule && rule.argument === null ? [own, rule] : [own];
+    });
   }
 
   modify(change: RuleChange): void {

@@ -5,6 +5,7 @@
  * through wrappers; and where neither is certain, a person is asked.
  */
 import type { PermissionRequest, PermissionRule } from "@retinue/protocol";
+import { isOfOnePiece, type Remembered, rememberedBy } from "../shell-language/approval.ts";
 import type { ShellCommand } from "../shell-language/command.ts";
 import { readLine, type ShellLine } from "../shell-language/line.ts";
 import { type LookedThrough, lookThrough } from "../shell-language/look-through.ts";
@@ -62,9 +63,16 @@ function wordsOf(text: string): readonly string[] | undefined {
 /** Whether an answer that names these identifiers covers the line. */
 export function identifiersCover(identifiers: readonly string[], request: ShellRequest): boolean {
   if (identifiers.includes(request.fullCommandText)) return true;
-  const { commands, unclear } = lineOf(request);
-  if (unclear !== undefined || commands.length === 0) return false;
-  return commands.every((command) => identifiers.includes(identifierOf(command)));
+  const line = lineOf(request);
+  if (line.unclear !== undefined || line.commands.length === 0) return false;
+  return rememberedBy(line).every(({ name }) => identifiers.includes(name));
+}
+
+/** What an answer for longer than this call would cover. */
+export function coverage(request: ShellRequest): { names: readonly Remembered[]; isWholeLine: boolean } {
+  const line = lineOf(request);
+  const isWholeLine = line.unclear !== undefined || isOfOnePiece(line);
+  return { names: isWholeLine ? [{ name: line.text, isExact: true }] : rememberedBy(line), isWholeLine };
 }
 
 /** Whether a rule's argument denies the line, as far as the line can be seen through. */

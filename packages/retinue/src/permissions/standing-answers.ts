@@ -15,6 +15,7 @@ import {
   loadFolder,
 } from "./kept-rules.ts";
 import { type Policy, ruleText } from "./policy.ts";
+import { inOwnWords } from "./rule-words.ts";
 
 export interface RuleChange {
   add?: readonly PermissionRule[];
@@ -110,6 +111,6 @@ export function withChange(
   rules: readonly PermissionRule[],
   { add = [], remove = [], removeAll = false }: RuleChange,
 ): PermissionRule[] {
-  const removed = new Set(remove.map(ruleText));
+  const removed = new Set([...remove, ...remove.map(inOwnWords)].map(ruleText));
   return [...(removeAll ? [] : rules.filter((rule) => !removed.has(ruleText(rule)))), ...add];
 }

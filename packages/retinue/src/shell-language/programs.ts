@@ -35,6 +35,10 @@ const RUN_ANYTHING = names(
 export const SUBCOMMANDS = names(
   "git npm yarn pnpm npx bunx uvx uv docker podman kubectl helm cargo go gh pip pip3 apt apt-get brew systemctl dotnet terraform aws gcloud az",
 );
+/** Well-known programs that write and delete. */
+const CHANGE_FILES = names(
+  "rm rmdir mv cp ln mkdir touch chmod chown chgrp kill killall pkill shred dd mkfs tee truncate sed shutdown reboot",
+);
 /** Their first argument may be a program of a package. */
 const RUN_PACKAGES = names("npx bunx uvx yarn pnpm");
 
@@ -116,6 +120,13 @@ const RISKY: Readonly<Record<string, RiskyOptions>> = {
 /** Options of `git` before the subcommand that change nothing about what runs. */
 const HARMLESS_BEFORE = names("--no-pager -P --no-optional-locks --literal-pathspecs");
 
+/** It is on one of the lists here. */
+export const isKnownProgram = (name: string): boolean =>
+  [WRAPPERS, SHELLS, RUN_ANYTHING, SUBCOMMANDS].some((list) => list.has(name)) ||
+  isInterpreter(name) ||
+  Object.hasOwn(RISKY, name) ||
+  CHANGE_FILES.has(name);
+
 export const nameOf = ({ words }: ShellCommand): string => words[0]?.value ?? "";
 /** The name without its folder: `/usr/bin/env` is `env`. */
 export const programOf = (command: ShellCommand): string => nameOf(command).replace(/^.*\//s, "");
@@ -154,11 +165,16 @@ function isSubcommand(program: string, args: readonly Word[]): boolean {
 
 const isName = ({ isLiteral, value }: Word) => isLiteral && /^\w[\w:.@/-]*$/.test(value);
 
+/** An approval covers only these arguments. A folder is part of what was approved: the same command elsewhere may be another program. */
+export function isRememberedWhole(command: ShellCommand): boolean {
+  const name = nameOf(command);
+  return name === "cd" || !/^[\w.+/@-]+$/.test(name) || mayRunOthers(command);
+}
+
 /** What an approval of the command is remembered by. */
 export function identifierOf(command: ShellCommand): string {
   const name = nameOf(command);
-  // A folder is part of what was approved: the same command elsewhere may be another program.
-  if (name === "cd" || !/^[\w.+/@-]+$/.test(name) || mayRunOthers(command)) return command.text;
+  if (isRememberedWhole(command)) return command.text;
   const [first, second] = afterProgram(command);
   if (!SUBCOMMANDS.has(programOf(command)) || !first) return name;
   return first.value === "run" && second ? `${name} run ${second.value}` : `${name} ${first.value}`;

@@ -27,11 +27,15 @@ async function parse(args: readonly string[]) {
     },
     run: async (command, values) => void Object.assign(found, { command, values }),
   });
+  let message = "";
   const code = await parser.parseAsync([...args], { from: "user" }).then(
     () => 0,
-    (error: { exitCode?: number }) => error.exitCode,
+    (error: { exitCode?: number; message?: string }) => {
+      message = error.message ?? "";
+      return error.exitCode;
+    },
   );
-  return { code, printed, ...found };
+  return { code, printed, message, ...found };
 }
 
 /** Splits a line as a shell would, as far as our examples need it. */
@@ -63,6 +67,27 @@ test.each(commands)("retinue %s: the parser takes its examples", async (_path, c
     for (const [name, { is }] of Object.entries(command.fields)) is.read(values[name]);
   }
 });
+
+test.each(commands)(
+  "retinue %s: an option that does not exist is refused with the one that was meant",
+  async (path, command) => {
+    const words = path.split(" ").filter(Boolean);
+    const usageCode = command.usageCode ?? 2;
+    const options = Object.values(command.fields).flatMap(({ term }) => /--[a-z-]+/.exec(term)?.[0] ?? []);
+    for (const option of options) {
+      const misspelt = `${option.slice(0, 4)}${option.at(5) ?? "x"}${option.at(4) ?? "x"}${option.slice(6)}`;
+      if (options.includes(misspelt)) continue;
+      const { code, message } = await parse([...words, misspelt]);
+      expect({ misspelt, code }).toEqual({ misspelt, code: usageCode });
+      expect(message).toContain(`unknown option '${misspelt}'`);
+      expect(message).toContain(option);
+    }
+    expect(await parse([...words, "--frobnicate"])).toMatchObject({
+      code: usageCode,
+      message: expect.stringContaining("unknown option '--frobnicate'"),
+    });
+  },
+);
 
 test.each(commands)("retinue %s: what it says about defaults is what it gives", (_path, { fields }) => {
   for (const { term, about, is } of Object.values(fields)) {

@@ -1,7 +1,9 @@
 /** `retinue search`, `transcript`, `checkpoint`, `mcp` and `op`: what was said in sessions. */
+
+import { nearest } from "../../nearest.ts";
 import { continuityContext } from "../continuity-context.ts";
 import { untilStopped } from "../interrupts.ts";
-import { nearest, UsageError } from "../usage-error.ts";
+import { UsageError } from "../usage-error.ts";
 import { jsonObject, time, wholeNumber } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { agentId, home, json } from "./shared-fields.ts";

@@ -39,12 +39,13 @@ export const prompt = command({
     },
     reasoningEffort: {
       term: "--reasoning-effort <level>",
-      about: "how hard the model thinks, for models that have this setting",
-      is: optional(text),
+      about:
+        "how hard the model thinks, for models that have this setting: none, minimal, low, medium, high, xhigh, max",
+      is: optional(choice("none", "minimal", "low", "medium", "high", "xhigh", "max")),
     },
     outputFormat: {
       term: "--output-format <format>",
-      about: "text, or json: one event per line (default: text)",
+      about: "text, or json: one event per line, and a result at the end (default: text)",
       is: otherwise("text", choice("text", "json")),
     },
     stream: {

@@ -132,6 +132,10 @@ test.each([
   [{ kind: "read", argument: "*.env" }, "is no pattern"],
   [{ kind: "edit", argument: "src/**" }, "is no pattern"],
   [{ kind: "url", argument: "https://user@example.com" }, "names no host"],
+  [{ kind: "shel", argument: "rm" }, "Did you mean shell(rm)?"],
+  [{ kind: "shell", argument: "" }, "nothing in its brackets"],
+  [{ kind: "shell(rm", argument: null }, "is no name of a kind or a tool"],
+  [{ kind: "shell", argument: "git *" }, "Did you mean shell(git:*)?"],
 ])("a rule that could never match is refused in words: %j", async (rule, words) => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create();
@@ -142,5 +146,25 @@ test.each([
     await expect(refused).rejects.toThrow(words);
     const added = client.call("session.permissions.modifyRules", { sessionId, scope: "session", add: [rule] });
     await expect(added).rejects.toThrow(words);
+  });
+});
+
+test("rules in the words of another agent program count, and a host tool may be called like a kind or nearly so", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const tools = ["Read", "reads"].map((name) => ({ name, description: "", parameters: { type: "object" } }));
+    const rule = (kind: string, argument: string | null = null) => ({ kind, argument });
+    const permissions = { rules: { denied: [rule("Read"), rule("reads"), rule("Bash", "rm:*")], approved: [] } };
+    const sessionId = await create({ tools, permissions });
+    await client.call("session.tools.initializeAndValidate", { sessionId });
+    const { tools: left } = await client.call("session.tools.getCurrentMetadata", { sessionId });
+    const names = (left ?? []).map(({ name }) => name);
+    expect(names).not.toContain("reads");
+    expect(names).not.toContain("Read");
+    expect(names).toContain("bash");
+    const added = { sessionId, scope: "session" as const, add: [rule("reads")] };
+    expect(await client.call("session.permissions.modifyRules", added)).toEqual({ success: true });
+    await expect(client.call("session.permissions.modifyRules", { ...added, add: [rule("raed")] })).rejects.toThrow(
+      "Did you mean read?",
+    );
   });
 });

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Approval, PermissionRule } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
-import { setPermissions } from "../../host/permission-settings.ts";
+import { knownNames, setPermissions } from "../../host/permission-settings.ts";
 import { folderTrustOf, followTrust, trustProject } from "../../host/project-trust.ts";
 import { existingFolder } from "../../workspace/folders.ts";
 import { gitContext } from "../../workspace/git-context.ts";
@@ -43,9 +43,10 @@ export const permissionHandlers: Handlers = {
 
   "session.permissions.modifyRules": (params, scope) => {
     const { tree } = hosted(params, scope);
-    tree.rules.checkUsable(params.add ?? []);
-    if (params.scope === "location") tree.rules.answers.modifyRules(params);
-    else tree.rules.modify(params);
+    const add = tree.rules.usable(params.add ?? [], { effect: "allow", names: knownNames(tree) });
+    const change = { ...params, add };
+    if (params.scope === "location") tree.rules.answers.modifyRules(change);
+    else tree.rules.modify(change);
     return done;
   },
   "session.permissions.resetSessionApprovals": async (params, scope) => {

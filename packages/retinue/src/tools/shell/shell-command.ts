@@ -5,6 +5,7 @@
  * by them.
  */
 import type { PermissionRequest } from "@retinue/protocol";
+import { isOfOnePiece } from "../../shell-language/approval.ts";
 import type { ShellCommand } from "../../shell-language/command.ts";
 import { loadGrammar } from "../../shell-language/grammar.ts";
 import { readLine, type ShellLine } from "../../shell-language/line.ts";
@@ -67,6 +68,7 @@ export async function typingPermission(text: string, about: About): Promise<Shel
 }
 
 function commandsOf(line: ShellLine): ShellPermission["commands"] {
+  if (isOfOnePiece(line)) return [{ identifier: line.text, readOnly: false }];
   const readOnly = new Map<string, boolean>();
   for (const command of line.commands) {
     const identifier = identifierOf(command);
