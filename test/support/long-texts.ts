@@ -16,6 +16,7 @@ import { mentionedIn } from "../../packages/retinue/src/cli/attached-files.ts";
 import { callWords, oneLine } from "../../packages/retinue/src/cli/call-words.ts";
 import { conversationWords } from "../../packages/retinue/src/cli/conversation-words.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
+import { allowRule, denyRule } from "../../packages/retinue/src/cli/usable-rule.ts";
 import { inOneLine } from "../../packages/retinue/src/cli/usage-error.ts";
 import { markOf } from "../../packages/retinue/src/continuity/ingest/reading-state.ts";
 import { parseQuery } from "../../packages/retinue/src/continuity/recall/query.ts";
@@ -255,6 +256,9 @@ export const READERS: readonly Reader[] = [
     read: (text) => [tidyPath(`/${text}x`), attempt(() => isReallyWithin(`/work/${text}`, "/work"))],
   },
   { name: "text of a rule", read: (text) => attempt(() => parseRule(`shell(${text})`)) },
+  { name: "allow rule that is checked", read: (text) => attempt(() => allowRule(`shell(${text})`)) },
+  { name: "deny rule that is checked", read: (text) => attempt(() => denyRule(`Bash(${text})`)) },
+  { name: "name in a rule", read: (text) => attempt(() => denyRule(text)) },
   { name: "SQL", most: 262_144, read: splitStatements },
   { name: "a query", read: parseQuery },
   {
