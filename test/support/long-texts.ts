@@ -119,6 +119,7 @@ export interface Reader {
 
 const folder = mkdtempSync(path.join(tmpdir(), "long-texts-"));
 export const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+const here = { cwd: folder, folders: [folder] };
 const about = { intention: "", toolCallId: "call" };
 const policy = {
   ...askForAll,
@@ -163,7 +164,7 @@ export const READERS: readonly Reader[] = [
   { name: "a kept conversation", read: (text) => conversationWords([said("user", text)]) },
   {
     name: "paths in a prompt",
-    read: (text) => [mentionedIn(`@${text}`, folder), mentionedIn(text.replaceAll("a", " @a"), folder)],
+    read: (text) => [`@${text}`, text.replaceAll("a", " @a")].map((words) => mentionedIn(words, here)),
   },
   { name: "brief words", read: (text) => brief(text) },
   { name: "a word for a shell", most: 32_768, read: shellWord },
