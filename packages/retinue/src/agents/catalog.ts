@@ -94,7 +94,8 @@ export class AgentCatalog {
   /** Replaces the prompt of an agent until the session ends. */
   setPrompt(name: string, prompt: string): void {
     const agent = this.find(name);
-    if (!agent) throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
+    if (!agent)
+      throw new AppError("agent_not_found", `Custom agent '${name}' not found. There are: ${this.names().join(", ")}`);
     this.#prompts.set(normaliseName(name), prompt);
     this.#byName.set(normaliseName(name), { ...agent, prompt });
     this.#lists = {};
@@ -144,8 +145,10 @@ export class AgentCatalog {
     const agent = this.find(name);
     if (agent && agent.source !== "builtin") return agent;
     const qualified = this.find(qualifiedName(name));
-    const hint = qualified ? `. The agent of the project is called '${qualified.name}'` : "";
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found${hint}`);
+    const names = this.custom().map((each) => each.name);
+    const others = names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
+    const hint = qualified ? `The agent of the project is called '${qualified.name}'` : others;
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${hint}`);
   }
 
   names(): readonly string[] {

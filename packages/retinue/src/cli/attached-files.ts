@@ -7,6 +7,8 @@ import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Attachment, messageOf } from "@retinue/protocol";
+import { isImageName, MAX_IMAGE_BYTES } from "../tools/files/image-type.ts";
+import { sizeOf } from "../tools/output.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Of --attach. A path is relative to the folder in which the command was typed. */
@@ -20,7 +22,18 @@ export function attachmentFor(path: string, cwd: string): Attachment {
   } catch (error) {
     throw new UsageError(`--attach: ${full} cannot be read: ${messageOf(error)}`);
   }
+  checkSize(full, found);
   return { type: found, path: full };
+}
+
+/** A picture that is too large would be sent as a name only. */
+function checkSize(path: string, kind: "file" | "directory"): void {
+  if (kind === "file" && isImageName(path)) checkImage(statSync(path).size, path);
+}
+
+export function checkImage(bytes: number, what: string): void {
+  if (bytes <= MAX_IMAGE_BYTES) return;
+  throw new UsageError(`${what} is a picture of ${sizeOf(bytes)}; models are shown at most ${sizeOf(MAX_IMAGE_BYTES)}`);
 }
 
 /** Of the words of a prompt, in their order. */
@@ -29,11 +42,13 @@ export function mentionedIn(words: string, cwd: string): Attachment[] {
   return mentions.flatMap(([, quoted, bare = ""]) => {
     const word = quoted ?? bare;
     if (word.length > MAX_PATH) return [];
-    const candidates = quoted === undefined ? [bare, bare.replace(PUNCTUATION, "")] : [quoted];
+    const candidates = quoted === undefined ? [bare, withoutPunctuation(bare)] : [quoted];
     for (const path of candidates.filter(Boolean)) {
       const full = absolute(path, cwd);
       const kind = kindOf(full);
-      if (kind === "file" || kind === "directory") return [{ type: kind, path: full }];
+      if (kind !== "file" && kind !== "directory") continue;
+      checkSize(full, kind);
+      return [{ type: kind, path: full }];
     }
     return [];
   });
@@ -42,10 +57,16 @@ export function mentionedIn(words: string, cwd: string): Attachment[] {
 /** At the beginning of a word: a path, in quotes when it has blanks. */
 const MENTION = /(?<![^\s([{<"'`])@(?:"([^"\n]+)"|([^\s"'`]+))/g;
 /** What follows a path in a sentence. */
-const PUNCTUATION = /[.,;:!?)\]}>\u2026\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f]+$/;
+const PUNCTUATION = new Set(".,;:!?)]}>\u2026\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f");
 /** No system opens a longer path. */
 const MAX_PATH = 4096;
 const MAX_MENTIONS = 100;
+
+function withoutPunctuation(word: string): string {
+  let end = word.length;
+  while (end > 0 && PUNCTUATION.has(word.charAt(end - 1))) end--;
+  return word.slice(0, end);
+}
 
 function absolute(path: string, cwd: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(cwd, path);

@@ -130,7 +130,7 @@ test("connect changes nothing when nobody answers, and does not end as if it had
   await using world = cliWorld();
   const env = { CODEX_HOME: join(world.root, "codex") };
   const { code, stderr } = await world.run(["connect", "codex"], { env });
-  expect(stderr).toContain("nobody is here to confirm: add --yes");
+  expect(stderr).toContain("nobody answered: add --yes");
   expect(code).toBe(2);
   const declined = await world.run(["connect", "codex"], { env, input: "n\n" });
   expect(declined).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing done: declined.") });

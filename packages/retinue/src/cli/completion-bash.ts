@@ -24,7 +24,7 @@ export function bashScript(places: readonly Place[]): string {
   });
   return `# Completion of retinue for bash. Add to ~/.bashrc:  eval "$(retinue completion bash)"
 _retinue_words() { COMPREPLY=($(compgen -W "$1" -- "$cur")); }
-_retinue_sessions() { _retinue_words "$("\${COMP_WORDS[0]}" ${SESSION_IDS})"; }
+_retinue_sessions() { compopt +o default 2>/dev/null; _retinue_words "$("\${COMP_WORDS[0]}" ${SESSION_IDS})"; }
 _retinue() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD - 1]}" at="" words="" i
   COMPREPLY=()

@@ -162,6 +162,8 @@ async function ask(source: Source): Promise<Check> {
       headers: await headersFor(endpoint),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
+    if (answer.headers["content-type"]?.includes("html"))
+      return problem("provider", `${where} answers with a web page`, "Check the address: many end in /v1.");
     const count = countModels(await readText(answer));
     const ms = Math.round(performance.now() - from);
     const listed =
@@ -187,7 +189,7 @@ function countModels(text: string): number | undefined {
     const { data }: { data?: unknown } = JSON.parse(text);
     return Array.isArray(data) ? data.length : undefined;
   } catch {
-    return undefined; // Some gateways answer with a web page; it is enough that they answer.
+    return undefined; // Some gateways have no list; it is enough that they answer.
   }
 }
 

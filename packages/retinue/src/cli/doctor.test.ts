@@ -44,6 +44,7 @@ describe("retinue doctor", () => {
 
   test.each([
     ["cannot be reached", async () => undefined],
+    ["is a web page", async () => await loopback(json("<html>", { headers: { "content-type": "text/html" } }))],
     ["refuses the key", async () => await loopback(json({ error: { message: "bad key" } }, { status: 401 }))],
   ])("a provider that %s is a problem", async (_, serve) => {
     await using model = await serve();

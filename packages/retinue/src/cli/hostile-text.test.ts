@@ -76,7 +76,7 @@ test("a line of a megabyte is shown in part, and the words say how much more the
 
 describe("at the terminal", () => {
   const screen: string[] = [];
-  const terminal = {
+  const terminal: Terminal = {
     canAsk: true,
     isScreen: true,
     isOutScreen: true,
@@ -86,7 +86,7 @@ describe("at the terminal", () => {
     out: (text: string) => void screen.push(text),
     note: (line: string) => void screen.push(line),
     status: () => undefined,
-    pinned: <T>(work: () => Promise<T>) => work(),
+    pinned: <T>(work: (at: Terminal) => Promise<T>): Promise<T> => work(terminal),
     flush: async () => undefined,
     ask: async (question: string) => {
       screen.push(question);

@@ -59,9 +59,9 @@ const NEXT = `Try:
   retinue doctor
 `;
 
-function nothingWritten({ note }: CliContext["terminal"], { signal, exitCode }: Interrupts): number {
+function nothingWritten(terminal: CliContext["terminal"], { signal, exitCode }: Interrupts): number {
   if (signal.aborted) return exitCode;
-  note("Nothing was written.");
+  terminal.note("Nothing was written.");
   return 1;
 }
 

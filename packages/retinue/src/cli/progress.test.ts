@@ -2,7 +2,7 @@
 import type { SessionEvent } from "@retinue/sdk";
 import { describe, expect, test } from "vitest";
 import { Progress } from "./progress.ts";
-import { openTerminal } from "./terminal.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
 import { TestScreen } from "./test-screen.ts";
 
 let clock = 0;
@@ -64,6 +64,22 @@ function watched(options: { columns?: number; rows?: number; isScreen?: boolean;
     },
     [Symbol.dispose]: () => progress[Symbol.dispose](),
   };
+}
+
+/** A question with words before it that take a moment, as a person is asked. */
+function askedAt(terminal: Terminal, words: string): [Promise<void>, Promise<string | undefined>] {
+  let isAsked = () => {};
+  const asked = new Promise<void>((resolve) => {
+    isAsked = resolve;
+  });
+  const answer = terminal.pinned(async (at) => {
+    at.note(words);
+    await Promise.resolve();
+    const typed = at.ask("Allow? ");
+    isAsked();
+    return typed;
+  });
+  return [asked, answer];
 }
 
 const NOBODY = "denied-no-approval-rule-and-could-not-request-from-user";
@@ -145,13 +161,12 @@ describe("on a screen", () => {
     using seen = watched({ columns: 100 });
     seen.terminal.note("before");
     seen.sees(event("assistant.turn_start", { turnId: "1" }), helper(), bash("c", "git push", "helper"), asked("c"));
-    const answer = seen.terminal.pinned(async () => {
-      seen.terminal.note("\nThe sub-agent helper wants to run git push");
-      return seen.terminal.ask("Allow? ");
-    });
+    const [isAsked, answer] = askedAt(seen.terminal, "\nThe sub-agent helper wants to run git push");
+    await isAsked;
     clock += 60_000;
     seen.progress.draw();
     seen.progress.receive(helper("second"));
+    seen.terminal.note("meanwhile");
     expect(seen.screen.text.split("\n")).toEqual([
       "before",
       expect.stringMatching(/^● main {2}running · 0.0s/),
@@ -167,6 +182,7 @@ describe("on a screen", () => {
       "",
       "The sub-agent helper wants to run git push",
       "Allow? y",
+      "meanwhile",
       expect.stringMatching(/^● main {2}running · 60.0s/),
       expect.stringMatching(/^├─ ● helper \(explore\) {2}runs bash/),
       expect.stringMatching(/^└─ ● second \(explore\) {2}running/),

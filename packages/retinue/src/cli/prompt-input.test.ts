@@ -12,6 +12,8 @@ process.once("exit", () => rmSync(cwd, { recursive: true, force: true }));
 mkdirSync(join(cwd, "src"));
 for (const name of ["src/main.ts", "a name.md", "notes.txt", "résumé.md"]) writeFileSync(join(cwd, name), "text");
 
+writeFileSync(join(cwd, "big.png"), Buffer.alloc(5 * 1024 * 1024 + 1));
+
 const nothing = () => Readable.from([]);
 const read = (given: string | undefined, sources: Partial<PromptSources> = {}) =>
   readPrompt({ given, attach: [], isResumed: false, stdin: nothing(), cwd, ...sources });
@@ -92,6 +94,8 @@ test.each([
   [["notes.txt/below"], "go", `there is no file ${join(cwd, "notes.txt/below")}`],
   [[""], "go", "there is no file"],
   [["/dev/null"], "go", "/dev/null is neither a file nor a folder"],
+  [["big.png"], "go", "big.png is a picture of 5.0 MB; models are shown at most 5.0 MB"],
+  [[], "look at @big.png", "big.png is a picture of 5.0 MB"],
   [["-"], "-", "standard input is the prompt already"],
   [["notes.txt"], undefined, "the prompt is empty"],
 ])("--attach %j with the prompt %j is wrong usage", async (attach, given, words) => {

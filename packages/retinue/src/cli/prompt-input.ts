@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Attachment } from "@retinue/protocol";
 import { imageType } from "../tools/files/image-type.ts";
-import { attachmentFor, mentionedIn } from "./attached-files.ts";
+import { attachmentFor, checkImage, mentionedIn } from "./attached-files.ts";
 import { type InputStream, mayHoldData, readInput } from "./piped-data.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -60,6 +60,7 @@ function withData(
   if (!piped || piped.length === 0) return { text: words, attachments };
   const mimeType = imageType(piped);
   if (!mimeType) return { text: words, attachments, data: textOf(piped) };
+  checkImage(piped.length, "standard input");
   const image: Attachment = {
     type: "blob",
     mimeType,

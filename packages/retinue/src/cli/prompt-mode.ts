@@ -6,6 +6,7 @@ import { type PromptOptions, runPrompt } from "./prompt.ts";
 import { readPrompt } from "./prompt-input.ts";
 import quickStart from "./quick-start.md";
 import { withResult } from "./result-record.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Resolves with the exit code. */
 export async function runPromptMode(flags: PromptModeOptions, context: CliContext): Promise<number> {
@@ -22,6 +23,7 @@ async function promptMode(
   const { terminal, env, cwd } = context;
   const isResumed = flags.resume !== undefined || flags.continue;
   if (given === undefined && !isResumed && attach.length === 0 && process.stdin.isTTY) {
+    if (flags.record) throw new UsageError('--output-format json needs a prompt. Try: retinue -p "What is here?"');
     terminal.out(quickStart);
     return 0;
   }

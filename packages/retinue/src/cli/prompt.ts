@@ -15,7 +15,7 @@ import { askingAt } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
-import { openOwnRuntime } from "./own-runtime.ts";
+import { type OwnRuntime, openOwnRuntime } from "./own-runtime.ts";
 import { Progress } from "./progress.ts";
 import type { Prompt } from "./prompt-input.ts";
 import { allowSavedInput, chosenPaths, messageFor, neededCapabilities } from "./prompt-message.ts";
@@ -106,6 +106,7 @@ export async function runPrompt(
     isThrownAway: options.isThrownAway,
   });
   if (interrupts.signal.aborted) return interrupts.exitCode;
+  checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
   const config = { ...baseConfig(options), ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
   const session = stored
@@ -147,6 +148,16 @@ async function noteStopped(session: Session, terminal: Terminal): Promise<void> 
 function existingFolder(path: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`--add-dir: there is no folder ${path}`);
+}
+
+/** Without a provider the offline rules answer whatever is asked for, and nobody who names a model wants that. */
+function checkModel({ runtime }: OwnRuntime, { model }: PromptOptions): void {
+  if (model === undefined || model === "offline") return;
+  const { provider } = runtime.sessions.shared.catalog.forSession({ model }).choose();
+  if (provider.id !== "offline") return;
+  const words =
+    "no provider is set up that could have it. Set RETINUE_PROVIDER_URL, OPENAI_API_KEY or ANTHROPIC_API_KEY";
+  throw new UsageError(`--model ${model}: ${words}, or name a provider in config.json.`);
 }
 
 function answerFor({ outputFormat, stream }: PromptOptions, terminal: Terminal): Answer {

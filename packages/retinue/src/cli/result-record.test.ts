@@ -1,6 +1,6 @@
 import { call, say } from "@retinue/sdk/testing";
 import { expect, test } from "vitest";
-import { type Ended, modelWorld } from "./test-world.ts";
+import { canHaveTerminal, type Ended, modelWorld } from "./test-world.ts";
 
 const JSON_LINES = ["--output-format", "json"];
 
@@ -46,6 +46,15 @@ test.each([
   expect(result.sessionId).toBeUndefined();
   expect(ended.stderr).toContain(words);
   expect(ended.code).toBe(exitCode);
+});
+
+test.runIf(canHaveTerminal)("a terminal at which no prompt was given gets a result and no first steps", async () => {
+  await using world = await modelWorld([]);
+  const ended = await world.run(JSON_LINES, { terminal: { columns: 200, rows: 24 }, staysOpen: true });
+  expect(ended.code).toBe(2);
+  const [result = "", ...errors] = ended.stdout.trimEnd().split("\n");
+  expect(JSON.parse(result)).toMatchObject({ type: "result", success: false, error: { code: "usage" }, exitCode: 2 });
+  expect(errors).toEqual([expect.stringContaining("--output-format json needs a prompt")]);
 });
 
 test("Ctrl-C leaves a whole log with a result at its end, and so does a second one at once", async () => {

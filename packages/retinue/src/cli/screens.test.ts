@@ -61,12 +61,13 @@ function screensOfPage(): string[] {
   return [...part.matchAll(/^```\n([\s\S]*?)\n```$/gm)].map(([, text = ""]) => text.replaceAll(/^\$ .*\n/gm, ""));
 }
 
-/** Without times and ids, which differ from run to run, and the notice about an old Node. */
+/** Without times and ids, which differ from run to run, folders, and the notice about an old Node. */
 function comparable(text: string): string {
   return text
     .replaceAll(/^Node \d+ is past .*\n/gm, "")
     .replaceAll(/\d+(\.\d)?s\b/g, "0s")
     .replaceAll(/session [0-9a-f]{8}/g, "session 0")
+    .replaceAll(/\(\/.*\)$/gm, "(a folder)")
     .replaceAll(/ +$/gm, "")
     .trim();
 }

@@ -26,11 +26,14 @@ export interface Terminal {
   status(lines: readonly string[]): void;
   /** Undefined when there is no answer: end of input, now or before, or the signal. */
   ask(question: string, options?: { signal?: AbortSignal }): Promise<string | undefined>;
-  /** While this works, the moving lines stand still above what it prints and asks, and other output waits. */
-  pinned<T>(work: () => Promise<T>): Promise<T>;
+  /** While this works, the moving lines stand still above what it prints and asks, and all other output waits. One at a time. */
+  pinned<T>(work: (at: Questioner) => Promise<T>): Promise<T>;
   /** Resolves when everything written has left the process. */
   flush(): Promise<void>;
 }
+
+/** Prints and asks something that belongs together. */
+export type Questioner = Pick<Terminal, "note" | "ask">;
 
 export interface Drawn {
   /** The text has colours of our own; what others wrote in it is visible already. */
@@ -60,9 +63,8 @@ class ProcessTerminal implements Terminal {
   readonly #bottom: BottomLines;
   /** The last line of an answer is unfinished. */
   #isMidLine = false;
-  /** What was written beneath the moving lines while they are pinned. */
-  #beneath: string | undefined;
-  #isAsking = false;
+  /** While the moving lines are pinned: what was written beneath them. */
+  #pin: { beneath: string; ended: Promise<void> } | undefined;
   /** Output that came in between; it is printed afterwards. */
   #held: (() => void)[] = [];
 
@@ -87,7 +89,7 @@ class ProcessTerminal implements Terminal {
 
   out(text: string, { isDrawn = false }: Drawn = {}): void {
     if (text === "" || this.gone.aborted) return;
-    this.#inTurn(this.#isPinned, () => {
+    this.#inTurn(() => {
       if (this.isOutScreen) this.#erase();
       this.#stdout.write(this.isOutScreen && !isDrawn ? visibleText(text) : text);
       this.#isMidLine = !text.endsWith("\n");
@@ -96,15 +98,18 @@ class ProcessTerminal implements Terminal {
   }
 
   note(line: string, { isDrawn = false, isDim = false }: Drawn & { isDim?: boolean } = {}): void {
-    const shown = isDrawn ? line : visibleText(line);
-    this.#inTurn(this.#isAsking, () =>
-      this.#print(isDim && this.color ? `\u001b[2m${shown}\u001b[0m\n` : `${shown}\n`),
-    );
+    const shown = this.#shown(line, { isDrawn, isDim });
+    this.#inTurn(() => {
+      this.#erase();
+      this.#endLine();
+      this.#stderr.write(shown);
+      this.#draw();
+    });
   }
 
   status(lines: readonly string[]): void {
     if (!this.isScreen) return;
-    this.#inTurn(this.#isPinned, () => {
+    this.#inTurn(() => {
       if (this.#bottom.isSame(lines)) return;
       this.#erase();
       this.#bottom.change(lines);
@@ -113,26 +118,20 @@ class ProcessTerminal implements Terminal {
   }
 
   async ask(question: string, { signal }: { signal?: AbortSignal } = {}): Promise<string | undefined> {
-    if (!this.#isPinned) return this.pinned(() => this.ask(question, { signal }));
-    const words = visibleText(question);
-    this.#stderr.write(words);
-    this.#isAsking = true;
-    const answer = await this.#typed.next(signal);
-    this.#isAsking = false;
-    if (answer === undefined) this.#stderr.write("\n");
-    this.#beneath += `${words}${answer ?? ""}\n`;
-    return answer;
+    return this.pinned((at) => at.ask(question, { signal }));
   }
 
-  async pinned<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isPinned) return work();
+  async pinned<T>(work: (at: Questioner) => Promise<T>): Promise<T> {
+    while (this.#pin) await this.#pin.ended;
+    let end = () => {};
+    this.#pin = { beneath: "", ended: new Promise<void>((resolve) => (end = resolve)) };
     this.#endLine();
     this.#draw();
-    this.#beneath = "";
     try {
-      return await work();
+      return await work(this.#questioner(this.#pin));
     } finally {
-      this.#unpin();
+      this.#unpin(this.#pin);
+      end();
     }
   }
 
@@ -141,8 +140,27 @@ class ProcessTerminal implements Terminal {
     await Promise.all(streams.map((stream) => new Promise<void>((done) => stream.write("", () => done()))));
   }
 
-  get #isPinned(): boolean {
-    return this.#beneath !== undefined;
+  #questioner(pin: { beneath: string }): Questioner {
+    return {
+      note: (line, { isDrawn = false, isDim = false } = {}) => {
+        const shown = this.#shown(line, { isDrawn, isDim });
+        pin.beneath += shown;
+        this.#stderr.write(shown);
+      },
+      ask: async (question, { signal } = {}) => {
+        const words = visibleText(question);
+        this.#stderr.write(words);
+        const answer = await this.#typed.next(signal);
+        if (answer === undefined) this.#stderr.write("\n");
+        pin.beneath += `${words}${answer ?? ""}\n`;
+        return answer;
+      },
+    };
+  }
+
+  #shown(line: string, { isDrawn, isDim }: { isDrawn: boolean; isDim: boolean }): string {
+    const text = isDrawn ? line : visibleText(line);
+    return isDim && this.color ? `\u001b[2m${text}\u001b[0m\n` : `${text}\n`;
   }
 
   /** The lines at the bottom wait while the last line of an answer is unfinished on the same screen. */
@@ -164,26 +182,14 @@ class ProcessTerminal implements Terminal {
     this.#isMidLine = false;
   }
 
-  #inTurn(isHeld: boolean, write: () => void): void {
-    if (isHeld) this.#held.push(write);
+  #inTurn(write: () => void): void {
+    if (this.#pin) this.#held.push(write);
     else write();
   }
 
-  #print(line: string): void {
-    if (this.#beneath !== undefined) {
-      this.#beneath += line;
-      this.#stderr.write(line);
-      return;
-    }
-    this.#erase();
-    this.#endLine();
-    this.#stderr.write(line);
-    this.#draw();
-  }
-
-  #unpin(): void {
-    this.#bottom.lift(this.#beneath ?? "");
-    this.#beneath = undefined;
+  #unpin({ beneath }: { beneath: string }): void {
+    this.#bottom.lift(beneath);
+    this.#pin = undefined;
     const waiting = this.#held;
     this.#held = [];
     for (const write of waiting) write();

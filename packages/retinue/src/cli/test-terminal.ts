@@ -13,7 +13,7 @@ export function testTerminal(answers?: readonly string[]): TestTerminal {
   const left = [...(answers ?? [])];
   const noted: string[] = [];
   let written = "";
-  return {
+  const terminal: TestTerminal = {
     canAsk: answers !== undefined,
     isScreen: answers !== undefined,
     isOutScreen: false,
@@ -29,11 +29,12 @@ export function testTerminal(answers?: readonly string[]): TestTerminal {
     },
     note: (line) => void noted.push(line),
     status: () => undefined,
-    pinned: (work) => work(),
     ask: async (question) => {
       noted.push(question);
       return left.shift();
     },
+    pinned: (work) => work(terminal),
     flush: async () => undefined,
   };
+  return terminal;
 }

@@ -12,7 +12,10 @@ export class TypedLines {
   #hasEnded = false;
 
   constructor(stdin: NodeJS.ReadStream) {
-    this.#stdin = stdin;
+    // A terminal that is gone fails; so may an input that nobody reads at present.
+    this.#stdin = stdin.on("error", () => {
+      this.#hasEnded = true;
+    });
   }
 
   /** The next line; undefined when the input is over, or was before, and when the signal says so. */
@@ -30,7 +33,6 @@ export class TypedLines {
         const line = this.#takeLine();
         if (line !== undefined) finish(line);
       };
-      // An input that fails, such as a terminal that is gone, is over as well.
       const onEnd = () => {
         this.#hasEnded = true;
         finish(this.#takeLast());

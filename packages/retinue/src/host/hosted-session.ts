@@ -83,8 +83,9 @@ export class HostedSession {
     this.#unusedOptions.warn(client, config);
     this.#projectNotices.send(client);
     this.tree.asks.redeliver();
-    const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions } = config;
-    if (customAgents || availableTools || excludedTools || defaultAgent || budget || permissions) keepLimits(this);
+    const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions, mcpServers } = config;
+    const isLimited = customAgents || availableTools || excludedTools || defaultAgent || budget || permissions;
+    if (isLimited || mcpServers) keepLimits(this);
   }
 
   /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */

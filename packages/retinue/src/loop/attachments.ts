@@ -7,10 +7,8 @@ import { stat } from "node:fs/promises";
 import { type Attachment, messageOf } from "@retinue/protocol";
 import { checkedPath, isUnreadable, openChecked } from "../tools/files/checked-path.ts";
 import { resolvePath } from "../tools/files/file-path.ts";
-import { imageType, isImageName } from "../tools/files/image-type.ts";
+import { imageType, isImageName, MAX_IMAGE_BYTES } from "../tools/files/image-type.ts";
 import type { Agent } from "./agent.ts";
-
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 export interface AttachmentText {
   /** Comes before the prompt. */

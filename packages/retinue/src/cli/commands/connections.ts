@@ -46,7 +46,7 @@ function confirmer(isYes: boolean, { terminal }: CliContext): (changes: string) 
     terminal.out(`${changes}\n\n`);
     if (isYes) return true;
     const answer = await terminal.ask("Make these changes? [y/N] ");
-    if (answer === undefined) throw new UsageError("nobody is here to confirm: add --yes to change it without asking");
+    if (answer === undefined) throw new UsageError("nobody answered: add --yes to make these changes without asking");
     return /^y(es)?$/i.test(answer.trim());
   };
 }

@@ -46,7 +46,7 @@ export function apiError(answer: { status: number; headers: IncomingHttpHeaders;
   const value = parseJson(body);
   const error = errorObjectOf(value);
   const isElsewhere = status < 500 && isPage(headers["content-type"], body) && !CAN_BE_A_PAGE.has(status);
-  const words = error ? plainWords(error.message) : value === undefined ? firstLine(body) : undefined;
+  const words = error ? plainWords(error.message) : value === undefined ? pageWords(body, status) : undefined;
   const said = isElsewhere ? WEB_PAGE : words;
   const message = isElsewhere ? elsewhereWords(WEB_PAGE) : said || STATUS_CODES[status] || "no message";
   return build(error, { status, message, said: said || undefined, isElsewhere, retryAfterMs: retryAfter(headers) });
@@ -126,9 +126,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-function firstLine(body: string): string {
-  const text = withoutTags(body.slice(0, MAX_PAGE_CHARACTERS)).trim();
-  return (text.split("\n")[0] ?? "").trim().slice(0, 300);
+/** The title of a page, or the first line of a text, without the status that it repeats. */
+function pageWords(body: string, status: number): string {
+  const page = body.slice(0, MAX_PAGE_CHARACTERS);
+  const [line = ""] = titleOf(page) ?? withoutTags(page).trim().split("\n");
+  const words = line.slice(0, 1000).replaceAll(/\s+/g, " ").trim().slice(0, 300);
+  return words.startsWith(`${status} `) ? words.slice(String(status).length + 1) : words;
+}
+
+function titleOf(page: string): [string] | undefined {
+  const start = page.indexOf("<title>");
+  const end = start < 0 ? -1 : page.indexOf("</title>", start);
+  return end < 0 ? undefined : [page.slice(start + "<title>".length, end)];
 }
 
 /** Each character is looked at a few times at most, whatever the page opens and never closes. */

@@ -170,6 +170,13 @@ describe("an error status", () => {
     }
   });
 
+  test("in a web page with a title gives the title, without the status in it", async () => {
+    const page =
+      "<html><head><title>503 Service\n Unavailable</title></head><body><h1>503 x</h1><hr>nginx</body></html>";
+    await using server = await loopback(json(page, { status: 503, headers: { "content-type": "text/html" } }));
+    expect(await failure(call(server))).toMatchObject({ message: "503 Service Unavailable" });
+  });
+
   test("keeps the provider's code, class and error object", async () => {
     const error = { message: "bad thing", type: "invalid_request_error", code: "bad" };
     await using server = await loopback(json({ error }, { status: 400 }));
