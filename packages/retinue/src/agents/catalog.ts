@@ -144,7 +144,9 @@ export class AgentCatalog {
     if (agent && agent.source !== "builtin") return agent;
     const qualified = this.find(qualifiedName(name));
     const hint = qualified ? `. The agent of the project is called '${qualified.name}'` : "";
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found${hint}`);
+    const leftOut = this.#problems.errors.find((problem) => problem.includes(`${path.sep}${name}.agent.md:`));
+    const why = leftOut === undefined ? "" : `. Its file cannot be used: ${leftOut}`;
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found${hint}${why}`);
   }
 
   names(): readonly string[] {
