@@ -64,7 +64,7 @@ export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal,
   const tool = toolNamed(question.tool, sources);
   const decision = decideTool(tool, node);
   const request = await requestFor(tool, question.input, record.cwd);
-  const verdict = request && rules.decide(request);
+  const verdict = request && rules.decide(request, { workingDirectory: record.cwd });
   if (flags.json)
     terminal.out(
       `${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`,
