@@ -180,7 +180,8 @@ export const McpServers = lazy(() => z.record(z.string(), McpServerConfig()));
 
 /** What an agent may use before it must stop. Ours. */
 export const Budget = lazy(() =>
-  z.object({
+  // A misspelt key would be a limit that nobody applies.
+  z.strictObject({
     /** Model requests of the agent itself. */
     maxTurns: count(),
     /** Model requests of the agent and of all agents below it. */

@@ -151,11 +151,19 @@ describe("permissions", () => {
   });
 
   test("a command is refused unless a rule allows it", async () => {
-    await using world = await modelWorld([bash("echo one"), say("refused"), bash("echo one"), say("allowed")]);
+    await using world = await modelWorld([
+      bash("ls"),
+      bash("printf one"),
+      say("refused"),
+      bash("printf one"),
+      say("allowed"),
+    ]);
+    world.put("note.txt", "x");
     const { stderr } = await world.run(["-p", "run it"]);
-    expect(stderr).toContain("--allow-tool 'shell(echo)'");
-    await world.run(["-p", "run it", "--allow-tool", "shell(echo)"]);
-    expect(world.model.requests[3]?.results[0]).toContain("one");
+    expect(stderr).toContain("--allow-tool 'shell(printf)'");
+    expect(world.model.requests[1]?.results[0]).toContain("note.txt"); // It only reads.
+    await world.run(["-p", "run it", "--allow-tool", "shell(printf)"]);
+    expect(world.model.requests[4]?.results[0]).toContain("one");
   });
 
   test("--deny-tool wins over --allow-all-tools", async () => {

@@ -23,7 +23,7 @@ function screen({ isTTY = true } = {}): {
   return { streams, written: () => text, type: (typed) => void stdin.write(typed), end: () => void stdin.end() };
 }
 
-const ERASE_ONE = "\u001b[1A\u001b[0J";
+const ERASE_ONE = "\r\u001b[1A\u001b[0J";
 
 describe("a terminal", () => {
   test("takes moving lines away before it prints anything else, and puts them back below", async () => {
@@ -138,24 +138,37 @@ describe("a terminal", () => {
   });
 });
 
-test.runIf(canHaveTerminal)("on a real terminal a permission is asked for, given, and the command runs", async () => {
-  await using world = await modelWorld([
-    call("bash", { command: "touch granted; ls", description: "try" }),
-    say("All done."),
-  ]);
-  const terminal = { columns: 80, rows: 24 };
-  const running = world.start(["-p", "go"], { terminal, staysOpen: true });
-  let shown = "";
-  running.process.stdout?.on("data", (text: string) => {
-    shown += text;
-    if (shown.includes("Allow?") && !running.process.stdin?.writableEnded) running.process.stdin?.end("y\n");
-  });
-  const { code } = await running.ended;
-  expect(shown).toContain("The agent wants to run touch granted; ls");
-  expect(shown).toContain("All done.");
-  expect(world.model.requests[1]?.results[0]).toContain("granted");
-  expect(code).toBe(0);
-});
+test.runIf(canHaveTerminal)(
+  "on a real terminal reading is not asked about, a permission is given, and one is refused in words",
+  async () => {
+    const bash = (command: string) => call("bash", { command, description: "try" });
+    await using world = await modelWorld([
+      bash("cat note.txt | head -1"),
+      bash("printf granted"),
+      bash("rm note.txt"),
+      say("All done."),
+    ]);
+    world.put("note.txt", "only read\n");
+    const running = world.start(["-p", "go"], { terminal: { columns: 80, rows: 24 }, staysOpen: true });
+    let shown = "";
+    let answered = 0;
+    running.process.stdout?.on("data", (text: string) => {
+      shown += text;
+      const questions = shown.split("Allow?").length - 1;
+      if (questions > answered) running.process.stdin?.write(["y\n", "no, keep it\n"][answered++] ?? "n\n");
+    });
+    const { code } = await running.ended;
+    expect(shown).not.toContain("wants to run cat");
+    expect(shown).toContain("The agent wants to run printf granted");
+    expect(shown).toContain("always: exactly this line in this session");
+    expect(shown).toContain("All done.");
+    const results = world.model.requests.at(-1)?.results ?? [];
+    expect(results[0]).toContain("only read");
+    expect(results[1]).toContain("granted");
+    expect(results[2]).toContain("The user did not allow this call and said: keep it");
+    expect(code).toBe(0);
+  },
+);
 
 test.runIf(canHaveTerminal)(
   "after an end of input at a question every later one counts as unanswered, and the run still answers",

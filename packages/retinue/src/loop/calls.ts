@@ -187,7 +187,9 @@ async function natureOf(
   if (call.permission || !call.isStarted) return "effect";
   const { permission, needsNoAsk } = await tool.prepare(call.arguments, context);
   const wouldAsk =
-    permission && !needsNoAsk && agent.permissions.rules.decide({ ...permission, toolCallId: call.id }).type === "ask";
+    permission &&
+    !needsNoAsk &&
+    agent.permissions.rules.decide({ ...permission, toolCallId: call.id }, agent.session.place).type === "ask";
   return wouldAsk ? "asks_first" : "effect";
 }
 

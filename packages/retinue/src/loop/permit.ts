@@ -31,7 +31,8 @@ export async function permit(
   const own = prepared.permission;
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
-  const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id });
+  const { workingDirectory } = agent.session.place;
+  const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id }, { workingDirectory });
   if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Even when a hook says to ask.
   if (call.permission?.isApproved && isSameTarget(call.permission.request, own)) return undefined; // Approved before a restart.
   const needed: PermissionRequest | undefined =
@@ -42,12 +43,12 @@ export async function permit(
           toolName: call.name,
           toolArgs: args,
           hookMessage: hook.reason,
-          workingDirectory: agent.session.place.workingDirectory,
+          workingDirectory,
         }
       : own && { ...own, toolCallId: call.id };
   const request = needed ?? openBefore(call)?.request;
   if (!request) return undefined;
-  const verdict = agent.permissions.rules.decide(request);
+  const verdict = agent.permissions.rules.decide(request, { workingDirectory });
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
   const needsNoAsk = prepared.needsNoAsk || (hook.decision === "allow" && !(verdict.type === "ask" && verdict.mustAsk));
   const isAllowed = !needed || verdict.type === "allow" || (needsNoAsk && request.kind !== "hook");

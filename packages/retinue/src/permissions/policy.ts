@@ -4,8 +4,17 @@
  * Owns the order: denials first, then approvals of everything, then rules, then earlier answers; otherwise a person is asked.
  */
 import type { Approval, PermissionMode, PermissionRequest, PermissionRule } from "@retinue/protocol";
-import { coversPaths, isAllWithin } from "./path-rules.ts";
-import { allowsLine, deniesLine, identifiersCover, isShellRule, mayHideDenied } from "./shell-rules.ts";
+import { coversPaths, deniedPaths, isAllWithin } from "./path-rules.ts";
+import { onlyReads, type ReadingPlace } from "./reading-lines.ts";
+import {
+  allowsLine,
+  deniesLine,
+  identifiersCover,
+  isShellRule,
+  lineOf,
+  mayHideDenied,
+  type ShellRequest,
+} from "./shell-rules.ts";
 import { coversUrl } from "./url-rules.ts";
 
 export interface Policy {
@@ -21,6 +30,8 @@ export interface Policy {
   isPathUnrestricted: boolean;
   allowedDomains: readonly string[];
   isUrlUnrestricted: boolean;
+  /** Where a command line would run. Absent: it is not known, so none counts as one that only reads. */
+  shell?: Pick<ReadingPlace, "workingDirectory" | "searchPath">;
 }
 
 export const askForAll: Policy = {
@@ -54,6 +65,9 @@ export function decide(request: PermissionRequest, policy: Policy): Verdict {
   if (policy.mode === "allow-all") return { type: "allow", rule: "permission mode allow-all" };
   if (policy.approveReads && request.kind === "read" && isAllInside(request, policy)) {
     return { type: "allow", rule: "reads in the allowed folders" };
+  }
+  if (policy.approveReads && request.kind === "shell" && isReading(request, policy)) {
+    return { type: "allow", rule: "a command that only reads, in the allowed folders" };
   }
   const allowing = policy.approved.find((rule) => matches(rule, request, { how: "every", base }));
   if (allowing) return { type: "allow", rule: `allow rule ${ruleText(allowing)}` };
@@ -157,6 +171,18 @@ function covers(approval: Approval, request: PermissionRequest, policy: Policy):
 
 function toolOf({ serverName, toolName }: { serverName: string; toolName: string }): string {
   return toolName.startsWith(`${serverName}-`) ? toolName.slice(serverName.length + 1) : toolName;
+}
+
+function isReading(request: ShellRequest, { shell, directories, denied }: Policy): boolean {
+  if (!shell) return false;
+  const [base = "/"] = directories;
+  const reads = denied.filter(isReadRule);
+  if (reads.some(({ argument }) => argument === null)) return false;
+  const unreadable = deniedPaths(
+    reads.flatMap(({ argument }) => argument ?? []),
+    base,
+  );
+  return onlyReads(lineOf(request), { ...shell, directories, unreadable });
 }
 
 /** Whether every path of a request is in the folders. */

@@ -22,7 +22,7 @@ export interface RulesOptions {
 }
 
 /** The configured rules, without the answers of people. */
-export type Configured = Omit<Policy, "approvals">;
+export type Configured = Omit<Policy, "approvals" | "shell">;
 
 export class Rules {
   readonly places: Places;
@@ -50,14 +50,16 @@ export class Rules {
     return new Rules(options, { keeping, kept });
   }
 
-  decide(request: PermissionRequest): Verdict {
+  /** `workingDirectory` is where a command line would run; without it none counts as one that only reads. */
+  decide(request: PermissionRequest, { workingDirectory }: { workingDirectory?: string } = {}): Verdict {
     const { directories, approved } = this.#policy;
-    const isOfPath = request.kind === "read" || request.kind === "write";
+    const isOfPath = request.kind === "read" || request.kind === "write" || request.kind === "shell";
     return decide(request, {
       ...this.#policy,
       directories: isOfPath ? withTargets(directories) : directories,
       approved: [...approved, ...this.answers.rules],
       approvals: this.answers.approvals,
+      ...(workingDirectory === undefined ? {} : { shell: { workingDirectory, searchPath: process.env.PATH ?? "" } }),
     });
   }
 

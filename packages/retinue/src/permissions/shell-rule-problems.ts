@@ -46,7 +46,7 @@ function exactProblem(named: string, command: ShellCommand): string | undefined 
   if (NEED_OPERANDS.has(program) && args.every(({ value }) => value.startsWith("-")))
     return `it covers only the line '${named}' itself, which does nothing. Did you mean shell(${named}:*)?`;
   const isLineOfOwn =
-    isDangerous(command) || (mayRunOthers(command) && !(SUBCOMMANDS.has(program) && args.length === 1));
+    (isDangerous(command) || mayRunOthers(command)) && !(SUBCOMMANDS.has(program) && args.length === 1);
   return args.at(-1)?.source === "*" && !isLineOfOwn ? starProblem(named) : undefined;
 }
 
@@ -65,7 +65,11 @@ function namesScript({ words }: ShellCommand): boolean {
   return program !== undefined && isInterpreter(program.value) && script !== undefined && !script.value.startsWith("-");
 }
 
+/** A longer line is never plain, so such a rule can only mean exactly that line. */
+const MAX_PLAIN = 2000;
+
 function wordsOf(text: string): ShellCommand | undefined {
+  if (text.length > MAX_PLAIN) return undefined;
   const words = text.split(/\s+/).map(readWord);
   return words.every((word): word is Word => word !== undefined) ? commandOf(words) : undefined;
 }

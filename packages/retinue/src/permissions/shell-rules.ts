@@ -25,7 +25,7 @@ export type ShellRequest = Extract<PermissionRequest, { kind: "shell" }>;
 export const isShellRule = ({ kind }: PermissionRule): boolean => kind === "shell" || kind === "bash";
 
 /** Text that is typed into a program is no command line, so its request offers no approval, and only the whole text counts. */
-function lineOf({ fullCommandText, canOfferSessionApproval }: ShellRequest): ShellLine {
+export function lineOf({ fullCommandText, canOfferSessionApproval }: ShellRequest): ShellLine {
   const line = readLine(fullCommandText);
   return canOfferSessionApproval ? line : { ...line, unclear: line.unclear ?? "it is no plain command line" };
 }
