@@ -5,7 +5,7 @@
  * their content and that only its owner can enter, and they are compared with the archive at every start: what differs is never run.
  */
 const { createHash, randomUUID } = require("node:crypto");
-const { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
+const { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs");
 const path = require("node:path");
 
 const hash = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -30,7 +30,7 @@ function unpack(archive, cache) {
   const head = archive.subarray(4, end);
   const list = JSON.parse(head.toString("utf8"));
   const folder = path.join(cache, hash(head).slice(0, 32)); // The list has the hash of every file.
-  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  makeFolder(cache);
   if (!isOurs(cache)) throw new Error(`${cache} must be a folder of yours that nobody else can enter (chmod 700)`);
   if (isWhole(folder, list)) return folder;
 
@@ -45,11 +45,23 @@ function unpack(archive, cache) {
   return folder;
 }
 
+/** Step by step: where nothing can be made, as in /proc, Node's own `recursive` tries again and again, and never ends. */
+function makeFolder(folder) {
+  if (existsSync(folder)) return;
+  if (path.dirname(folder) !== folder) makeFolder(path.dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (existsSync(folder)) return; // Somebody else has just made it.
+    throw new Error(`the folder ${folder} cannot be made (${error.code}); XDG_CACHE_HOME can name another place`);
+  }
+}
+
 function writeAll(folder, { list, contents }) {
   let at = 0;
   for (const { name, size, isProgram } of list) {
     const file = path.join(folder, name);
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(path.dirname(file));
     writeFileSync(file, contents.subarray(at, at + size), { mode: isProgram ? 0o700 : 0o600, flag: "wx" });
     at += size;
   }

@@ -1,4 +1,5 @@
 /** What the single executable does with the files that it carries, without building one. */
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   lstatSync,
@@ -15,6 +16,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pack, unpack } from "../scripts/unpack.cjs";
+import { root } from "./support/sources.ts";
 
 const archive = pack([
   { name: "dist/main.cjs", contents: Buffer.from("the bundle") },
@@ -75,6 +77,18 @@ test("a folder that is a link, or that others can enter, is not trusted", () => 
   mkdirSync(cache);
   chmodSync(cache, 0o755);
   expect(() => unpack(archive, cache)).toThrow("nobody else can enter");
+});
+
+test("where no folder can be made, it says so and ends", () => {
+  const code = 'require("./scripts/unpack.cjs").unpack(Buffer.from("0000000" + "25b5d", "hex"), "/proc/none/retinue")';
+  // In a process of its own: what Node does with such a path by itself has no end.
+  const { status, stderr } = spawnSync(process.execPath, ["--eval", code], {
+    cwd: root,
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  expect(status).toBe(1);
+  expect(stderr).toContain("/proc/none cannot be made");
 });
 
 test("another version has a folder of its own", () => {

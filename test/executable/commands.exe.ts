@@ -66,6 +66,14 @@ test("a folder that others can enter is refused in words", async () => {
   await expect(retinue("--version")).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("chmod 700") });
 });
 
+test("where nothing can be unpacked it ends, and names the variable", async () => {
+  const running = promisify(execFile)(executable, ["--version"], {
+    env: { ...env(), XDG_CACHE_HOME: "/proc/none" },
+    timeout: 30_000,
+  });
+  await expect(running).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("XDG_CACHE_HOME") });
+});
+
 test("the daemon starts, answers and stops", async () => {
   try {
     expect((await retinue("daemon", "start")).stdout).toMatch(/^Started: process \d+/);
