@@ -77,3 +77,10 @@ describe.each(CASES)("$says", ({ expected, env, isGiven }) => {
     expect(stdout).toBe(`Running: process ${process.pid}, http://127.0.0.1:${daemon.port}\n`);
   });
 });
+
+test("connect ends in words where the settings of the other program cannot be written", async () => {
+  await using world = cliWorld();
+  const { code, stderr } = await world.run(["connect", "claude-code", "--yes"], { env: { HOME: "/proc/none" } });
+  expect(code).toBe(1); // Node's own way to make such a folder has no end.
+  expect(stderr).toContain("/proc/none");
+});

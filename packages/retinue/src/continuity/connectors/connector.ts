@@ -3,7 +3,7 @@
  *
  * Changes are computed first and shown; files are written only after a yes, and the old ones are kept.
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError, messageOf } from "@retinue/protocol/errors";
 import { makePrivateFolder, PRIVATE_FILE, writePrivateFile } from "../../store/private-files.ts";
@@ -98,7 +98,7 @@ export function applyChanges(
 
 /** In one step, so that the harness never reads half a file. */
 function replaceFile(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makePrivateFolder(dirname(path));
   const temporary = `${path}.retinue-${process.pid}`;
   writePrivateFile(temporary, text);
   if (!existsSync(path)) chmodSync(temporary, 0o644);
