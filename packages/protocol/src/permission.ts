@@ -210,7 +210,8 @@ export const PermissionSettings = lazy(() =>
     approveAllToolPermissionRequests: flag(),
     approveAllReadPermissionRequests: flag(),
     rules: z
-      .object({ approved: z.array(PermissionRule()), denied: z.array(PermissionRule()) })
+      // A misspelt key would be a rule that nobody applies.
+      .strictObject({ approved: z.array(PermissionRule()), denied: z.array(PermissionRule()) })
       .partial()
       .optional(),
     paths: z

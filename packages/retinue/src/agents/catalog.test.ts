@@ -172,22 +172,23 @@ describe("an unknown name", () => {
 
 describe("an unknown key in a file", () => {
   test.each([
-    ["tool: [view]", "there is no field 'tool'. Did you mean tools?"],
-    ["Tools: [view]", "there is no field 'Tools'. Did you mean tools?"],
-    ["allowed-tools: view", "there is no field 'allowed-tools'. Did you mean tools?"],
-    ["disallowedTools: bash", "there is no field 'disallowedTools'. Did you mean tools?"],
-    ["budgets: { turns: 3 }", "there is no field 'budgets'. Did you mean budget?"],
-    ["modelPolicy: required", "there is no field 'modelPolicy'. Did you mean model-policy?"],
-    ["budget: { turn: 3 }", "there is no field 'turn', so it has no effect. Did you mean turns?"],
+    ["tool: [view]", "there is no field 'tool', so the agent is left out. Did you mean tools?"],
+    ["Tools: [view]", "there is no field 'Tools', so the agent is left out. Did you mean tools?"],
+    ["allowed-tools: view", "there is no field 'allowed-tools', so the agent is left out. Did you mean tools?"],
+    ["disallowedTools: bash", "there is no field 'disallowedTools', so the agent is left out. Did you mean tools?"],
+    ["budgets: { turns: 3 }", "there is no field 'budgets', so the agent is left out. Did you mean budget?"],
+    ["modelPolicy: required", "there is no field 'modelPolicy', so the agent is left out. Did you mean model-policy?"],
+    ["budget: { turn: 3 }", "there is no field 'turn', so the agent is left out. Did you mean turns?"],
   ])("that looks like a limit leaves the agent out: %s", (line, words) => {
     write("home/agents", "bad", "d", `${line}\n`);
     const catalog = new AgentCatalog({ folders: folders() });
     expect(catalog.find("bad")).toBeUndefined();
+    expect(() => catalog.getCustom("bad")).toThrow("Custom agent 'bad' not found. Its file cannot be used: ");
     expect(catalog.problems.errors).toEqual([expect.stringContaining(`bad.agent.md:4: ${words}`)]);
   });
 
   test("of another kind is a warning with its line and the nearest word", () => {
-    write("home/agents", "good", "d", "colour: red\nskill: [a]\n");
+    write("home/agents", "good", "d", "colour: red\nskill: [a]\nmcp-servers: { docs: { command: x, enw: {} } }\n");
     const catalog = new AgentCatalog({ folders: folders() });
     expect(catalog.find("good")).toBeDefined();
     expect(catalog.problems).toEqual({
@@ -197,6 +198,7 @@ describe("an unknown key in a file", () => {
         expect.stringContaining(
           "good.agent.md:5: there is no field 'skill', so it has no effect. Did you mean skills?",
         ),
+        expect.stringContaining("good.agent.md:6: there is no field 'enw', so it has no effect. Did you mean env?"),
       ],
     });
   });

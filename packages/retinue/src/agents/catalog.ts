@@ -147,8 +147,10 @@ export class AgentCatalog {
     const qualified = this.find(qualifiedName(name));
     const names = this.custom().map((each) => each.name);
     const others = names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
-    const hint = qualified ? `The agent of the project is called '${qualified.name}'` : others;
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${hint}`);
+    const leftOut = this.#problems.errors.find((problem) => problem.includes(`${path.sep}${name}.agent.md:`));
+    const hint = leftOut === undefined ? others : `Its file cannot be used: ${leftOut}`;
+    const words = qualified ? `The agent of the project is called '${qualified.name}'` : hint;
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${words}`);
   }
 
   names(): readonly string[] {

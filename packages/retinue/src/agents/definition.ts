@@ -154,16 +154,36 @@ function checkKeys(
     if (found.isLimit) throw new AppError("invalid_params", complain([key], found));
     warn(complain([key], found));
   }
+  for (const server of keysOf(data, "mcp-servers")) {
+    for (const key of keysOf(valueAt(data, "mcp-servers"), server)) {
+      if (serverKeys().includes(key)) continue;
+      const at = ["mcp-servers", server, key];
+      const found = unknownKey(key, serverKeys());
+      if (found.isLimit) throw new AppError("invalid_params", complain(at, found));
+      warn(complain(at, found));
+    }
+  }
   const limits = Object.keys(budget.unwrap().shape);
   const wrong = keysOf(data, "budget").find((key) => !limits.includes(key));
-  if (wrong !== undefined) throw new AppError("invalid_params", complain(["budget", wrong], unknownKey(wrong, limits)));
+  if (wrong !== undefined)
+    throw new AppError("invalid_params", complain(["budget", wrong], unknownKey(wrong, limits, { isLimit: true })));
 }
 
 /** The keys of a map, or of the map under one of its keys. */
 function keysOf(data: unknown, under?: string): string[] {
   if (typeof data !== "object" || data === null) return [];
-  return under === undefined ? Object.keys(data) : keysOf(Object.entries(data).find(([key]) => key === under)?.[1]);
+  return under === undefined ? Object.keys(data) : keysOf(valueAt(data, under));
 }
+
+function valueAt(data: unknown, key: string): unknown {
+  return typeof data === "object" && data !== null
+    ? Object.entries(data).find(([each]) => each === key)?.[1]
+    : undefined;
+}
+
+const serverKeys = (): string[] => [
+  ...new Set(McpServerConfig().options.flatMap((option) => Object.keys(option.shape))),
+];
 
 export function agentFromConfig(config: CustomAgentConfig): AgentDefinition {
   return {

@@ -23,11 +23,14 @@ export interface UnknownKey {
   words: string;
 }
 
-export function unknownKey(key: string, known: readonly string[]): UnknownKey {
+export function unknownKey(key: string, known: readonly string[], given: { isLimit?: boolean } = {}): UnknownKey {
   const meant = meantBy(key, known);
-  const isLimit = /tool/i.test(key) || (meant !== undefined && LIMITS.has(meant));
+  const isLimit = given.isLimit || /tool/i.test(key) || (meant !== undefined && LIMITS.has(meant));
   const hint = meant === undefined ? `. There are: ${known.join(", ")}` : `. Did you mean ${meant}?`;
-  return { isLimit, words: `there is no field '${key}'${isLimit ? "" : ", so it has no effect"}${hint}` };
+  return {
+    isLimit,
+    words: `there is no field '${key}'${isLimit ? ", so the agent is left out" : ", so it has no effect"}${hint}`,
+  };
 }
 
 /** `modelPolicy`, `Model_Policy` and `allowed-tools` are near to what they mean in other words. */

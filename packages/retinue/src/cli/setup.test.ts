@@ -225,7 +225,7 @@ describe("retinue init", () => {
 
   test("needs somebody to ask, or --yes", async () => {
     using world = setUp();
-    await expect(runInit({ test: true, yes: false }, world.context)).rejects.toThrow("nobody can be asked here");
+    await expect(runInit({ test: true, yes: false }, world.context)).rejects.toThrow("there is no terminal to ask at");
     expect(await runInit({ ...flags, provider: "offline" }, world.context)).toBe(0);
     expect(existsSync(world.home)).toBe(false);
   });

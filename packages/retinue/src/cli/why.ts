@@ -8,6 +8,7 @@ import { readLimits, type SessionLimits } from "../host/session-limits.ts";
 import type { Policy, Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
+import { addedFolders } from "./added-folders.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
@@ -36,8 +37,16 @@ interface WhyFlags extends CommonFlags {
 type GivenRules = Pick<WhyFlags, "allowAllTools" | "addDir"> & Pick<Policy, "approved" | "denied">;
 
 /** Resolves with the exit code: 0 when the agent may call the tool, 1 when not. */
-export async function runWhy(question: WhyQuestion, flags: WhyFlags, { terminal, env }: CliContext): Promise<number> {
-  const given = { approved: flags.allowTool.map(allowRule), denied: flags.denyTool.map(denyRule) };
+export async function runWhy(
+  question: WhyQuestion,
+  flags: WhyFlags,
+  { terminal, env, cwd }: CliContext,
+): Promise<number> {
+  const given = {
+    approved: flags.allowTool.map(allowRule),
+    denied: flags.denyTool.map(denyRule),
+    addDir: addedFolders(flags.addDir, cwd),
+  };
   await using own = openOwnRuntime({ env, home: flags.home });
   const { store } = own.runtime.sessions;
   const { sessionId } = sessionByPrefix(await own.client.listSessions(), question.session);

@@ -17,7 +17,9 @@ test("a session says which fields of agent files and which settings have no effe
     const warnings = client.of("session.warning").map(({ message }) => message);
     expect(warnings).toEqual([
       expect.stringContaining("there is no setting 'banner'. There are: model, providers"),
-      expect.stringContaining("all.agent.md:3: there is no field 'tool'. Did you mean tools?"),
+      expect.stringContaining(
+        "all.agent.md:3: there is no field 'tool', so the agent is left out. Did you mean tools?",
+      ),
       expect.stringContaining("red.agent.md:3: there is no field 'colour', so it has no effect."),
     ]);
     const { agents } = await client.call("session.agent.list", { sessionId });
@@ -32,5 +34,20 @@ test("an agent of a program with 'tool' in place of 'tools' is refused, and does
       "The agent 'looker' has a field 'tool', which does not exist, and no 'tools', so it would have every tool.",
     );
     expect(await create({ customAgents: [{ ...agent, tools: ["view"] }] })).toBeTypeOf("string");
+  });
+});
+
+test("a misspelt list of rules and a misspelt limit are refused by name", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const misspelt: Record<string, unknown>[] = [
+      { permissions: { rules: { deny: [{ kind: "shell", argument: "rm" }] } } },
+      { budget: { turns: 3 } },
+      { customAgents: [{ name: "a", prompt: "p", budget: { maxTurn: 3 } }] },
+    ];
+    for (const [at, key] of ["deny", "turns", "maxTurn"].entries())
+      await expect(create(misspelt[at])).rejects.toThrow(`"${key}"`);
+    const sessionId = await create();
+    const rules: Record<string, unknown> = { deny: [] };
+    await expect(client.call("session.permissions.configure", { sessionId, rules })).rejects.toThrow('"deny"');
   });
 });
