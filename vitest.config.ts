@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vitest/config";
+import { PATIENCE_MS, TEST_MS } from "./test/support/patience.ts";
 
 /** The same rule as in scripts/build.mjs: a Markdown import is its text. */
 const markdownAsText: Plugin = {
@@ -16,8 +17,9 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: TEST_MS,
+    hookTimeout: TEST_MS * 2, // Some prepare every case of their file.
+    expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
     pool: "forks",
     maxWorkers: 2,
   },

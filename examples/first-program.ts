@@ -9,7 +9,6 @@ const lookUp = defineTool("look_up_order", {
 
 await using client = new RetinueClient({ connection: RuntimeConnection.forStdio({ path: "bin/retinue.js" }) });
 await using session = await client.createSession({
-  streaming: true,
   tools: [lookUp],
   customAgents: [
     { name: "clerk", description: "Knows the orders", prompt: "You look up orders.", tools: ["look_up_order"] },
@@ -17,8 +16,9 @@ await using session = await client.createSession({
   onPermissionRequest: approveAll,
 });
 
-session.on("subagent.started", ({ data }) => console.log(`\n→ ${data.agentDisplayName}`));
-session.on("assistant.message_delta", ({ data, agentId }) => {
-  if (agentId === undefined) process.stdout.write(data.deltaContent);
+session.on("subagent.started", ({ data }) => console.log(`→ ${data.agentName} starts`));
+session.on("tool.execution_start", ({ data, agentId }) => {
+  if (agentId !== undefined) console.log(`  it calls ${data.toolName} ${JSON.stringify(data.arguments)}`);
 });
-await session.sendAndWait("Explore this project with two sub-agents.");
+const answer = await session.sendAndWait("Ask the clerk to look up order A-17.");
+console.log(answer?.data.content);

@@ -1,24 +1,31 @@
 /**
  * Packs the workspaces into tarballs that npm can install: compiled JavaScript, its types, and a manifest that points at them.
- * The sources stay as they are: there the manifests point at TypeScript.
+ * The sources stay as they are: there the manifests point at TypeScript. Beside them go the release notes, the bill of materials of
+ * each package, and the checksums; with `--exe` also one executable for this platform. Publishes nothing.
  *
- * Needs the bundle of scripts/build.mjs. `--out <folder>` names another place than ./release.
+ * Needs the bundle of scripts/build.mjs. `--out <folder>` names another place than ./release, `--repository <address>` where the sources
+ * are when git has no origin.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 import { OUTSIDE } from "./outside.mjs";
+import { billOfMaterials, checkContents, noticesOf, releaseNotes, writeChecksums } from "./shipped.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const at = process.argv.indexOf("--out");
-const out = path.resolve(at < 0 ? path.join(root, "release") : process.argv[at + 1]);
+const out = path.resolve(option("--out") ?? path.join(root, "release"));
+const repository = option("--repository") ?? originOfGit();
 const workspace = readJson(path.join(root, "package.json"));
 const SPECIFIER = /((?:from|import) "|import\(")(\.[^"]+)\.ts"/g;
 
 const PACKAGES = { protocol: {}, sdk: {}, retinue: { add: addExecutable } };
+/** Their code is inside the executable. Only programs that import the runtime as a library need them, and those have the SDK: one copy of it. */
+const PEERS = ["@retinue/protocol", "@retinue/sdk"];
+/** The manifests of the packages that are packed already. */
+const ours = [];
 
 run("npx", ["tsc", "-b", "packages/retinue"]);
 const staging = mkdtempSync(path.join(tmpdir(), "retinue-release-"));
@@ -26,6 +33,14 @@ try {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   for (const [name, options] of Object.entries(PACKAGES)) console.log(await release(name, options));
+  if (process.argv.includes("--exe")) {
+    const { buildExecutable } = await import("./single-file.mjs");
+    console.log(await buildExecutable({ root, staging, out }));
+  }
+  writeFileSync(path.join(out, "RELEASE-NOTES.md"), releaseNotes(root, workspace.version));
+  writeChecksums(out);
+  if (!repository)
+    console.log("No repository is known: npm will publish with provenance only after --repository <address>.");
 } finally {
   rmSync(staging, { recursive: true, force: true });
 }
@@ -40,15 +55,33 @@ async function release(name, { add = () => ({ sideEffects: false }) }) {
   const types = copyTypes(source, target, entries);
   cpSync(path.join(root, "LICENSE"), path.join(target, "LICENSE"));
   cpSync(path.join(source, "README.md"), path.join(target, "README.md"));
-  const { executable, ...fields } = add(target);
-  writeJson(path.join(target, "package.json"), {
+  const { executable, inside = {}, ...fields } = add(target);
+  const needed = dependencies(manifest, { code: code + types, executable });
+  const released = {
     ...manifest,
     ...fields,
+    ...(repository && { repository: { type: "git", url: repository, directory: `packages/${name}` } }),
     engines: workspace.engines,
     exports: Object.fromEntries(entries.map(({ entry, file }) => [entry, built(file)])),
-    dependencies: dependencies(manifest, { code: code + types, executable }),
-  });
-  return pack(target);
+    ...(executable ? withPeers(needed) : { dependencies: needed }),
+    publishConfig: { access: "public", provenance: true },
+  };
+  writeJson(path.join(target, "package.json"), released);
+  const line = pack(target);
+  writeJson(path.join(out, `${fileName(manifest)}.cdx.json`), billOfMaterials(released, { inside, staging, ours }));
+  ours.push(released);
+  return line;
+}
+
+/** What npm must not look for in a registry where these names may not be ours: a program that needs them has installed them. */
+function withPeers(needed) {
+  const isPeer = ([name]) => PEERS.includes(name);
+  const entries = Object.entries(needed);
+  return {
+    dependencies: Object.fromEntries(entries.filter((entry) => !isPeer(entry))),
+    peerDependencies: Object.fromEntries(entries.filter(isPeer)),
+    peerDependenciesMeta: Object.fromEntries(entries.filter(isPeer).map(([name]) => [name, { optional: true }])),
+  };
 }
 
 /** One file per entry; what entries share, and what is loaded only when it is used, in files of their own. */
@@ -113,23 +146,10 @@ function addExecutable(target) {
   if (!text.includes('"../dist/main.cjs"')) throw new Error("bin/retinue.js no longer says where the bundle is");
   writeFileSync(launcher, text);
   const { sources } = readJson(`${bundle}.map`);
-  writeNotices(
-    target,
-    sources.map((file) => path.resolve(path.dirname(bundle), file)),
-  );
-  return { bin: { retinue: "bin/retinue.js" }, executable: readFileSync(bundle, "utf8") };
-}
-
-/** The licences of the packages whose code is inside the bundle. */
-function writeNotices(target, inputs) {
-  const folders = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
-  const notices = [...new Set(folders)].map((folder) => {
-    const { name, version, license } = readJson(path.join(folder, "package.json"));
-    const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
-    return `## ${name} ${version} (${license})\n\n${text ? readFileSync(path.join(folder, text), "utf8").trim() : ""}\n`;
-  });
-  const head = "# Packages whose code is part of this one\n";
-  writeFileSync(path.join(target, "THIRD-PARTY-NOTICES.md"), [head, ...notices.sort()].join("\n"));
+  const inputs = sources.map((file) => path.resolve(path.dirname(bundle), file));
+  const { text: notices, versions: inside } = noticesOf(inputs);
+  writeFileSync(path.join(target, "THIRD-PARTY-NOTICES.md"), notices);
+  return { bin: { retinue: "bin/retinue.js" }, executable: readFileSync(bundle, "utf8"), inside };
 }
 
 /** The declared dependencies that code or types import, or that stay outside the bundle. */
@@ -141,9 +161,28 @@ function dependencies(manifest, { code, executable = "" }) {
 
 function pack(folder) {
   const { stdout } = run("npm", ["pack", "--json", "--pack-destination", out], { cwd: folder });
-  const [{ filename, size, unpackedSize }] = JSON.parse(stdout);
+  const [{ filename, size, unpackedSize, files }] = JSON.parse(stdout);
+  checkContents(
+    filename,
+    files.map((file) => file.path),
+  );
   if (!statSync(path.join(out, filename)).isFile()) throw new Error(`npm packed no ${filename}`);
   return `${filename}  ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked`;
+}
+
+function fileName({ name, version }) {
+  return `${name.replace(/^@(.*)\//, "$1-")}-${version}`;
+}
+
+function option(name) {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+function originOfGit() {
+  const { stdout } = spawnSync("git", ["config", "--get", "remote.origin.url"], { cwd: root, encoding: "utf8" });
+  const address = stdout?.trim() ?? "";
+  return /^(https:|git@|ssh:)/.test(address) ? address : undefined; // A folder of this machine is nobody's business.
 }
 
 function kilobytes(bytes) {

@@ -126,6 +126,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "nearest",
     "secrets",
     "store",
+    "processes",
     "models",
     "permissions",
     "recovery",

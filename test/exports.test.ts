@@ -12,6 +12,7 @@ const names = async (entry: Promise<object>): Promise<string[]> => Object.keys(a
 describe("exports", () => {
   test("@retinue/sdk exports these values and no others", async () => {
     expect(await names(import("@retinue/sdk"))).toEqual([
+      "AnswerError",
       "AppError",
       "HostTask",
       "MAIN",

@@ -1,5 +1,6 @@
 /** What we publish: packed, installed into an empty folder, and used with plain Node, as a user would. */
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -22,15 +23,23 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-release-test-")));
 const tarballs = path.join(folder, "tarballs");
 const MEGABYTE = 1_000_000;
+const QUIETLY = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
+const REPOSITORY = "git+https://example.com/retinue.git";
+const { version } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
 
 beforeAll(async () => {
-  const { stdout } = await run(process.execPath, ["scripts/release.mjs", "--out", tarballs], root);
+  const { stdout } = await run(
+    process.execPath,
+    ["scripts/release.mjs", "--out", tarballs, "--repository", REPOSITORY],
+    root,
+  );
   process.stdout.write(stdout);
   await Promise.all([
     install("host", ["@retinue/protocol", "@retinue/sdk"]),
     install("app", ["@retinue/protocol", "@retinue/sdk", "retinue"]),
+    installAlone(),
   ]);
-}, 300_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("every entry of every exports map can be imported", async () => {
@@ -46,6 +55,67 @@ test("every entry of every exports map can be imported", async () => {
   );
   expect(Object.keys(counts)).toEqual(specifiers);
   expect(Object.values(counts)).not.toContain(0);
+});
+
+test("the one tarball of the runtime, installed globally into an empty place, is the whole command", async () => {
+  const at = path.join(folder, "alone");
+  expect(existsSync(path.join(at, "lib/node_modules/retinue/node_modules/@retinue"))).toBe(false);
+  expect(readdirSync(path.join(at, "lib/node_modules"))).toEqual(["retinue"]);
+  const retinue = async (...args: string[]) =>
+    (await run(path.join(at, "bin/retinue"), [...args, "--home", path.join(at, "home")], path.join(folder, "app/work")))
+      .stdout;
+  expect((await run(path.join(at, "bin/retinue"), ["--version"], at)).stdout.trim()).toBe(version);
+  expect(await retinue("-p", "Which files contain needle?", "--quiet")).toContain("hay.txt");
+  const checks: { name: string; status: string }[] = JSON.parse(await retinue("doctor", "--json"));
+  expect(checks.filter(({ status }) => status === "problem")).toEqual([]);
+});
+
+test("a release has the notes of its version, a bill of materials for each package, and checksums of all of it", () => {
+  const read = (file: string) => readFileSync(path.join(tarballs, file), "utf8");
+  expect(read("RELEASE-NOTES.md")).toMatch(new RegExp(`^# Retinue ${version}\n\n### Added\n`));
+
+  const names = ["retinue-protocol", "retinue-sdk", "retinue"];
+  const files = names.flatMap((name) => [`${name}-${version}.cdx.json`, `${name}-${version}.tgz`]);
+  expect(readdirSync(tarballs).sort()).toEqual([...files, "RELEASE-NOTES.md", "SHA256SUMS"].sort());
+  for (const [, sum, file = ""] of read("SHA256SUMS").matchAll(/^(\w+) {2}(.+)$/gm))
+    expect(
+      createHash("sha256")
+        .update(readFileSync(path.join(tarballs, file)))
+        .digest("hex"),
+      file,
+    ).toBe(sum);
+  expect(read("SHA256SUMS").trim().split("\n")).toHaveLength(files.length + 1);
+});
+
+test("the bill of materials names what is installed and what is inside the bundle, and no tool of ours", () => {
+  const bill = JSON.parse(readFileSync(path.join(tarballs, `retinue-${version}.cdx.json`), "utf8"));
+  expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "retinue", version } } });
+  const components: { name: string; version: string; properties?: { name: string }[] }[] = bill.components;
+  const named = new Set(components.map(({ name, version }) => `${name}@${version}`));
+
+  const installed = readdirSync(path.join(folder, "app/node_modules"), { withFileTypes: true })
+    .flatMap(({ name }) =>
+      name.startsWith("@")
+        ? readdirSync(path.join(folder, "app/node_modules", name)).map((rest) => `${name}/${rest}`)
+        : name,
+    )
+    .filter((name) => !name.startsWith(".") && name !== "retinue");
+  expect(installed.filter((name) => !named.has(`${name}@${manifestOf("app", name).version}`))).toEqual([]);
+
+  const notices = readFileSync(path.join(folder, "app/node_modules/retinue/THIRD-PARTY-NOTICES.md"), "utf8");
+  const inside = [...notices.matchAll(/^## (\S+) (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`);
+  const marked = components.filter(({ properties }) => properties?.some(({ name }) => name === "retinue:bundled"));
+  expect(marked.map(({ name, version }) => `${name}@${version}`).sort()).toEqual(inside.sort());
+  expect([...named].filter((name) => /^(vitest|typescript|esbuild|@biomejs\/biome)@/.test(name))).toEqual([]);
+});
+
+test("packages are published openly and with provenance, from the repository that the release names", () => {
+  for (const name of ["@retinue/protocol", "@retinue/sdk", "retinue"]) {
+    expect(manifestOf("app", name)).toMatchObject({
+      publishConfig: { access: "public", provenance: true },
+      repository: { type: "git", url: REPOSITORY, directory: `packages/${path.basename(name)}` },
+    });
+  }
 });
 
 test("a first session runs on the installed executable, with the installed SDK and no key", async () => {
@@ -134,7 +204,7 @@ test("the test kit runs a runtime in memory", async () => {
   expect(result).toEqual({ answer: "done", query: expect.stringContaining("| 42 |") });
 });
 
-test("the types of every package resolve, ours and those that they name", { timeout: 120_000 }, async () => {
+test("the types of every package resolve, ours and those that they name", async () => {
   const source = `
     import { AppError, type SessionEvent } from "@retinue/protocol";
     import { Peer } from "@retinue/protocol/peer";
@@ -180,12 +250,12 @@ test("the SDK with all that it needs is under 10 MB, and its part that starts pr
   expect(core).toMatch(/import\("\.\/(chunks\/)?spawn-\w+\.js"\)/);
 });
 
-test("packages carry their licence and a page, and neither sources nor tests", () => {
+test("packages carry their licence and a page, and neither sources nor tests nor maps", () => {
   for (const name of ["@retinue/protocol", "@retinue/sdk", "retinue"]) {
     const at = path.join(folder, "app/node_modules", name);
     for (const file of ["LICENSE", "README.md"]) expect(existsSync(path.join(at, file)), `${name}/${file}`).toBe(true);
     const files = readdirSync(at, { recursive: true, encoding: "utf8" });
-    expect(files.filter((file) => /\.test\.|^src\b|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+    expect(files.filter((file) => /\.test\.|^src\b|(?<!\.d)\.ts$|\.map$/.test(file))).toEqual([]);
   }
 });
 
@@ -210,12 +280,20 @@ async function install(place: string, names: readonly string[]): Promise<void> {
   const at = path.join(folder, place);
   const files = readdirSync(tarballs);
   const tarball = (name: string) =>
-    files.find((file) => new RegExp(`^${name.replace(/^@(.*)\//, "$1-")}-\\d`).test(file));
+    files.find((file) => new RegExp(`^${name.replace(/^@(.*)\//, "$1-")}-\\d.*\\.tgz$`).test(file));
   const dependencies = Object.fromEntries(names.map((name) => [name, `file:../tarballs/${tarball(name)}`]));
   mkdirSync(path.join(at, "work"), { recursive: true });
   writeFileSync(path.join(at, "work/hay.txt"), "a needle\n");
   writeFileSync(path.join(at, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
-  await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"], at);
+  await run("npm", ["install", ...QUIETLY], at);
+}
+
+/** As `npm install --global` does it for somebody who was given one file. */
+async function installAlone(): Promise<void> {
+  const at = path.join(folder, "alone");
+  mkdirSync(at);
+  const tarball = path.join(tarballs, `retinue-${version}.tgz`);
+  await run("npm", ["install", "--global", "--prefix", at, ...QUIETLY, tarball], at);
 }
 
 /** Runs a module in the folder and reads the JSON that it prints. */

@@ -94,13 +94,29 @@ test("no test replaces one of our modules", () => {
   expect(tests().filter(({ text }) => /\bvi\.(mock|doMock|spyOn)\(/.test(text))).toEqual([]);
 });
 
-/** One watches a process from outside, the other checks that a time limit is paused. */
-const NEED_TIME = ["packages/retinue/src/cli/prompt.test.ts", "packages/retinue/src/mcp/mcp.test.ts"];
-
 test("no test sleeps", () => {
-  const sleeping = tests().filter(({ text }) => /new Promise\(\((\w+)\) => setTimeout\(\1\b/.test(text));
-  expect(sleeping.map(({ file }) => file)).toEqual(NEED_TIME);
+  const sleeping = everywhere().filter(({ text }) => /new Promise\(\((\w+)\) => setTimeout\(\1\b/.test(text));
+  expect(sleeping.map(({ file }) => file)).toEqual([]);
 });
+
+/**
+ * One is a whole run of many cases, by a script. The others compare processor time of this process, which does not pass while others work,
+ * with a factor of five to spare: that a reader's time grows with the text and not with its square can be seen in no other way.
+ */
+const LONG = ["packages/retinue/src/secrets/linear-time.test.ts", "test/crash/tree.test.ts", "test/long-text.test.ts"];
+
+test("every test waits with the same patience, and none looks at the clock", () => {
+  const own =
+    /\bvi\.wait(For|Until)\(|expect\.poll\([^;]*\btimeout:|^ *\}, [0-9_]+\);|\{ timeout: [0-9_]+ \},? *(async )?\(|cpuUsage\(|performance\.now\(/m;
+  const found = everywhere().filter(({ file, text }) => file !== "test/structure.test.ts" && own.test(text));
+  expect(found.map(({ file }) => file)).toEqual(LONG);
+});
+
+/** Tests of the packages, and of everything together; those of other programs need what those need. */
+function everywhere(): { file: string; text: string }[] {
+  const together = files.filter((file) => /^test\/(?!harness\/).*\.ts$/.test(file));
+  return [...tests(), ...together.map((file) => ({ file, text: readFileSync(path.join(root, file), "utf8") }))];
+}
 
 function tests(): Source[] {
   return sources.filter(({ isForTests }) => isForTests);

@@ -1,7 +1,7 @@
 /** A model that fails: what is tried again, what is reported, and that the session goes on. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, call, calls, drop, raw, say, status } from "../support/model-answers.ts";
-import { startClient, type World } from "../support/runtime.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk, type Talk } from "../support/talk.ts";
 
 let world: World;
@@ -39,12 +39,54 @@ describe.concurrent("errors", () => {
     expect(attempts).toBe(1);
   });
 
-  test("401 is tried three times and names the address", async () => {
+  test("401 names the address, and ours does not try it again but says where the key came from", async () => {
     await using talk = await openTalk(world);
     const { data, attempts } = await failing(talk, status(401));
     expect(data).toMatchObject({ errorType: "authentication", statusCode: 401 });
     expect(data.message).toContain(talk.model.url);
-    expect(attempts).toBe(3);
+    if (!ours) return;
+    expect(attempts).toBe(1);
+    expect(data.message).toContain('"apiKey" of the session\'s provider');
+  });
+
+  test.runIf(ours)("each further try is a line with its count and wait, and the numbers are in the event", async () => {
+    await using talk = await openTalk(world);
+    const limited = status(503, { message: "busy", headers: AT_ONCE });
+    talk.model.script(limited, limited, say("through"));
+    expect(await talk.ask("try")).toBe("through");
+    const lines = talk.record.all("session.info").filter(({ data }) => data.infoType === "model_retry");
+    expect(lines.map(({ data }) => data.message)).toEqual([
+      "the model endpoint answered 503 (busy); trying again in 0 s (2 of 6)",
+      "the model endpoint answered 503 (busy); trying again in 0 s (3 of 6)",
+    ]);
+    expect(talk.record.all("model.call_failure").map(({ data }) => data)).toMatchObject([
+      { attempt: 1, maxAttempts: 6, retryInMs: 0 },
+      { attempt: 2, maxAttempts: 6, retryInMs: 0 },
+    ]);
+  });
+
+  test.runIf(ours)("a web page is not tried again", async () => {
+    await using talk = await openTalk(world);
+    const page = raw("<!doctype html><title>Welcome</title>", { contentType: "text/html" });
+    const { data, attempts } = await failing(talk, page);
+    expect(data.message).toContain(`${talk.model.url} answered with a web page; is it the right URL?`);
+    expect(attempts).toBe(1);
+  });
+
+  test.runIf(ours).each([
+    [400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."],
+    [400, "prompt is too long: 210000 tokens > 200000 maximum"],
+    [413, "Request exceeds the maximum size"],
+  ])("%i %s: the conversation is summarised once, and goes on", async (code, message) => {
+    await using talk = await openTalk(world);
+    talk.model.script(say("first"), status(code, { message }), say("what was said"), say("second"));
+    expect(await talk.ask("one")).toBe("first");
+    expect(await talk.ask("two")).toBe("second");
+    expect(talk.record.all("session.error")).toEqual([]);
+    expect(talk.record.all("session.compaction_complete").map(({ data }) => data.trigger)).toEqual([
+      "context_limit_retry",
+    ]);
+    expect(talk.model.lastRequest.texts("user").join()).toContain("what was said");
   });
 
   test("429 is tried six times, waits as long as it is told, and says so", async () => {

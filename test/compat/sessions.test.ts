@@ -20,6 +20,13 @@ test("a session keeps the id that its client chose", async () => {
   expect(data).toMatchObject({ sessionId: "my-own_id-1", selectedModel: "scripted" });
 });
 
+test("a folder that does not exist and an agent without a name are refused in words", async () => {
+  const gone = path.join(world.folder, "gone");
+  await expect(openTalk(world, { workingDirectory: gone })).rejects.toThrow(`workingDirectory does not exist: ${gone}`);
+  const customAgents = [{ name: "", description: "reads", prompt: "You read." }];
+  await expect(openTalk(world, { customAgents })).rejects.toThrow("customAgents[0] (reads) has no name");
+});
+
 test("the folder of a session is named after it, below the home folder", async () => {
   await using talk = await openTalk(world);
   await talk.ask("hi");

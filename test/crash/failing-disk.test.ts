@@ -101,7 +101,7 @@ test("a database that another process holds for longer than we wait: the work wa
   await using runtime = await Crashable.start();
   using other = heldBy(runtime);
   await workThrough(runtime, { words: /locked/, fail: other.hold, mend: other.letGo });
-}, 60_000);
+});
 
 test("while another process holds the database, calls that wait for no write are answered", async () => {
   await using runtime = await Crashable.start();
@@ -140,7 +140,7 @@ test("what is aborted while the store refuses stops, the client is told that it 
   expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
   await client.call("session.send", { sessionId, prompt: promptOf({ says: "and on" }) });
   await client.until("assistant.message", ({ data }) => data.content === "and on");
-}, 60_000);
+});
 
 /** Another program that takes the lock of the database. */
 function heldBy(runtime: Crashable): { hold(): void; letGo(): void } & Disposable {

@@ -5,13 +5,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { LawClient } from "../laws/law-client.ts";
 import { type Plan, promptOf } from "../laws/plan.ts";
 import { Crashable } from "./crashable.ts";
 
 const SERVER = fileURLToPath(new URL("../support/stubborn-mcp-server.mjs", import.meta.url));
-const PATIENCE = { timeout: 15_000, interval: 25 };
 
 /** Starts processes that nobody would find by their process group or their parents, and waits until their pids are in the file. */
 const strays = (file: string): string =>
@@ -86,7 +85,7 @@ test("processes in sessions of their own are gone when their agent is cancelled,
   expect([...below, ...above].map(isRunning)).toEqual(Array(6).fill(true));
   const id = tasks.find(({ type }) => type === "agent")?.id;
   await client.call("session.tasks.cancel", { sessionId: "one", id });
-  await vi.waitUntil(() => !below.some(isRunning), PATIENCE);
+  await expect.poll(() => !below.some(isRunning)).toBe(true);
   expect(above.map(isRunning)).toEqual([true, true, true]);
   crashable.gates.open("rest");
   crashable.gates.open("never");
@@ -103,7 +102,7 @@ test.each(WITH)(
     expect(pids.map(isRunning)).toEqual([true, true, true]);
     await crashable.launch();
     await crashable.connect({ attached: "nobody" });
-    await vi.waitUntil(() => !pids.some(isRunning), PATIENCE);
+    await expect.poll(() => !pids.some(isRunning)).toBe(true);
   },
 );
 
@@ -118,11 +117,11 @@ test("a command that was detached on purpose outlives its session, the kill and 
     says: "detached",
   });
   await client.until("session.idle");
-  await vi.waitUntil(() => pidsIn(crashable, "pids").length === 2, PATIENCE);
+  await expect.poll(() => pidsIn(crashable, "pids").length === 2).toBe(true);
   const pids = pidsIn(crashable, "pids");
   await crashable.restart();
   await crashable.connect({ attached: "nobody" });
-  await vi.waitUntil(() => !pidsIn(crashable, "others").some(isRunning), PATIENCE);
+  await expect.poll(() => !pidsIn(crashable, "others").some(isRunning)).toBe(true);
   expect(pids.map(isRunning)).toEqual([true, true]);
 });
 
@@ -148,7 +147,7 @@ test.each(WITH)(
     const { pids } = await withStubbornServer(crashable);
     await crashable.restart();
     await crashable.connect({ attached: "nobody" });
-    await vi.waitUntil(() => !pids.some(isRunning), PATIENCE);
+    await expect.poll(() => !pids.some(isRunning)).toBe(true);
   },
 );
 

@@ -105,4 +105,4 @@ test("a tool turn that is killed at any event boundary goes on after a restart",
   await Promise.all([worker(), worker()]);
   console.log(`killed at all ${boundaries} event boundaries`);
   expect(found).toEqual({});
-}, 300_000);
+});

@@ -1,10 +1,10 @@
-/** Random and mutated bytes for a bounded time: the server stays up and answers ping. FUZZ_SEED and FUZZ_MS repeat or prolong a run. */
+/** Random and mutated bytes, so many of them: the server stays up and answers ping. FUZZ_SEED and FUZZ_FRAMES repeat or prolong a run. */
 import { expect, test } from "vitest";
 import { frame, spawnTcp, type Wire } from "../support/wire.ts";
 import { Random } from "./random.ts";
 
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000);
-const DURATION_MS = Number(process.env.FUZZ_MS ?? 4_000);
+const FRAMES = Number(process.env.FUZZ_FRAMES ?? 6_000);
 
 const METHODS = [
   "ping",
@@ -81,12 +81,11 @@ function bytes(random: Random): Buffer {
 test(`the server stays up under random frames (seed ${SEED})`, async () => {
   await using runtime = await spawnTcp();
   const random = new Random(SEED);
-  const until = Date.now() + DURATION_MS;
   let sent = 0;
   let closed = 0;
   let wire: Wire = await runtime.open();
   let isOpen = true;
-  while (Date.now() < until) {
+  while (sent < FRAMES) {
     if (!isOpen || random.below(40) === 0) {
       wire.end(); // Sometimes in the middle of a frame.
       wire = await runtime.open();
@@ -109,6 +108,5 @@ test(`the server stays up under random frames (seed ${SEED})`, async () => {
     "string",
   );
   expect(runtime.process.exitCode).toBeNull();
-  expect(sent).toBeGreaterThan(500);
   console.log(`${sent} frames, ${closed} connections ended`);
-}, 60_000);
+});

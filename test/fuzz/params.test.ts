@@ -5,6 +5,7 @@ import { ERRORS, SERVER_METHODS } from "@retinue/protocol";
 import { expect, test } from "vitest";
 import type { LawClient } from "../laws/law-client.ts";
 import { World } from "../laws/world.ts";
+import { PATIENCE_MS } from "../support/patience.ts";
 
 const NUMBERS = new Set<number>(Object.values(ERRORS).map(({ rpc }) => rpc));
 const HUGE = "x".repeat(1_000_000);
@@ -60,7 +61,7 @@ async function complaint(client: LawClient, method: string, params: unknown): Pr
   const shown = JSON.stringify(params)?.slice(0, 120);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`${method} ${shown}: no answer`), 5_000);
+    timer = setTimeout(() => resolve(`${method} ${shown}: no answer`), PATIENCE_MS);
   });
   const answered = client.call(method, params as object).then(
     () => undefined,

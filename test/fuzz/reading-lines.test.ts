@@ -113,7 +113,7 @@ test(`no line that runs without asking changes a file or shows what is outside (
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 

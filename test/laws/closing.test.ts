@@ -47,7 +47,7 @@ describe("a session whose close the store refuses", () => {
       store.break();
       await expect(client.call("session.destroy", { sessionId })).rejects.toThrow(refusal);
       store.mend();
-      await expect.poll(() => leases.holder(sessionId), { timeout: 10_000 }).toBeUndefined();
+      await expect.poll(() => leases.holder(sessionId)).toBeUndefined();
       expect(world.runtime.sessions.open).toEqual([]);
       const events = await eventsOf(scene);
       expect(events.at(-1)?.type).toBe("session.shutdown");
@@ -111,7 +111,7 @@ test("a lease that the store does not take back at once is given back later", as
     expect(await client.call("session.destroy", { sessionId })).toEqual({ success: true });
     expect(await leases.holder(sessionId)).toBeDefined();
     store.mend();
-    await expect.poll(() => leases.holder(sessionId), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => leases.holder(sessionId)).toBeUndefined();
   });
 });
 

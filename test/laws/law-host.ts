@@ -4,6 +4,8 @@
  * Owns the record of that, and the asks that are held back. How it is connected and how it answers is up to its kinds: law-client.ts and
  * protocol-2-client.ts speak the protocol themselves, sdk-host.ts is written with our SDK.
  */
+
+import { PATIENCE_MS } from "../support/patience.ts";
 import type { LawEvent, LawTask } from "./law-event.ts";
 
 /**
@@ -27,8 +29,6 @@ export interface LawHostOptions {
   onHook?: (call: HookCall) => unknown;
   onEvent?: (event: LawEvent) => void;
 }
-
-const PATIENCE_MS = 20_000;
 
 export abstract class LawHost {
   readonly attached: Attached;

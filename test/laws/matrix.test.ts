@@ -31,7 +31,7 @@ describe("the four laws hold after the process was killed", () => {
   let outcomes = new Map<string, string[]>();
   beforeAll(async () => {
     outcomes = await runKilled(killed);
-  }, 400_000); // All of them at once, also on a machine that is busy with other things.
+  });
 
   test.each(named(killed))("in $name", ({ name, cell }) => {
     const broken = outcomes.get(name) ?? ["it did not run"];

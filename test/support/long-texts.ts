@@ -12,6 +12,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { FrameDecoder, type SessionEvent, visible, visibleText } from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "../../packages/retinue/src/agents/front-matter.ts";
+import { mentionedIn } from "../../packages/retinue/src/cli/attached-files.ts";
 import { callWords, oneLine } from "../../packages/retinue/src/cli/call-words.ts";
 import { conversationWords } from "../../packages/retinue/src/cli/conversation-words.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
@@ -152,6 +153,10 @@ export const READERS: readonly Reader[] = [
   { name: "words of a call", read: (text) => callWords("bash", { command: text }) },
   { name: "one line of a message", read: (text) => oneLine(text, 300) },
   { name: "a kept conversation", read: (text) => conversationWords([said("user", text)]) },
+  {
+    name: "paths in a prompt",
+    read: (text) => [mentionedIn(`@${text}`, folder), mentionedIn(text.replaceAll("a", " @a"), folder)],
+  },
   { name: "brief words", read: (text) => brief(text) },
   { name: "a word for a shell", most: 32_768, read: shellWord },
   { name: "diff of one long line", read: (text) => unifiedDiff({ path: "a", before: text, after: `${text}x` }) },

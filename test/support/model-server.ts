@@ -10,6 +10,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { type Answer, type MessageAnswer, say } from "./model-answers.ts";
 import { wireOf } from "./model-wire.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
 export interface ChatMessage {
   role: string;
@@ -90,8 +91,6 @@ export function textOf(message: ChatMessage | undefined): string {
 }
 
 export type Handler = (request: ModelRequest, index: number) => Answer | Promise<Answer>;
-
-const PATIENCE_MS = 15_000;
 
 /** One address of the server with its own handler. */
 export class Endpoint {

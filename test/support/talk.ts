@@ -1,6 +1,7 @@
 /** One session in a test: the official SDK's session, its own model endpoint, and every event so far. */
 import { approveAll, type CopilotSession, type SessionConfig, type SessionEvent } from "@github/copilot-sdk";
 import type { Endpoint } from "./model-server.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { byok, type World } from "./runtime.ts";
 
 type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
@@ -24,8 +25,6 @@ const BOOKKEEPING = new Set<string>([
 ]);
 
 const isBookkeeping = (type: string) => BOOKKEEPING.has(type) || /^(agent|model|sandbox)\./.test(type);
-
-const PATIENCE_MS = 15_000;
 
 /** Every event that one client received of a session, and a way to wait for more. */
 export class EventRecord {

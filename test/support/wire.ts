@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
+import { PATIENCE_MS } from "./patience.ts";
 import { cleanEnv, type Folders, freshFolders, runtimePath } from "./runtime.ts";
 
 export interface Message {
@@ -19,8 +20,6 @@ export interface Message {
   result?: any;
   error?: { code: number; message: string; data?: unknown };
 }
-
-const PATIENCE_MS = 15_000;
 
 export const frame = (body: string): string => `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 

@@ -30,6 +30,7 @@ export const ERRORS = {
   version_mismatch: { rpc: -32603, retry: false },
   runtime_failed: { rpc: -32603, retry: true },
   turn_failed: { rpc: -32603, retry: false },
+  answer_invalid: { rpc: -32603, retry: true },
   timed_out: { rpc: -32603, retry: true },
 } as const;
 

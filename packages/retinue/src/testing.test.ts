@@ -1,8 +1,8 @@
 /** The test kit, used as a program outside this repository would use it. */
 import { existsSync, readdirSync } from "node:fs";
-import { approveAll, childrenOf, defineTool, mainNode } from "@retinue/sdk";
+import { type AgentTree, approveAll, childrenOf, defineTool, mainNode, walk } from "@retinue/sdk";
 import { call, say, scripted, startInMemory, when } from "retinue/testing";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod";
 
 test("a child session is reachable from the session that started it", async () => {
@@ -58,7 +58,69 @@ test("a second client joins the session of the first", async () => {
   const heard: string[] = [];
   other.on("assistant.message", ({ data }) => heard.push(data.content));
   await session.sendAndWait("Hello");
-  await vi.waitFor(() => expect(heard).toEqual(["hello both"]));
+  await expect.poll(() => heard).toEqual(["hello both"]);
+});
+
+test("a resumed session has the tree that it had: names, counts, ends, usage", async () => {
+  const task = (name: string) =>
+    call("task", { agent_type: "explore", name, description: name, prompt: `look at ${name}` });
+  const provider = scripted([
+    [task("one")],
+    [call("glob", { pattern: "*" })],
+    [say("nothing here")],
+    [task("two")],
+    new Error("the model broke"),
+    [say("done")],
+  ]);
+  await using app = await startInMemory({ provider });
+  const session = await app.client.createSession();
+  await session.sendAndWait("delegate this");
+  const shape = (tree: AgentTree) =>
+    walk(tree).map(({ name, displayName, status, path, mode, usage, latest, model }) => {
+      return { name, displayName, status, path, mode, usage, latest, model };
+    });
+  const before = shape(session.tree());
+  expect(before.map(({ status }) => status)).toEqual(["idle", "completed", "failed"]);
+  const joined = await app.connect().resumeSession(session.sessionId);
+  expect(shape(joined.tree())).toEqual(before);
+  await joined.disconnect();
+  await session.destroy();
+  const resumed = await app.client.resumeSession(session.sessionId);
+  expect(shape(resumed.tree())).toEqual(before);
+});
+
+test("an answer that fits a schema is asked of the endpoint and of the model, and sent back until it does", async () => {
+  const provider = scripted([[say("Berlin, I think.")], [say('{"city":"Berlin"}')]]);
+  await using app = await startInMemory({ provider });
+  const session = await app.client.createSession();
+  const schema = z.object({ city: z.string() });
+  expect(await session.ask("The capital?", { schema })).toEqual({ city: "Berlin" });
+  expect(provider.requests).toMatchObject([
+    { responseFormat: { type: "json_schema", jsonSchema: { schema: { required: ["city"] } } } },
+    { responseFormat: { type: "json_schema" } },
+  ]);
+});
+
+test("a stream of parts ends with the answer, and one that is left stops the run", async () => {
+  const provider = scripted([
+    [call("task", { agent_type: "explore", name: "look", description: "look", prompt: "look" })],
+    [call("glob", { pattern: "*" })],
+    [say("found")],
+    [say("all done")],
+    [call("glob", { pattern: "*" })],
+    [new Promise<never>(() => undefined)],
+  ]);
+  await using app = await startInMemory({ provider });
+  const session = await app.client.createSession({ streaming: true });
+  const types: string[] = [];
+  for await (const part of session.stream("delegate this")) {
+    types.push(part.type);
+    if (part.type === "end") expect(part.text).toBe("all done");
+  }
+  expect(new Set(types)).toEqual(new Set(["tool-start", "agent-start", "tool-end", "agent-end", "text", "end"]));
+  for await (const part of session.stream("look yourself")) if (part.type === "tool-end") break;
+  await session.waitForIdle();
+  expect((await session.getEvents()).map(({ type }) => type)).toContain("abort");
 });
 
 test("limits of the runtime are options", async () => {

@@ -232,10 +232,10 @@ describe("text", () => {
     ]);
   };
 
-  test("one line per agent, with what it waits for, times and usage", () => {
+  test("one line per agent, with what it waits for, times and its own usage", () => {
     expect(renderTree(tree(), { now: 20_000 })).toBe(
       [
-        "● main  waits for sub-agent: Reader · 19.0s · 1 turn · 2 calls · 12.3k in, 67 out",
+        "● main  waits for sub-agent: Reader · 19.0s · 1 turn · 1 call · 12.3k in, 67 out",
         "├─ ◌ Reader (a)  waits for permission: read /x⏎‹U+001B›[31m · 15.0s · 1 call",
         "└─ ✗ b &  failed: no model · 1.0s",
       ].join("\n"),

@@ -6,6 +6,7 @@
 import type { SessionEvent } from "@retinue/protocol";
 import type { ParentSession } from "./children.ts";
 import type { EventHub } from "./event-hub.ts";
+import { LiveTree } from "./live-tree.ts";
 import { type TokenProviders, tokenProvidersOf } from "./providers.ts";
 import type { CommandDefinition } from "./questions.ts";
 import { Received } from "./reconnect.ts";
@@ -25,6 +26,11 @@ export class Activity {
     return this.#isBusy;
   }
 
+  /** The runtime says that a session which was joined has something to do. */
+  join(isActive: boolean): void {
+    this.#isBusy ||= isActive;
+  }
+
   follow({ type, agentId }: SessionEvent): void {
     if (agentId !== undefined) return;
     if (type === "user.message" || type === "assistant.turn_start") this.#isBusy = true;
@@ -40,6 +46,7 @@ export interface Attached extends ParentSession {
   readonly transforms: SectionTransforms;
   readonly tokens: TokenProviders;
   readonly activity: Activity;
+  readonly tree: LiveTree;
   readonly outage: StoreOutage;
   /** Which stored events were received; live ones wait here while missed ones are read. */
   readonly received: Received;
@@ -60,10 +67,13 @@ export function attach(
   config: SessionConfigBase,
   { hub, isResumed }: { hub: EventHub; isResumed: boolean },
 ): Attached {
+  const tree = new LiveTree();
+  hub.listen((event) => tree.follow(event));
   return {
     sessionId,
     isResumed,
     activity: new Activity(),
+    tree,
     outage: new StoreOutage(),
     received: new Received(),
     config,

@@ -31,3 +31,8 @@ test("only the spawn chunk imports Node, and the entry loads it lazily", async (
   expect(withNode.map(({ inputs }) => inputs)).toEqual([["src/spawn.ts", "src/launch.ts"]]);
   expect(chunks.find(({ isEntry }) => isEntry)?.lazy).toHaveLength(1);
 });
+
+test("a browser loads no schemas: neither zod nor the tables of the protocol", async () => {
+  const loaded = (await bundle("./index.ts")).flatMap(({ inputs }) => inputs);
+  expect(loaded.filter((file) => /node_modules\/zod|protocol\/src\/(methods|events)\//.test(file))).toEqual([]);
+});

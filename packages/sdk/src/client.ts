@@ -4,7 +4,7 @@
  * Owns the public interface and connects its parts: runtime-keeper.ts keeps the connection, open-sessions.ts the
  * sessions, and inbound.ts takes what the runtime sends.
  */
-import { AppError, type ModelInfo } from "@retinue/protocol";
+import { AppError, type ModelInfo, type SessionEvent } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
 import type { Resolved, SubagentInstance } from "./children.ts";
 import { RuntimeConnection } from "./connection.ts";
@@ -30,14 +30,15 @@ import type { ResumeSessionConfig, SessionConfig } from "./session-config.ts";
 import { outlasting } from "./store-outage.ts";
 
 export interface RetinueClientOptions extends LaunchOptions {
-  /** Default: a runtime of our own over standard streams. */
+  /** Where the runtime is. Default: `RuntimeConnection.forStdio()`, a runtime of our own over standard streams. */
   connection?: RuntimeConnection;
+  /** The name and version of your program, for the log of the runtime. Default: none. */
   clientInfo?: ClientInfo;
-  /** Takes the place of the runtime's list of models. */
+  /** Takes the place of the runtime's list of models. Default: the runtime is asked. */
   onListModels?: () => ModelInfo[] | Promise<ModelInfo[]>;
-  /** Trace context that goes along with new sessions. */
+  /** Trace context (W3C) that goes along with new sessions. Default: none. */
   onGetTraceContext?: () => TraceContext | Promise<TraceContext>;
-  /** Whether and how to come back after a lost connection. Default: yes over TCP, no otherwise. */
+  /** Whether and how to come back after a lost connection. Default: over TCP with 5 tries, and not otherwise. */
   reconnect?: boolean | ReconnectOptions;
   /** Called with what a handler or listener of the host throws, when nobody else gets it. Default: the console. */
   onError?: (error: unknown) => void;
@@ -69,7 +70,8 @@ export class RetinueClient implements AsyncDisposable {
     const reconnect = reconnectOptions(options.reconnect, connection);
     const onError = (error: unknown) => this.#report(error);
     const version = () => this.#keeper.current?.version ?? 3;
-    this.#sessions = new OpenSessions({ send, version, catchesUp: reconnect !== undefined, onError });
+    const hand = (session: Attached, event: SessionEvent) => deliver(host, session, event);
+    this.#sessions = new OpenSessions({ send, version, catchesUp: reconnect !== undefined, onError, deliver: hand });
     const host: InboundHost = {
       children: this.#sessions.children,
       gitHubTokens: this.#sessions.gitHubTokens,
@@ -83,8 +85,7 @@ export class RetinueClient implements AsyncDisposable {
       runtime: { ...launch, connection, dispatch: inbound(host) },
       reconnect,
       gaveUp: (error) => this.#sessions.forgetAll(error),
-      rejoin: (runtime, how) =>
-        rejoin(runtime, this.#sessions.all(), { ...how, deliver: (session, event) => deliver(host, session, event) }),
+      rejoin: (runtime, how) => rejoin(runtime, this.#sessions.all(), { ...how, deliver: hand }),
     });
   }
 

@@ -67,6 +67,7 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     expect((await resumed.sendAndWait("more"))?.data.content).toBe("again");
     await app.client.deleteSession(sessionId);
     expect((await app.client.listSessions()).map((listed) => listed.sessionId)).not.toContain(sessionId);
+    await expect(app.client.resumeSession(sessionId)).rejects.toMatchObject({ code: "session_not_found" });
     app.model.assertSpent();
   });
 
@@ -269,6 +270,7 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     await using other = new RetinueClient({
       connection: RuntimeConnection.forUri(String(port), { connectionToken: token }),
     });
+    await expect(other.resumeSession("nowhere")).rejects.toMatchObject({ code: "session_not_found" });
     const joined = await other.resumeSession(app.session.sessionId, { suppressResumeEvent: true });
     joined.on("assistant.message", ({ data }) => seen.push(data.content));
     const idle = joined.waitForIdle();
@@ -297,7 +299,7 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     await app.session.sendAndWait("two");
     await app.session.sendAndWait("three");
     proxy.allow();
-    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(["answer to one", "answer to two", "answer to three"]);
+    await expect.poll(() => seen).toEqual(["answer to one", "answer to two", "answer to three"]);
     await app.session.sendAndWait("four");
     await expect.poll(() => seen.at(-1)).toBe("answer to four");
     expect(seen).toHaveLength(4);

@@ -32,6 +32,7 @@ export {
   walk,
 } from "./agent-node.ts";
 export { foldTree, treeOf } from "./agent-tree.ts";
+export { AnswerError, type AnswerIssue, type AnswerSchema, type AskOptions } from "./ask.ts";
 export type { CancelTask } from "./attached.ts";
 export type { SubagentInstance } from "./children.ts";
 export { RetinueClient, type RetinueClientOptions, type TraceContext } from "./client.ts";
@@ -54,6 +55,7 @@ export type {
   TransportRuntimeConnection,
   UriRuntimeConnection,
 } from "./link.ts";
+export type { AssistantMessageEvent, MessageOptions, WaitLimits } from "./message.ts";
 export {
   approveAll,
   type PermissionHandler,
@@ -89,9 +91,11 @@ export type {
 export type { ReconnectOptions } from "./reconnect.ts";
 export type { CallParams, CallResult, ServerRpc, SessionRpc } from "./rpc.ts";
 export type { ClientState } from "./runtime-keeper.ts";
-export { type AssistantMessageEvent, type MessageOptions, Session, type WaitLimits } from "./session.ts";
-export type { CustomAgentConfig, ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
+export { Session } from "./session.ts";
+export type { ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
+export type { CustomAgentConfig } from "./session-options.ts";
 export { HostTask, type HostTaskOptions, SessionTasks, type StartAgent } from "./session-tasks.ts";
+export type { StreamOptions, StreamPart } from "./stream.ts";
 export type { SectionOverride, SectionTransform, SystemMessageConfig } from "./system-message.ts";
 export {
   type AnyTool,

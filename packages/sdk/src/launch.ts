@@ -4,25 +4,39 @@
  * Owns flags and variables. Both are the ones that every runtime of this protocol understands.
  */
 export interface TelemetryConfig {
+  /** Where traces go (OTLP). Default: `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   otlpEndpoint?: string;
+  /** How they are encoded. Default: what the runtime does. */
   otlpProtocol?: "http/json" | "http/protobuf";
+  /** A file for traces. Default: none. */
   filePath?: string;
+  /** The kind of exporter. Default: what the runtime does. */
   exporterType?: string;
+  /** The name of the source of the traces. Default: what the runtime does. */
   sourceName?: string;
+  /** Whether prompts and answers are in the traces. Default: what the runtime does. */
   captureContent?: boolean;
 }
 
+/** Options of a runtime that this client starts. A runtime that runs already has its own. */
 export interface LaunchOptions {
+  /** The folder of the runtime, and of sessions that name none. Default: that of this process. */
   workingDirectory?: string;
-  /** Where the runtime keeps its state. */
+  /** Where the runtime keeps its state. Default: its own home folder (`RETINUE_HOME`, else `~/.retinue`). */
   baseDirectory?: string;
+  /** How much the runtime writes to its log. Default: what the runtime does. */
   logLevel?: "none" | "error" | "warning" | "info" | "debug" | "all";
-  /** The whole environment of the runtime; default: that of this process. */
+  /** The whole environment of the runtime. Default: that of this process. */
   env?: Record<string, string | undefined>;
+  /** A GitHub token for the models of GitHub. Default: none. */
   gitHubToken?: string;
+  /** Whether a stored login may be used. Default: true without `gitHubToken`, else false. Retinue has none. */
   useLoggedInUser?: boolean;
+  /** Closes sessions that have been idle for so long. Default: 0, never. */
   sessionIdleTimeoutSeconds?: number;
+  /** Sessions that run elsewhere. Default: false. Only for other runtimes. */
   enableRemoteSessions?: boolean;
+  /** Traces for OpenTelemetry. Default: none. Only for other runtimes. */
   telemetry?: TelemetryConfig;
 }
 

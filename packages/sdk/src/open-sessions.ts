@@ -3,11 +3,12 @@
  *
  * Owns the table of sessions and, with it, the maps of their child sessions. Both change together.
  */
-import { AppError } from "@retinue/protocol";
+import { AppError, type SessionEvent } from "@retinue/protocol";
 import { type Attached, attach, release } from "./attached.ts";
 import { Children } from "./children.ts";
 import { EventHub } from "./event-hub.ts";
 import { isUnknownMethod, type ProtocolVersion } from "./handshake.ts";
+import { readHistory } from "./history.ts";
 import type { GitHubTokenProvider } from "./providers.ts";
 import { markTail } from "./reconnect.ts";
 import { type Call, type Send, typedCall } from "./rpc.ts";
@@ -23,6 +24,7 @@ export interface OpenSessionsOptions {
   version(): ProtocolVersion;
   /** Whether missed events are read after a lost connection. */
   catchesUp: boolean;
+  deliver(session: Attached, event: SessionEvent): void;
   onError(error: unknown): void;
 }
 
@@ -60,13 +62,13 @@ export class OpenSessions {
       const opened = await this.#call(method, params);
       const attached = opened.sessionId === sessionId ? wanted : this.#rename(wanted, opened.sessionId);
       if (replaced) release(replaced, new AppError("cancelled", "the session was opened again by this client"));
-      if (attached.isResumed && this.#options.catchesUp) await markTail(this.#call, sessionId, attached.received);
+      if (attached.isResumed) await this.#catchUp(attached);
       const send: Send = (...given) => this.#sendIn(attached, ...given);
       return new Session({ attached, opened, send, leave: (how) => this.#leave(attached, how) });
     } catch (error) {
       if (replaced) this.#sessions.set(sessionId, replaced);
       else this.#sessions.delete(sessionId);
-      throw error;
+      throw method === "session.resume" ? notFound(error) : error;
     }
   }
 
@@ -121,6 +123,38 @@ export class OpenSessions {
     return attach(sessionId, config, { hub, isResumed });
   }
 
+  /** A program that joins sees the tree as it is, and hears what comes from now on once it can listen. */
+  async #catchUp(attached: Attached): Promise<void> {
+    const { sessionId, received } = attached;
+    received.join();
+    try {
+      await this.#loadTree(attached);
+      if (this.#options.catchesUp) await markTail(this.#call, sessionId, received);
+    } finally {
+      setTimeout(() => this.#deliverEarly(attached), 0);
+    }
+  }
+
+  async #loadTree({ sessionId, received, activity, tree, hub }: Attached): Promise<void> {
+    const read = async () => {
+      const history = await readHistory(this.#call, sessionId, () => activity.isBusy);
+      activity.join(history.isActive);
+      return history;
+    };
+    try {
+      await tree.load(read, () => received.early);
+    } catch (error) {
+      if (hub.ended || (error instanceof AppError && error.code === "connection_closed")) throw error;
+      this.#options.onError(error); // The session is open; only its past is not known.
+    }
+  }
+
+  /** What came while the session was joined; by now the program has it. */
+  #deliverEarly(attached: Attached): void {
+    const { received, hub } = attached;
+    for (const event of received.joined()) if (!hub.ended) this.#options.deliver(attached, event);
+  }
+
   #registerToken({ gitHubTokenProvider }: SessionConfig): object {
     if (!gitHubTokenProvider) return {};
     const gitHubTokenProviderRegistrationId = crypto.randomUUID();
@@ -141,9 +175,14 @@ export class OpenSessions {
   }
 
   /** A session that was left stays left: its calls do not start a new runtime. */
-  async #sendIn({ hub }: Attached, ...call: Parameters<Send>): Promise<unknown> {
-    if (hub.ended) throw hub.ended;
-    return this.#options.send(...call);
+  async #sendIn(attached: Attached, ...call: Parameters<Send>): Promise<unknown> {
+    const { ended } = attached.hub;
+    if (ended) throw ended;
+    try {
+      return await this.#options.send(...call);
+    } finally {
+      this.#deliverEarly(attached); // An answer does not overtake the events that came before it.
+    }
   }
 
   async #leave(session: Attached, how: "detach" | "destroy"): Promise<void> {
@@ -163,6 +202,13 @@ export class OpenSessions {
       this.#options.onError(failure);
     }
   }
+}
+
+/** Runtimes that send no words for their errors say it in the text. */
+function notFound(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== "internal" || !/session not found/i.test(error.message))
+    return error;
+  return new AppError("session_not_found", error.message, { cause: error, data: error.data });
 }
 
 async function tryLeave(runtime: Runtime, sessionId: string): Promise<Error[]> {

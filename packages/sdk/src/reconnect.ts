@@ -22,6 +22,7 @@ const KEPT = 10 * PAGE;
 export class Received {
   readonly #ids = new Set<string>();
   #held: SessionEvent[] | undefined;
+  #early: SessionEvent[] | undefined;
 
   /** Events to deliver now, given one that has just come. */
   admit(event: SessionEvent): SessionEvent[] {
@@ -29,7 +30,27 @@ export class Received {
       this.#held.push(event);
       return [];
     }
-    return this.note(event) ? [event] : [];
+    if (!this.note(event)) return [];
+    if (!this.#early) return [event];
+    this.#early.push(event);
+    return [];
+  }
+
+  /** Keeps live events back until the program has its session and can listen. */
+  join(): void {
+    this.#early ??= [];
+  }
+
+  /** What came while the session was joined. */
+  get early(): readonly SessionEvent[] {
+    return this.#early ?? [];
+  }
+
+  /** The same, to be delivered now. */
+  joined(): readonly SessionEvent[] {
+    const early = this.early;
+    this.#early = undefined;
+    return early;
   }
 
   /** Keeps live events back until `release`. */
@@ -41,7 +62,7 @@ export class Received {
   release(missed: readonly SessionEvent[]): SessionEvent[] {
     const held = this.#held ?? [];
     this.#held = undefined;
-    return [...missed, ...held].filter((event) => this.note(event));
+    return [...this.joined(), ...[...missed, ...held].filter((event) => this.note(event))];
   }
 
   has(event: SessionEvent): boolean {

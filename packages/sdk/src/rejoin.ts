@@ -1,7 +1,7 @@
 /** After a lost connection: opens it again, joins every session again, and delivers what was missed. */
 import { AppError, type EventOf, type SessionEvent } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
-import { isUnknownMethod } from "./handshake.ts";
+import { hasActiveWork } from "./history.ts";
 import { missedEvents, type ReconnectOptions, retrying, settledRequests } from "./reconnect.ts";
 import { type Call, typedCall } from "./rpc.ts";
 import type { Runtime } from "./runtime.ts";
@@ -44,16 +44,8 @@ async function catchUp(call: Call, session: Attached, deliver: Rejoining["delive
   const missed = await missedEvents(call, sessionId, received);
   for (const requestId of settledRequests(missed)) session.taken.add(requestId);
   for (const event of received.release(missed)) deliver(session, event);
-  if (wasBusy && session.activity.isBusy && !(await isActive(call, sessionId))) deliver(session, idle());
-}
-
-async function isActive(call: Call, sessionId: string): Promise<boolean> {
-  try {
-    return (await call("session.metadata.activity", { sessionId })).hasActiveWork;
-  } catch (error) {
-    if (isUnknownMethod(error)) return true; // The runtime cannot say; `session.idle` will come by itself.
-    throw error;
-  }
+  // Where the runtime cannot say, `session.idle` will come by itself.
+  if (wasBusy && session.activity.isBusy && (await hasActiveWork(call, sessionId)) === false) deliver(session, idle());
 }
 
 /** `session.idle` is not stored, so one that was missed is delivered again. */

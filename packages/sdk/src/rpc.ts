@@ -1,10 +1,11 @@
 /**
  * Every method of the protocol as a typed function: `session.rpc.tasks.list()`, `client.rpc.models.list({})`.
  *
- * Owns the mapping between wire names and paths. The types come from the protocol's own table; at run time a path is
- * only its name, so calls that are newer than this table work too.
+ * Owns the mapping between wire names and paths. These are plain objects with the names of method-names.ts: programs log,
+ * spread and compare what they get, and nothing of that may send a call. What is newer than this SDK goes through `call`.
  */
 import type { METHODS, ServerMethodName } from "@retinue/protocol";
+import { METHOD_NAMES } from "./method-names.ts";
 
 type Table = typeof METHODS;
 export type CallParams<Name extends ServerMethodName> = ReturnType<Table[Name]["params"]>["_zod"]["input"];
@@ -31,10 +32,14 @@ type Branch<Prefix extends string, Known extends string> = [Under<Prefix>] exten
   ? unknown
   : { [Name in Head<Under<Prefix>>]: Leaf<`${Prefix}${Name}`, Known> & Branch<`${Prefix}${Name}.`, Known> };
 
+/** Calls a method by its wire name, for runtimes that know more methods than this SDK. */
+export interface CallByName {
+  call(method: string, params?: object): Promise<unknown>;
+}
 /** Methods of one session; `sessionId` is filled in. */
-export type SessionRpc = Branch<"session.", "sessionId">;
+export type SessionRpc = Branch<"session.", "sessionId"> & CallByName;
 /** Methods of the runtime. */
-export type ServerRpc = Omit<Branch<"", never>, "session">;
+export type ServerRpc = Omit<Branch<"", never>, "session"> & CallByName;
 
 export type Send = (method: string, params: object, options?: { signal?: AbortSignal }) => Promise<unknown>;
 
@@ -45,23 +50,62 @@ export function typedCall(send: Send): Call {
 }
 
 export function sessionRpc(send: Send, sessionId: string): SessionRpc {
-  return path("session", (method, params) => send(method, { ...params, sessionId })) as SessionRpc;
+  return rpcOf(paths().session, (method, params) => send(method, { ...params, sessionId })) as SessionRpc;
 }
 
 export function serverRpc(send: Send): ServerRpc {
-  return path("", send) as ServerRpc;
+  return rpcOf(paths().server, send) as ServerRpc;
 }
 
-/** A function that calls the method named by its path, with longer paths as its properties. */
-function path(name: string, send: Send): unknown {
-  const below = new Map<string, unknown>();
-  return new Proxy((params?: object) => send(name, params ?? {}), {
-    get: (call, key) => {
-      // `await` looks for `then`: a path is not a promise.
-      if (typeof key !== "string" || key === "then") return Reflect.get(call, key);
-      const known = below.get(key) ?? path(name === "" ? key : `${name}.${key}`, send);
-      below.set(key, known);
-      return known;
-    },
-  });
+/** The next step of a path: a wire name, or the steps below. */
+type Paths = Map<string, string | Paths>;
+let known: { session: Paths; server: Paths } | undefined;
+
+/** Sorted out once, for all sessions. */
+function paths(): { session: Paths; server: Paths } {
+  known ??= sortOut();
+  return known;
+}
+
+function sortOut(): { session: Paths; server: Paths } {
+  const session: Paths = new Map();
+  const server: Paths = new Map();
+  for (const name of Object.keys(METHOD_NAMES)) {
+    if (name.startsWith("session.")) file(session, name, name.split(".").slice(1));
+    else file(server, name, name.split("."));
+  }
+  return { session, server };
+}
+
+function file(into: Paths, name: string, [step = name, ...rest]: string[]): void {
+  if (rest.length === 0) {
+    into.set(step, name);
+    return;
+  }
+  const there = into.get(step);
+  const below: Paths = there instanceof Map ? there : new Map();
+  into.set(step, below);
+  file(below, name, rest);
+}
+
+function rpcOf(paths: Paths, send: Send): object {
+  return branch(paths, send, { call: (method: string, params: object = {}) => send(method, params) });
+}
+
+/** Methods are functions, and namespaces are made when they are first looked at: a session uses a few of them. */
+function branch(paths: Paths, send: Send, made: Record<string, unknown> = {}): object {
+  for (const [step, at] of paths) {
+    if (typeof at === "string") made[step] = (params: object = {}) => send(at, params);
+    else later(made, step, () => branch(at, send));
+  }
+  return made;
+}
+
+function later(on: object, key: string, make: () => object): void {
+  let made: object | undefined;
+  const get = () => {
+    made ??= make();
+    return made;
+  };
+  Object.defineProperty(on, key, { get, enumerable: true, configurable: true });
 }

@@ -4,8 +4,7 @@
  * Owns names: options are called as programs of this protocol know them, and a few have another name on the wire.
  * Functions never leave the process; the runtime only learns which of them exist.
  */
-import type * as wire from "@retinue/protocol";
-import { defined, type SessionEvent } from "@retinue/protocol";
+import { AppError, defined, type SessionEvent } from "@retinue/protocol";
 import type { SubagentInstance } from "./children.ts";
 import type { SessionHooks } from "./hooks.ts";
 import type { PermissionHandler } from "./permissions.ts";
@@ -24,86 +23,60 @@ import type {
   ExitPlanModeHandler,
   UserInputHandler,
 } from "./questions.ts";
+import type { CustomAgentConfig, ForeignOptions, PlainOptions } from "./session-options.ts";
 import { type SystemMessageConfig, systemMessageForWire } from "./system-message.ts";
 import { type AnyTool, toolSpec } from "./tools.ts";
 
-export interface CustomAgentConfig extends Omit<wire.CustomAgentConfig, "mcpServers" | "toolDefinitions"> {
-  mcpServers?: Record<string, MCPServerConfig>;
-}
-
-/** Options that go over the wire as they are. */
-type Plain = Omit<
-  wire.SessionConfig,
-  | "customAgents"
-  | "mcpServers"
-  | "provider"
-  | "providers"
-  | "systemMessage"
-  | "tools"
-  | "commands"
-  | "hooks"
-  | "hooksOnError"
-  | "configDir"
-  | "largeOutput"
-  | "envValueMode"
-  | "toolFilterPrecedence"
-  | `request${string}`
->;
-
-/** Options that only other runtimes of this protocol know; they are passed on as they are. */
-type Foreign = Partial<
-  Record<
-    | "capi"
-    | "coauthorEnabled"
-    | "embeddingCacheStorage"
-    | "enableCitations"
-    | "enableManagedSettings"
-    | "enableSessionTelemetry"
-    | "featureFlags"
-    | "githubMcpToolConfig"
-    | "includedBuiltinSkills"
-    | "manageScheduleEnabled"
-    | "managedSettings"
-    | "mcpOAuthTokenStorage"
-    | "memory"
-    | "remoteSession"
-    | "skipEmbeddingRetrieval",
-    unknown
-  >
->;
-
-export interface SessionConfigBase extends Plain, Foreign {
+export interface SessionConfigBase extends PlainOptions, ForeignOptions {
+  /** Tools that run in your program. Default: none. */
   tools?: AnyTool[];
+  /** Slash commands that run in your program. Default: none. */
   commands?: CommandDefinition[];
+  /** Sub-agents of this session, besides the built-in ones. Default: none. */
   customAgents?: CustomAgentConfig[];
+  /** MCP servers by name, started when the session needs them. Default: none. */
   mcpServers?: Record<string, MCPServerConfig>;
+  /** The endpoint of the model. Default: what the runtime is configured with. */
   provider?: ProviderConfig;
+  /** Several endpoints by name, for `models`. Default: none. */
   providers?: NamedProviderConfig[];
+  /** Text after the system prompt, in its place, or changes to its sections. Default: the runtime's own. */
   systemMessage?: SystemMessageConfig;
+  /** The folder of the configuration. Has no effect in Retinue yet: set `baseDirectory` of the client. */
   configDirectory?: string;
+  /** Output of a call beyond `maxSizeBytes` goes to a file. Default: on, 50 KiB, the temp folder. */
   largeOutput?: { enabled?: boolean; maxSizeBytes?: number; outputDirectory?: string };
+  /** Features of other runtimes that are not finished. Default: false. */
   enableExperimentalMode?: boolean;
+  /** Makes GitHub tokens when the runtime asks for one. Default: none. */
   gitHubTokenProvider?: GitHubTokenProvider;
+  /** Decides whether a call may run. Default: a call that would ask is refused. */
   onPermissionRequest?: PermissionHandler;
+  /** Answers a question of the model. Default: the model has no tool to ask with. */
   onUserInputRequest?: UserInputHandler;
+  /** Fills in a form that the model, a tool or an MCP server shows. Default: no forms. */
   onElicitationRequest?: ElicitationHandler;
+  /** Decides whether a plan may be carried out. Default: nobody is asked. */
   onExitPlanModeRequest?: ExitPlanModeHandler;
+  /** Decides about another model when one is not available. Has no effect in Retinue yet. */
   onAutoModeSwitchRequest?: AutoModeSwitchHandler;
+  /** Functions that are called before and after prompts, calls and sub-agents. Default: none. */
   hooks?: SessionHooks;
-  /** Called with every event from the first one on, including those that come before createSession returns. */
+  /** Called with every event from the first one on, including those that come before createSession returns. Default: none. */
   onEvent?: (event: SessionEvent) => void;
-  /** Called once when this client leaves the session, with the sub-agents that had not ended by then. */
+  /** Called once when this client leaves the session, with the sub-agents that had not ended by then. Default: none. */
   onCleanup?: (running: SubagentInstance[]) => void;
 }
 
 export interface SessionConfig extends SessionConfigBase {
+  /** The id of the new session: at most 200 letters, digits and `.`, `_`, `:`, `@`, `-`. Default: a new UUID. */
   sessionId?: string;
 }
 
 export interface ResumeSessionConfig extends SessionConfigBase {
-  /** No `session.resume` event. */
+  /** No `session.resume` event. Default: false. */
   suppressResumeEvent?: boolean;
-  /** Continue where the session was; otherwise what was open is settled and the session waits. */
+  /** True goes on where the session was; otherwise what was open is settled and the session waits. Default: false. */
   continuePendingWork?: boolean;
 }
 
@@ -138,7 +111,7 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
     ...plain,
     tools: tools?.map(toolSpec),
     commands: commands?.map(({ name, description }) => ({ name, description })),
-    customAgents: customAgents?.map((agent) => agentForWire(agent, tools ?? [])),
+    customAgents: distinct(customAgents)?.map((agent) => agentForWire(agent, tools ?? [])),
     mcpServers: mcpServersForWire(mcpServers),
     provider: provider && providerForWire(provider),
     providers: providers?.map(providerForWire),
@@ -163,6 +136,20 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
 
 function largeOutputForWire({ outputDirectory, ...rest }: { outputDirectory?: string }): object {
   return outputDirectory === undefined ? rest : { ...rest, outputDir: outputDirectory };
+}
+
+/** Of two agents of one name only one could be called, and one without a name never. */
+function distinct(agents: CustomAgentConfig[] | undefined): CustomAgentConfig[] | undefined {
+  const names = new Set<string>();
+  for (const [index, { name }] of (agents ?? []).entries()) {
+    // Programs in plain JavaScript may leave it out.
+    if (typeof name !== "string" || name.trim() === "")
+      throw new AppError("session_invalid", `customAgents[${index}] has no name: give it one, or nothing can call it`);
+    if (names.has(name))
+      throw new AppError("session_invalid", `customAgents has two agents called ${name}: rename one`);
+    names.add(name);
+  }
+  return agents;
 }
 
 /** An agent with a list of tools carries their definitions, because its child session knows no others. */

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as z from "zod";
 import { RetinueClient, type RetinueClientOptions } from "./client.ts";
 import type { SessionConfig } from "./session-config.ts";
@@ -85,6 +85,21 @@ test("sendAndWait ends at its time limit and at a signal", async () => {
   });
 });
 
+test("sendAndWait has no limit of time of its own", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await using app = await world({ turn: () => undefined });
+    const answer = app.session.sendAndWait("work for a day");
+    const limitless = app.session.sendAndWait("and this", {});
+    await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+    app.runtime.say("s", "done");
+    expect((await answer)?.data.content).toBe("done");
+    expect((await limitless)?.data.content).toBe("done");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a failed send rejects sendAndWait with the runtime's own error", async () => {
   await using app = await world();
   app.runtime.handle("session.send", () => {
@@ -163,7 +178,8 @@ test("rpc reaches every method by its path and fills in the session id", async (
   // @ts-expect-error: a prompt is needed
   await app.session.rpc.send({});
   // @ts-expect-error: there is no such method
-  await expect(app.session.rpc.tasks.absent()).rejects.toThrow("session.tasks.absent");
+  expect(app.session.rpc.tasks.absent).toBeUndefined();
+  await expect(app.session.rpc.call("session.tasks.absent")).rejects.toThrow("session.tasks.absent");
 });
 
 test("waitForIdle resolves at once when nothing runs, and at the next idle otherwise", async () => {

@@ -5,45 +5,19 @@
  * makes sessions and delivers their events to the hub.
  */
 
-import type { OpenedSession, PromptMode, TaskInfo } from "@retinue/protocol";
-import {
-  type AgentInfo,
-  AppError,
-  type Attachment,
-  type EventOf,
-  type EventType,
-  type SessionEvent,
-} from "@retinue/protocol";
+import type { OpenedSession, TaskInfo } from "@retinue/protocol";
+import { type AgentInfo, AppError, type EventOf, type EventType, type SessionEvent } from "@retinue/protocol";
 import type { AgentTree } from "./agent-node.ts";
-import { emptyTree } from "./agent-node.ts";
-import { foldTree, treeOf } from "./agent-tree.ts";
+import { type AskOptions, ask } from "./ask.ts";
 import type { Attached } from "./attached.ts";
 import type { EventListener, TypedEventListener } from "./event-hub.ts";
-import { isUnknownMethod } from "./handshake.ts";
-import { type Send, type SessionRpc, sessionRpc } from "./rpc.ts";
+import { hasActiveWork, readHistory } from "./history.ts";
+import type { AssistantMessageEvent, MessageOptions, WaitLimits } from "./message.ts";
+import { type Call, type Send, type SessionRpc, sessionRpc, typedCall } from "./rpc.ts";
 import { SessionTasks } from "./session-tasks.ts";
 import { SessionUi } from "./session-ui.ts";
+import { type StreamOptions, type StreamPart, type StreamSource, streamOf } from "./stream.ts";
 
-export interface MessageOptions {
-  prompt: string;
-  /** What a screen shows instead of the prompt. */
-  displayPrompt?: string;
-  attachments?: Attachment[];
-  /** `immediate` steers the running turn; otherwise the prompt waits for its end. */
-  mode?: "enqueue" | "immediate";
-  agentMode?: PromptMode;
-  requestHeaders?: Record<string, string>;
-  source?: string;
-}
-
-export interface WaitLimits {
-  timeoutMs?: number;
-  signal?: AbortSignal;
-}
-
-export type AssistantMessageEvent = EventOf<"assistant.message">;
-
-const WAITS_MS = 60_000;
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "idle", "orphaned"];
 
 export interface SessionOptions {
@@ -64,7 +38,8 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
   readonly #hub: Attached["hub"];
   readonly #activity: Attached["activity"];
   readonly #leave: SessionOptions["leave"];
-  #tree: AgentTree = emptyTree();
+  readonly #tree: Attached["tree"];
+  readonly #call: Call;
   #left: Promise<void> | undefined;
 
   constructor({ attached, opened, send, leave }: SessionOptions) {
@@ -77,7 +52,8 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     this.#hub = attached.hub;
     this.#activity = attached.activity;
     this.#leave = leave;
-    this.#hub.listen((event) => this.#follow(event));
+    this.#tree = attached.tree;
+    this.#call = typedCall(send);
   }
 
   /** Queues a prompt; resolves with its message id, before the prompt is worked on. */
@@ -88,13 +64,14 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
 
   /**
    * Sends a prompt and waits until the session has nothing left to do, in any mode. Resolves with the main agent's last
-   * message. An error of the main agent rejects; one of a sub-agent does not, because the main agent goes on.
+   * message. An error of the main agent rejects; one of a sub-agent does not, because the main agent goes on. There is no
+   * limit of time unless one is given, in milliseconds or by name: agents work for as long as they need.
    */
   async sendAndWait(
     message: string | MessageOptions,
-    timeout: number | WaitLimits = WAITS_MS,
+    timeout: number | WaitLimits = {},
   ): Promise<AssistantMessageEvent | undefined> {
-    const limits = typeof timeout === "number" ? { timeoutMs: timeout } : { timeoutMs: WAITS_MS, ...timeout };
+    const limits: WaitLimits = typeof timeout === "number" ? { timeoutMs: timeout } : timeout;
     const stop = new AbortController();
     const signal = limits.signal ? AbortSignal.any([limits.signal, stop.signal]) : stop.signal;
     const answer = this.#answer({ ...limits, signal });
@@ -107,6 +84,33 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
       throw error;
     }
     return answer;
+  }
+
+  /**
+   * Sends a prompt whose answer must fit a schema (zod, or another Standard Schema) and resolves with the checked data. An
+   * answer that does not fit is sent back, twice by default; then it rejects with an `AnswerError` that has the text.
+   */
+  ask<Data>(prompt: string, options: AskOptions<Data>): Promise<Data> {
+    return ask((message, limits) => this.sendAndWait(message, limits), prompt, options);
+  }
+
+  /**
+   * Sends a prompt when the loop begins, and yields text, calls and sub-agents as they come; the last part is `end`. Errors of
+   * the main agent reject. Leaving the loop early aborts the work, unless `keepRunning` is set.
+   */
+  stream(message: string | MessageOptions, options: StreamOptions = {}): AsyncGenerator<StreamPart, void, undefined> {
+    const hub = this.#hub;
+    const activity = this.#activity;
+    const source: StreamSource = {
+      listen: (listener) => hub.listen(listener),
+      get isBusy() {
+        return activity.isBusy;
+      },
+      sendAndWait: (limits) => this.sendAndWait(message, limits),
+      abort: () => this.abort(),
+      isLeft: () => hub.ended !== undefined,
+    };
+    return streamOf(source, options);
   }
 
   #answer(limits: WaitLimits): Promise<AssistantMessageEvent | undefined> {
@@ -172,15 +176,14 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     reload: async (): Promise<AgentInfo[]> => (await this.rpc.agent.reload()).agents,
   };
 
-  /** The agent tree as of now, from the events that this client has received. */
+  /** The agent tree as of now. After a resume it begins with everything that is stored. */
   tree(): AgentTree {
-    return this.#tree;
+    return this.#tree.current;
   }
 
-  /** The agent tree from the whole log: for a session that was resumed. */
-  async loadTree(): Promise<AgentTree> {
-    this.#tree = treeOf(await this.getEvents());
-    return this.#tree;
+  /** Reads the whole log again and folds it. */
+  loadTree(): Promise<AgentTree> {
+    return this.#tree.load(() => readHistory(this.#call, this.sessionId, () => this.#activity.isBusy));
   }
 
   /** Resolves when nothing runs and nothing is queued; at once when that is so already. */
@@ -198,12 +201,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
   }
 
   async #isIdle(): Promise<boolean> {
-    try {
-      return !(await this.rpc.metadata.activity()).hasActiveWork;
-    } catch (error) {
-      if (isUnknownMethod(error)) return !this.#activity.isBusy;
-      throw error;
-    }
+    return !((await hasActiveWork(this.#call, this.sessionId)) ?? this.#activity.isBusy);
   }
 
   /** Resolves with the task when it no longer runs: ended, or idle and ready for another message. */
@@ -235,10 +233,6 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.disconnect();
-  }
-
-  #follow(event: SessionEvent): void {
-    this.#tree = foldTree(this.#tree, event);
   }
 }
 

@@ -1,5 +1,5 @@
 /** A runtime whose store refuses for a while: a host's answer is given again, and nothing else is. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { RetinueClient } from "./client.ts";
 import { FakeRuntime } from "./testing/index.ts";
 import { defineTool } from "./tools.ts";
@@ -46,9 +46,9 @@ test("an answer that could not be recorded is given again when the store is back
   });
   await app.client.createSession({ sessionId: "s", ...app.config });
   app.ask();
-  await vi.waitFor(() => expect(answers).toEqual(["run 1"]));
+  await expect.poll(() => answers).toEqual(["run 1"]);
   app.recover();
-  await vi.waitFor(() => expect(answers).toEqual(["run 1", "run 1"]));
+  await expect.poll(() => answers).toEqual(["run 1", "run 1"]);
   expect(app.errors).toEqual([]);
 });
 
@@ -69,9 +69,9 @@ test("a host tool of a session that was resumed runs although the store refused 
     toolName: "t",
     arguments: {},
   });
-  await vi.waitFor(() => expect(lists).toBe(1));
+  await expect.poll(() => lists).toBe(1);
   app.recover();
-  await vi.waitFor(() => expect(answers).toEqual(["run 1"]));
+  await expect.poll(() => answers).toEqual(["run 1"]);
   expect(app.errors).toEqual([]);
 });
 
@@ -87,7 +87,7 @@ test.each([
   });
   await app.client.createSession({ sessionId: "s", ...app.config });
   app.ask();
-  await vi.waitFor(() => expect(app.errors).toHaveLength(1));
+  await expect.poll(() => app.errors).toHaveLength(1);
   app.recover();
   await app.client.ping(); // Whatever the event led to has been sent before.
   expect(answers).toBe(1);

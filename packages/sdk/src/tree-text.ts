@@ -11,7 +11,6 @@ import {
   childrenOf,
   mainNode,
   type NodeUsage,
-  totalUsage,
   waitReason,
 } from "./agent-node.ts";
 
@@ -63,7 +62,7 @@ function line(
   const waits = waitReason(tree, node);
   const isAsk = waits !== undefined && waits.kind !== "tool" && waits.kind !== "sub-agent";
   const { sign, ansi } = isAsk ? WAITING : SIGNS[node.status];
-  const facts = [state(node, waits && wordsFor(waits)), ...figures(tree, node, now)].filter((fact) => fact !== "");
+  const facts = [state(node, waits && wordsFor(waits)), ...figures(node, now)].filter((fact) => fact !== "");
   const name = titleOf(node);
   const tail = cut(`  ${facts.join(" · ")}`, width === undefined ? Infinity : width - lead.length - 2 - name.length);
   if (!color) return `${lead}${sign} ${name}${tail}`;
@@ -86,8 +85,9 @@ function wordsFor({ kind, text }: { kind: string; text: string }): string {
   return `waits for ${kind}: ${text}`;
 }
 
-function figures(tree: AgentTree, node: AgentNode, now: number): string[] {
-  const usage = node.parentId === null ? totalUsage(tree, node) : node.usage;
+/** What the agent itself has used; what is below it has lines of its own. */
+function figures(node: AgentNode, now: number): string[] {
+  const { usage } = node;
   return [timeOf(node, now), count(usage.turns, "turn"), count(usage.calls, "call"), tokensOf(usage)];
 }
 

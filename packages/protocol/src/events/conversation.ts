@@ -164,6 +164,8 @@ const answerEvents = byName(
         totalNanoAiu: count(),
         /** The model that the endpoint says has answered, when it is not the one that was asked. Ours. */
         answeredBy: text(),
+        /** What its request was estimated at, in tokens of four characters; `usage` has what it was. Ours. */
+        estimatedTokens: count(),
         /** Ours. */
         apiDurationMs: count(),
         reasoningText: text(),
@@ -283,6 +285,11 @@ const modelEvents = byName(
         isByok: flag(),
         isAuto: flag(),
         transport: z.enum(["http", "websocket"]).optional(),
+        /** The first attempt is 1. Ours, like the next two. */
+        attempt: count(),
+        maxAttempts: count(),
+        /** When it is tried again; absent after the last attempt. */
+        retryInMs: count(),
       }),
   }),
   event("model.call_finished", {

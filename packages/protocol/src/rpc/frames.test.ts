@@ -113,6 +113,16 @@ describe("FrameDecoder", () => {
     }
   });
 
+  test("text among the frames is called that, in whatever pieces it comes with the frame behind it", () => {
+    const wire = bytes(`a new version is available\n${encodeFrame("1")}`);
+    for (let split = 0; split <= wire.length; split++) {
+      const { decoder, junk } = collect();
+      decoder.push(wire.subarray(0, split));
+      decoder.push(wire.subarray(split));
+      expect(junk, String(split)).toEqual(["bytes that begin no header"]);
+    }
+  });
+
   test.each(["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PRI", "\u0016", "{", "\n", " ", "\u0000"])(
     "the first byte of %j is enough to be turned away",
     (word) => {

@@ -97,7 +97,10 @@ export class FrameDecoder {
     this.#header = NO_BYTES;
     const bodyAt = at + end + HEADER_END.length - held;
     const length = end > MAX_HEADER_BYTES ? undefined : lengthIn(decodeText(bytes.subarray(0, end)));
-    if (length === undefined) return this.#junk("a header without one exact Content-Length", chunk);
+    if (length === undefined) {
+      const wrong = wrongIn(bytes.subarray(0, end)) ?? "a header without one exact Content-Length";
+      return this.#junk(wrong, chunk);
+    }
     const [size, most] = [end + HEADER_END.length + length, this.#maxBytes() ?? MAX_FRAME_BYTES];
     if (size > most) {
       this.#skip = length;

@@ -250,15 +250,41 @@ describe("bad input", () => {
     expect(failures).toEqual([["boom", "boom"]]);
   });
 
-  test("a handler that throws before it returns a promise is an error answer", async () => {
+  test("a handler that throws before it returns a promise is an error answer, in its own words only", async () => {
     const [, b] = linked({
       request: () => {
         throw new AppError("session_not_found", "Session not found: x");
       },
     });
     await expect(b.request("m", {})).rejects.toMatchObject({
-      message: "Request m failed with message: Session not found: x",
+      message: "Session not found: x",
     });
+  });
+
+  test("an error keeps its word where its number is that of many, beside its data", async () => {
+    const thrown = [
+      new AppError("session_not_found", "x"),
+      new AppError("model_failed", "y", { data: { status: 500 } }),
+      new AppError("session_invalid", "z", { data: "why" }),
+      new Error("plain"),
+    ];
+    const [, b] = linked({ request: async (_, params) => Promise.reject(thrown[(params as { n: number }).n]) });
+    const caught = await Promise.all(thrown.map((_, n) => b.request("m", { n }).catch((error: unknown) => error)));
+    expect(caught).toMatchObject([
+      { code: "session_not_found", rpcCode: -32603 },
+      { code: "model_failed", data: { status: 500 } },
+      { code: "internal", data: "why" },
+      { code: "internal" },
+    ]);
+  });
+
+  test("a word that is no code of ours is not taken for one", async () => {
+    for (const errorCode of ["toString", "nonsense", 7]) {
+      const { peer, other } = withOther(NOTHING);
+      other.onRequest("fail", () => new ResponseError(-32603, "no", { errorCode }));
+      other.listen();
+      await expect(peer.request("fail", {})).rejects.toMatchObject({ code: "internal" });
+    }
   });
 });
 

@@ -40,12 +40,15 @@ interface Pending {
   settled(): void;
 }
 
+/** The number that most errors share. */
+const SHARED = -32603;
+
 /** An error answer of the other side, with its number and data as they came. */
 export class RemoteError extends AppError {
   override readonly name: string = "RemoteError";
   readonly rpcCode: number;
   constructor(rpcCode: number, message: string, data?: unknown) {
-    super(codeOf(rpcCode), message, { data });
+    super(codeOf(rpcCode, data), message, { data });
     this.rpcCode = rpcCode;
   }
 }
@@ -211,7 +214,7 @@ export class Peer {
       pending.resolve(message.result);
     } else {
       const { code, message: text, data } = isObject(error) ? error : { code: 0, message: error, data: undefined };
-      pending.reject(new RemoteError(typeof code === "number" ? code : 0, String(text), data));
+      pending.reject(new RemoteError(typeof code === "number" ? code : 0, plain(String(text)), data));
     }
   }
 
@@ -259,14 +262,23 @@ interface Failure {
 }
 
 function failure(method: string, error: unknown): Failure {
-  const { rpc } = ERRORS[error instanceof AppError ? error.code : "internal"];
+  const code = error instanceof AppError ? error.code : "internal";
+  const { rpc } = ERRORS[code];
   const text = messageOf(error);
-  return {
-    code: rpc,
-    message: rpc === -32603 ? `Request ${method} failed with message: ${text}` : text,
-    data: error instanceof AppError ? error.data : undefined,
-  };
+  const data = error instanceof AppError ? error.data : undefined;
+  if (rpc !== SHARED) return { code: rpc, message: text, data };
+  return { code: rpc, message: `Request ${method} failed with message: ${text}`, data: withWord(data, code) };
 }
+
+/** Most errors share a number; the word goes along in `data`, where clients of other makers do not look. */
+function withWord(data: unknown, code: ErrorCode): unknown {
+  if (code === "internal") return data;
+  if (data === undefined) return { errorCode: code };
+  return isObject(data) ? { errorCode: code, ...data } : data;
+}
+
+/** Runtimes put the name of the method before what happened; whoever called it knows that, and a person need not. */
+const plain = (text: string): string => text.replace(/^Request \S+ failed with message: (?=\S)/, "");
 
 /** Some clients send `[null]` or nothing where they mean an empty object. */
 function named(params: unknown): unknown {
@@ -283,10 +295,15 @@ function cancelledError(method: string): AppError {
   return new AppError("cancelled", `${method} was cancelled`);
 }
 
-function codeOf(rpc: number): ErrorCode {
-  if (rpc === -32603) return "internal";
+function codeOf(rpc: number, data: unknown): ErrorCode {
+  if (rpc === SHARED) return wordIn(data) ?? "internal";
   const known = Object.entries(ERRORS).find(([, error]) => error.rpc === rpc);
   return known ? (known[0] as ErrorCode) : "internal";
+}
+
+function wordIn(data: unknown): ErrorCode | undefined {
+  if (!isObject(data) || typeof data.errorCode !== "string") return undefined;
+  return Object.hasOwn(ERRORS, data.errorCode) ? (data.errorCode as ErrorCode) : undefined;
 }
 
 function isId(value: unknown): value is Id {

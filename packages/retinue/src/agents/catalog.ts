@@ -6,7 +6,7 @@
  * never the end of the session.
  */
 import path from "node:path";
-import { AppError, type CustomAgentConfig } from "@retinue/protocol";
+import { AppError, type CustomAgentConfig, visible } from "@retinue/protocol";
 import { type AgentFolder, type AgentProblems, qualifiedName, readAgents, underOtherNames } from "./agent-files.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, agentFromConfig, normaliseName } from "./definition.ts";
@@ -79,6 +79,7 @@ export class AgentCatalog {
     const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
     const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
     const fromFiles = underOtherNames(read, problems);
+    problems.warnings.push(...sharedNames(this.#sdk));
     this.#byName = new Map();
     for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
       const key = normaliseName(agent.name);
@@ -93,7 +94,8 @@ export class AgentCatalog {
   /** Replaces the prompt of an agent until the session ends. */
   setPrompt(name: string, prompt: string): void {
     const agent = this.find(name);
-    if (!agent) throw new AppError("agent_not_found", `Custom agent '${name}' not found`);
+    if (!agent)
+      throw new AppError("agent_not_found", `Custom agent '${name}' not found. There are: ${this.names().join(", ")}`);
     this.#prompts.set(normaliseName(name), prompt);
     this.#byName.set(normaliseName(name), { ...agent, prompt });
     this.#lists = {};
@@ -143,10 +145,12 @@ export class AgentCatalog {
     const agent = this.find(name);
     if (agent && agent.source !== "builtin") return agent;
     const qualified = this.find(qualifiedName(name));
-    const hint = qualified ? `. The agent of the project is called '${qualified.name}'` : "";
     const leftOut = this.#problems.errors.find((problem) => problem.includes(`${path.sep}${name}.agent.md:`));
-    const why = leftOut === undefined ? "" : `. Its file cannot be used: ${leftOut}`;
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found${hint}${why}`);
+    const names = this.custom().map((each) => each.name);
+    const others = names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
+    const hint = qualified ? `The agent of the project is called '${qualified.name}'` : others;
+    const reason = leftOut === undefined ? hint : `Its file cannot be used: ${leftOut}`;
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${reason}`);
   }
 
   names(): readonly string[] {
@@ -168,4 +172,14 @@ export class AgentCatalog {
     const wanted = normaliseName(agent.name);
     return Object.entries(this.#rules.agents ?? {}).find(([name]) => normaliseName(name) === wanted)?.[1].autoInvoke;
   }
+}
+
+/** Of agents of a program that share a name only the last one can be called. */
+function sharedNames(agents: readonly AgentDefinition[]): string[] {
+  const seen = new Set<string>();
+  return agents.flatMap(({ name }) => {
+    const isSecond = seen.has(normaliseName(name));
+    seen.add(normaliseName(name));
+    return isSecond ? [visible(`customAgents: there are two agents called ${name}, and the last one counts`)] : [];
+  });
 }

@@ -31,6 +31,7 @@ function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
     out: (text) => screen.push(text),
     note: (line) => screen.push(line),
     status: nothing,
+    pinned: (work) => work(terminal),
     flush: async () => undefined,
     async ask(question) {
       screen.push(question);
@@ -40,11 +41,11 @@ function typed(...answers: string[]): { terminal: Terminal; screen: string[] } {
   return { terminal, screen };
 }
 
-function asking(terminal: Terminal) {
+function asking(terminal: Terminal, signal = new AbortController().signal) {
   const agentPath = (id: string) => (id === "child" ? "lead › helper" : undefined);
   return askingAt({
     terminal,
-    signal: new AbortController().signal,
+    signal,
     workingDirectory: () => "/projects",
     location: async () => "/projects",
     agentPath,
@@ -156,6 +157,14 @@ describe("a permission that is asked at the terminal", () => {
       screen.findIndex((line) => line.startsWith("Allow?")),
     );
   });
+});
+
+test("what waits for its turn when the run is stopped is not asked any more", async () => {
+  const { terminal, screen } = typed("y", "y", "y");
+  const { onPermissionRequest, onUserInputRequest } = asking(terminal, AbortSignal.abort());
+  expect(await onPermissionRequest?.(shell("make"), invocation)).toEqual({ kind: "user-not-available" });
+  expect(await onUserInputRequest?.({ question: "Which?" }, invocation)).toMatchObject({ wasFreeform: true });
+  expect(screen).toEqual([]);
 });
 
 describe("a question", () => {

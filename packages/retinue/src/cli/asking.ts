@@ -15,7 +15,7 @@ import type {
   UserInputResponse,
 } from "@retinue/sdk";
 import { type Always, type PermissionWords, permissionWords } from "./permission-words.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Questioner, Terminal } from "./terminal.ts";
 
 export interface AskingOptions {
   terminal: Terminal;
@@ -28,6 +28,9 @@ export interface AskingOptions {
   agentPath(childSessionId: string): string | undefined;
 }
 
+/** While a question is asked, beneath the lines that stand still. */
+type Asking = Omit<AskingOptions, "terminal"> & { terminal: Questioner };
+
 type Handlers = Pick<
   SessionConfigBase,
   "onPermissionRequest" | "onUserInputRequest" | "onElicitationRequest" | "onExitPlanModeRequest"
@@ -35,40 +38,41 @@ type Handlers = Pick<
 
 export function askingAt(options: AskingOptions): Handlers {
   const { terminal } = options;
-  const turns = queue();
+  const turns = queue(options);
   const onPermissionRequest: Handlers["onPermissionRequest"] = (request, invocation) =>
-    terminal.canAsk ? turns(() => askPermission(options, request, invocation)) : refuse(options, request, invocation);
+    terminal.canAsk ? turns((at) => askPermission(at, request, invocation)) : refuse(options, request, invocation);
   if (!terminal.canAsk) return { onPermissionRequest };
   return {
     onPermissionRequest,
-    onUserInputRequest: (request, { childSessionId }) => turns(() => askQuestion(options, request, childSessionId)),
-    onElicitationRequest: (form) => turns(() => askForm(options, form)),
+    onUserInputRequest: (request, { childSessionId }) => turns((at) => askQuestion(at, request, childSessionId)),
+    onElicitationRequest: (form) => turns((at) => askForm(at, form)),
     onExitPlanModeRequest: ({ summary, planContent }) =>
-      turns(async () => {
-        terminal.note(`\nThe plan:\n${visibleText(planContent?.trim() || summary)}\n`);
-        const answer = await terminal.ask("Carry it out? [y/n, or what should change] ", options);
+      turns(async ({ terminal: at }) => {
+        at.note(`\nThe plan:\n${visibleText(planContent?.trim() || summary)}\n`);
+        const answer = await at.ask("Carry it out? [y/n, or what should change] ", options);
         if (answer !== undefined && isYes(answer)) return { approved: true, selectedAction: "interactive" };
         return answer && !isNo(answer) ? { approved: false, feedback: answer } : { approved: false };
       }),
   };
 }
 
-/** Asks one question at a time. */
-function queue(): <T>(ask: () => Promise<T>) => Promise<T> {
+/** Asks one question at a time. The tree of agents stays above it, and nothing else is printed in between. */
+function queue(options: AskingOptions): <T>(ask: (at: Asking) => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (ask) => {
-    const next = last.then(ask);
+    const next = last.then(() => options.terminal.pinned((terminal) => ask({ ...options, terminal })));
     last = next.catch(() => undefined); // Whoever waits for it gets the error; the next question is asked all the same.
     return next;
   };
 }
 
 async function askPermission(
-  options: AskingOptions,
+  options: Asking,
   request: PermissionRequest,
   { childSessionId }: PermissionInvocation,
 ): Promise<PermissionRequestResult> {
   const { terminal, signal } = options;
+  if (signal.aborted) return { kind: "user-not-available" }; // The run was stopped while this waited for its turn.
   const words = permissionWords(request, options.workingDirectory());
   terminal.note(`\n${who(options, childSessionId)} wants to ${words.what}`);
   for (const line of words.details) terminal.note(`    ${line}`);
@@ -127,27 +131,28 @@ function refuse(
 ): PermissionRequestResult {
   const { what, flag } = permissionWords(request, options.workingDirectory());
   options.terminal.note(`✗ refused: ${who(options, childSessionId)} wanted to ${what}`);
-  options.terminal.note(`  nobody is here to be asked; this would allow it: ${flag}`);
+  options.terminal.note(`  there is no terminal to ask at; to allow it: ${flag}`);
   return { kind: "user-not-available" };
 }
 
 async function askQuestion(
-  options: AskingOptions,
+  options: Asking,
   { question, choices = [] }: UserInputRequest,
   childSessionId: string | undefined,
 ): Promise<UserInputResponse> {
   const { terminal, signal } = options;
+  if (signal.aborted) return { answer: NO_ANSWER, wasFreeform: true };
   terminal.note(`\n${who(options, childSessionId)} asks: ${visibleText(question)}`);
   choices.forEach((choice, at) => {
     terminal.note(`  ${at + 1}  ${visible(choice)}`);
   });
   const answer = await terminal.ask(choices.length > 0 ? "A number, or your own answer: " : "> ", { signal });
-  if (answer === undefined) return { answer: "The user gave no answer.", wasFreeform: true };
+  if (answer === undefined) return { answer: NO_ANSWER, wasFreeform: true };
   const chosen = choices[Number(answer.trim()) - 1];
   return chosen === undefined ? { answer, wasFreeform: true } : { answer: chosen, wasFreeform: false };
 }
 
-async function askForm({ terminal, signal }: AskingOptions, form: ElicitationContext): Promise<ElicitationResult> {
+async function askForm({ terminal, signal }: Asking, form: ElicitationContext): Promise<ElicitationResult> {
   const { message, requestedSchema, elicitationSource, url } = form;
   const from = visible(elicitationSource ?? "The agent");
   terminal.note(`\n${from} asks: ${visibleText(message)}${url ? ` (${visible(url)})` : ""}`);
@@ -168,10 +173,12 @@ function valueFor({ type }: Record<string, unknown>, answer: string): string | n
   return type === "array" ? answer.split(",").map((part) => part.trim()) : answer;
 }
 
-function who({ agentPath }: AskingOptions, childSessionId: string | undefined): string {
+function who({ agentPath }: Pick<AskingOptions, "agentPath">, childSessionId: string | undefined): string {
   const path = childSessionId === undefined ? undefined : agentPath(childSessionId);
   return path === undefined ? "The agent" : `The sub-agent ${visible(path)}`;
 }
+
+const NO_ANSWER = "The user gave no answer.";
 
 const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
 const isNo = (answer: string): boolean => /^no?$/i.test(answer.trim());

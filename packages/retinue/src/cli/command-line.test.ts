@@ -126,9 +126,12 @@ test("a reader that goes away does not make a command fail", async () => {
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("connect changes nothing when nobody answers", async () => {
+test("connect changes nothing when nobody answers, and does not end as if it had been done", async () => {
   await using world = cliWorld();
-  const { code, stdout } = await world.run(["connect", "codex"], { env: { CODEX_HOME: join(world.root, "codex") } });
-  expect(stdout).toContain("Nothing done: declined.");
-  expect(code).toBe(0);
+  const env = { CODEX_HOME: join(world.root, "codex") };
+  const { code, stderr } = await world.run(["connect", "codex"], { env });
+  expect(stderr).toContain("nobody answered: add --yes");
+  expect(code).toBe(2);
+  const declined = await world.run(["connect", "codex"], { env, input: "n\n" });
+  expect(declined).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing done: declined.") });
 });

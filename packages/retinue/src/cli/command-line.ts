@@ -19,7 +19,7 @@ export async function runCommandLine(args: readonly string[], context: ProcessCo
 async function codeOf(args: readonly string[], context: CliContext): Promise<number> {
   let code = 0;
   const parser = parserOf({
-    print: context.terminal.out,
+    print: (text) => context.terminal.out(text),
     run: async (command, values) => {
       code = await command.start(values, context);
     },

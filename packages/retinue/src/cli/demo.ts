@@ -4,10 +4,12 @@
  * It is prompt mode with a fixed prompt. The home folder is removed afterwards unless one is named, so that the demo
  * leaves nothing behind.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { homeFolder } from "../host/home.ts";
 import type { CliContext } from "./cli-context.ts";
+import { noteOldNode } from "./old-node.ts";
 import { pacedCatalog } from "./paced-models.ts";
 import { runPrompt } from "./prompt.ts";
 
@@ -17,14 +19,16 @@ export async function runDemo(
   flags: { home?: string; provider?: string; model?: string },
   context: CliContext,
 ): Promise<number> {
-  const { terminal, cwd } = context;
+  const { terminal, env, cwd } = context;
   const { provider = "offline", model } = flags;
+  const kept = homeFolder(env, flags.home);
+  noteOldNode(terminal, { home: existsSync(kept) ? kept : undefined });
   const home = flags.home ?? throwAwayHome();
   terminal.note(`A main agent explores ${cwd} with three sub-agents: two that it waits for, and one in the background`);
   terminal.note("that gets one more question. Nothing is changed. The answer is at the end.\n");
   const isPaced = provider === "offline" && terminal.isScreen;
   const code = await runPrompt(
-    PROMPT,
+    { text: PROMPT },
     {
       home,
       provider,

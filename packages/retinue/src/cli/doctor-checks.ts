@@ -123,7 +123,7 @@ export async function checkRipgrep(): Promise<Check> {
 }
 
 const CONFIGURE =
-  "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL, or name a provider in config.json.";
+  "Run retinue init, or set OPENAI_API_KEY or ANTHROPIC_API_KEY, or RETINUE_PROVIDER_URL with RETINUE_MODEL.";
 const PATIENCE_MS = 5000;
 
 export async function checkProvider({
@@ -162,6 +162,8 @@ async function ask(source: Source): Promise<Check> {
       headers: await headersFor(endpoint),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
+    if (answer.headers["content-type"]?.includes("html"))
+      return problem("provider", `${where} answers with a web page`, "Check the address: many end in /v1.");
     const count = countModels(await readText(answer));
     const ms = Math.round(performance.now() - from);
     const listed =
@@ -187,7 +189,7 @@ function countModels(text: string): number | undefined {
     const { data }: { data?: unknown } = JSON.parse(text);
     return Array.isArray(data) ? data.length : undefined;
   } catch {
-    return undefined; // Some gateways answer with a web page; it is enough that they answer.
+    return undefined; // Some gateways have no list; it is enough that they answer.
   }
 }
 
@@ -218,7 +220,8 @@ export function checkVariables(env: Env): Check[] {
 
 const VARIABLES: readonly string[] = (
   "RETINUE_HOME RETINUE_PROVIDER_URL RETINUE_API_KEY RETINUE_MODEL RETINUE_HOOKS_ON_ERROR RETINUE_UNATTENDED RETINUE_SESSION_ID " +
-  "RETINUE_SESSION_KEY RETINUE_STARTED_BY RETINUE_CGROUPS RETINUE_LOG_LEVEL RETINUE_DAEMON RETINUE_PATH RETINUE_CODEX"
+  "RETINUE_SESSION_KEY RETINUE_STARTED_BY RETINUE_CGROUPS RETINUE_LOG_LEVEL RETINUE_DAEMON RETINUE_PATH RETINUE_CODEX " +
+  "RETINUE_RETRY_WAIT_MS"
 )
   .split(" ")
   .concat(Object.keys(NUMBERS));

@@ -24,7 +24,7 @@ describe("retinue doctor", () => {
       "ok       store",
       "ok       ripgrep   ripgrep ",
       "warning  provider",
-      "→ Set OPENAI_API_KEY",
+      "→ Run retinue init, or set OPENAI_API_KEY",
     ])
       expect(stdout).toContain(words);
     expect(stdout).toContain("RETINUE_SUBAGENT_MAX_DEPTH is not set: 4");
@@ -44,6 +44,7 @@ describe("retinue doctor", () => {
 
   test.each([
     ["cannot be reached", async () => undefined],
+    ["is a web page", async () => await loopback(json("<html>", { headers: { "content-type": "text/html" } }))],
     ["refuses the key", async () => await loopback(json({ error: { message: "bad key" } }, { status: 401 }))],
   ])("a provider that %s is a problem", async (_, serve) => {
     await using model = await serve();

@@ -9,7 +9,8 @@ import { askingAt } from "./asking.ts";
 import { callWords, oneLine } from "./call-words.ts";
 import { conversationWords } from "./conversation-words.ts";
 import { permissionWords } from "./permission-words.ts";
-import { ProgressWords } from "./progress-words.ts";
+import { Progress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
 import { modelWorld } from "./test-world.ts";
 
 const HOSTILE = "a\u001b[2Jb\u202ec\u200bd\u0007e\u{e0041}f\u009bg\rh\u2028i\u2066j";
@@ -75,7 +76,7 @@ test("a line of a megabyte is shown in part, and the words say how much more the
 
 describe("at the terminal", () => {
   const screen: string[] = [];
-  const terminal = {
+  const terminal: Terminal = {
     canAsk: true,
     isScreen: true,
     isOutScreen: true,
@@ -85,6 +86,7 @@ describe("at the terminal", () => {
     out: (text: string) => void screen.push(text),
     note: (line: string) => void screen.push(line),
     status: () => undefined,
+    pinned: <T>(work: (at: Terminal) => Promise<T>): Promise<T> => work(terminal),
     flush: async () => undefined,
     ask: async (question: string) => {
       screen.push(question);
@@ -147,19 +149,66 @@ const events: SessionEvent[] = [
   event("subagent.failed", { ...agent, error: HOSTILE }, "child"),
 ];
 
+/** What a run prints of these events where there is no screen. */
+function linesOf(given: readonly SessionEvent[]): string {
+  const printed: string[] = [];
+  const terminal = {
+    isScreen: false,
+    color: false,
+    note: (line: string) => void printed.push(line),
+    status: () => undefined,
+  };
+  using progress = new Progress(terminal as unknown as Terminal, { isQuiet: false });
+  for (const each of given) progress.receive(each);
+  return printed.join("\n");
+}
+
+const ended = (data: object) => event("tool.execution_complete", { toolCallId: "c", ...data });
+const failedWith = (message: string) => ended({ success: false, error: { message } });
+const started = (name: string, args: object) =>
+  event("tool.execution_start", { toolCallId: "c", toolName: name, arguments: args });
+
 test.each([
-  ...events,
-  event("session.warning", { message: HOSTILE }),
-  event("model.call_failure", { errorMessage: HOSTILE }),
-])("a line of progress is safe: $type", (each) => {
-  const line = new ProgressWords(() => undefined).of(each) ?? "";
+  [[failedWith(HOSTILE)]],
+  [[started(HOSTILE, { command: HOSTILE }), failedWith("x")]],
+  [[started(HOSTILE, { command: HOSTILE }), ended({ success: true })]],
+  [[event("subagent.started", agent, "child")]],
+  [[event("subagent.completed", agent, "child")]],
+  [[event("subagent.failed", { ...agent, error: HOSTILE }, "child")]],
+  [[event("session.warning", { message: HOSTILE })]],
+  [[event("session.info", { infoType: "model_retry", message: HOSTILE })]],
+])("a line of progress is safe, and stays one line: %#", (given) => {
+  const line = linesOf(given);
   expectSafe(line);
   expect(line).not.toContain("\n");
 });
 
-test("the name of a sub-agent before its calls is safe", () => {
-  const start = event("tool.execution_start", { toolCallId: "c", toolName: "bash" }, "child");
-  expectSafe(new ProgressWords(() => IN_TWO_LINES).of(start) ?? "");
+test("the name of a sub-agent before its calls, and the rule that denies one, are safe", () => {
+  const denied = { kind: "denied-by-rules", rules: [{ kind: "shell", argument: IN_TWO_LINES }] };
+  const lines = linesOf([
+    event("subagent.started", agent, "child"),
+    event("tool.execution_start", { toolCallId: "c", toolName: "bash" }, "child"),
+    event("permission.completed", { requestId: "r", toolCallId: "c", result: denied }),
+    event("tool.execution_complete", { toolCallId: "c", success: false, error: { message: "denied" } }, "child"),
+  ]).split("\n");
+  expect(lines).toHaveLength(2);
+  for (const part of (lines[1] ?? "").split("denied by the rule")) expectSafe(part);
+});
+
+test("the output of a command and the change of a file are safe; a line that was overwritten says so", () => {
+  const output = `first\n${HOSTILE}\n<shellId: 1 completed with exit code 1>`;
+  const shell = linesOf([
+    started("bash", { command: "x" }),
+    ended({ success: true, result: { content: output }, shellExecution: { exitCode: 1 } }),
+  ]);
+  expect(shell).not.toMatch(UNSAFE);
+  expect(shell).toMatch(/ {4}first\n {4}…h‹U\+2028›i‹U\+2066›j$/);
+  const diff = `diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+${HOSTILE}\n`;
+  const edit = linesOf([
+    started("edit", { path: "x" }),
+    ended({ success: true, result: { content: "", detailedContent: diff } }),
+  ]);
+  expectSafe(edit);
 });
 
 test.each([
@@ -180,7 +229,8 @@ test("a call in words is safe, and stays one line when it is cut", () => {
 
 test("an answer keeps its lines and has no escape sequences, whole or in pieces, on a screen or in a file", () => {
   const printed: string[] = [];
-  const out = { out: (text: string) => void printed.push(text) };
+  const print = (text: string) => void printed.push(text);
+  const out = { out: print, note: print };
   lastAnswer(out).end(`one\n\ttwo ${HOSTILE}`);
   const streamed = streamedAnswer(out);
   for (const deltaContent of [HOSTILE, "\u001b", "[2J"])
@@ -190,8 +240,8 @@ test("an answer keeps its lines and has no escape sequences, whole or in pieces,
 });
 
 test("the tree of agents is safe", () => {
-  const started = { ...agent, agentDescription: "d", model: "m" };
-  expectSafe(renderTree(treeOf([event("subagent.started", started, "child")])));
+  const data = { ...agent, agentDescription: "d", model: "m" };
+  expectSafe(renderTree(treeOf([event("subagent.started", data, "child")])));
 });
 
 test("the executable prints nothing unsafe of a hostile model and prompt, in a run and afterwards", async () => {

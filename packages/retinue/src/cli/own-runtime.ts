@@ -3,7 +3,7 @@
  *
  * Opens and closes it, in the order that leaves every session resumable.
  */
-import { isKnownEvent, linkedTransports, parseEvent, type SessionEvent } from "@retinue/protocol";
+import { isKnownEvent, linkedTransports, messageOf, parseEvent, type SessionEvent } from "@retinue/protocol";
 import { RetinueClient, RuntimeConnection } from "@retinue/sdk";
 import { runtimeConfig } from "../host/config.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -18,6 +18,8 @@ export interface OwnRuntimeOptions {
   provider?: string;
   /** In place of the models that environment and config file name. */
   catalog?: Catalog;
+  /** Prints a line about something that went wrong on the side (default: to standard error). */
+  report?: (line: string) => void;
 }
 
 export interface OwnRuntime extends AsyncDisposable {
@@ -27,7 +29,13 @@ export interface OwnRuntime extends AsyncDisposable {
   log(sessionId: string): Promise<string[]>;
 }
 
-export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptions): OwnRuntime {
+export function openOwnRuntime({
+  env,
+  home,
+  provider,
+  catalog,
+  report = toStandardError,
+}: OwnRuntimeOptions): OwnRuntime {
   const config = runtimeConfig(env, { home });
   const clientToken = env.COPILOT_SDK_AUTH_TOKEN;
   const runtime = new Runtime({ config, provider, clientToken, catalog });
@@ -37,7 +45,7 @@ export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptio
     connection: RuntimeConnection.forTransport(() => near),
     clientInfo: { applicationName: "retinue", applicationVersion: config.version },
     reconnect: false,
-    onError: (error) => process.stderr.write(`retinue: ${error instanceof Error ? error.message : String(error)}\n`),
+    onError: (error) => report(`retinue: ${messageOf(error)}`),
   });
   return {
     client,
@@ -50,6 +58,10 @@ export function openOwnRuntime({ env, home, provider, catalog }: OwnRuntimeOptio
       await runtime.close();
     },
   };
+}
+
+function toStandardError(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 /** Events of types that we do not know, from another version, are left out. */

@@ -2,8 +2,8 @@
 import { Option, Command as Parser } from "commander";
 import { VERSION } from "../host/config.ts";
 import { nearest } from "../nearest.ts";
-import { COMMANDS, isGroup } from "./commands/all.ts";
-import type { Command, Field, Fields, Group, Values } from "./commands/command.ts";
+import { COMMANDS } from "./commands/all.ts";
+import { type Command, type Field, type Fields, type Group, isGroup, type Values } from "./commands/command.ts";
 import { prompt } from "./commands/prompt.ts";
 import { isArgument, nameOf } from "./commands/term.ts";
 import help from "./help.md";

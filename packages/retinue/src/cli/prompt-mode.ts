@@ -1,22 +1,45 @@
 /** `retinue` without a command: a prompt from -p or from a pipe, or the first things to try. */
+import { homeFolder } from "../host/home.ts";
 import type { CliContext } from "./cli-context.ts";
 import { noteOldNode } from "./old-node.ts";
 import { type PromptOptions, runPrompt } from "./prompt.ts";
 import { readPrompt } from "./prompt-input.ts";
 import quickStart from "./quick-start.md";
+import { withResult } from "./result-record.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Resolves with the exit code. */
-export async function runPromptMode(
-  { prompt, ...flags }: PromptOptions & { prompt?: string },
+export async function runPromptMode(flags: PromptModeOptions, context: CliContext): Promise<number> {
+  if (flags.outputFormat !== "json") return promptMode(flags, context);
+  return withResult(context.terminal, (record) => promptMode({ ...flags, record }, context));
+}
+
+type PromptModeOptions = PromptOptions & { prompt?: string; attach: readonly string[] };
+
+async function promptMode(
+  { prompt: given, attach, ...flags }: PromptModeOptions,
   context: CliContext,
 ): Promise<number> {
-  const { terminal } = context;
+  const { terminal, env, cwd } = context;
   const isResumed = flags.resume !== undefined || flags.continue;
-  if (prompt === undefined && !isResumed && process.stdin.isTTY) {
+  if (given === undefined && !isResumed && attach.length === 0 && process.stdin.isTTY) {
+    if (flags.record) throw new UsageError('--output-format json needs a prompt. Try: retinue -p "What is here?"');
     terminal.out(quickStart);
     return 0;
   }
-  const words = await readPrompt(prompt, { isResumed, stdin: process.stdin });
-  if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal);
-  return runPrompt(words, flags, context);
+  const prompt = await readPrompt({
+    given,
+    attach,
+    isResumed,
+    stdin: process.stdin,
+    cwd,
+    patienceMs: PATIENCE_MS,
+    onSilence: () => terminal.note(SILENCE),
+  });
+  if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal, { home: homeFolder(env, flags.home) });
+  return runPrompt(prompt, flags, context);
 }
+
+/** Programs that start us with an open pipe and never write to it lose this much; people whose command is slower are told what to add. */
+const PATIENCE_MS = 3000;
+const SILENCE = `Nothing came on standard input within ${PATIENCE_MS / 1000} s, so this goes on without it. Add --attach - to wait for a slow command, or < /dev/null when there is nothing to wait for.`;

@@ -48,7 +48,7 @@ describe("an answer", () => {
     expect((await world.run(["-p", "look", "--no-stream"])).stdout).toBe("Nothing here.\n");
   });
 
-  test("comes as one event per line with --output-format json", async () => {
+  test("comes as one event per line with --output-format json, and a result at the end", async () => {
     await using world = await modelWorld([call("glob", { pattern: "*" }), say("Nothing here.")]);
     const { code, stdout, stderr } = await world.run(["-p", "look", "--output-format", "json"]);
     const events = stdout
@@ -57,7 +57,8 @@ describe("an answer", () => {
       .map((line) => JSON.parse(line));
     expect(events[0].type).toBe("session.start");
     expect(events.map(({ type }) => type)).toContain("session.idle");
-    expect(events.at(-1).type).toBe("session.shutdown");
+    expect(events.at(-2).type).toBe("session.shutdown");
+    expect(events.at(-1).type).toBe("result");
     expect(events.filter(({ type }) => type === "assistant.message").at(-1).data.content).toBe("Nothing here.");
     expect(stderr).toBe("");
     expect(code).toBe(0);
@@ -92,6 +93,37 @@ describe("an answer", () => {
     expect(code).not.toBe(0);
     expect(processesIn(world.root)).toEqual([]);
   });
+});
+
+test("what became of each call is a line on standard error, with the end of a failed one and the change of a file", async () => {
+  await using world = await modelWorld([
+    bash("printf 'a\\nb\\033[2J\\n'; exit 3"),
+    call("create", { path: "new.txt", file_text: "made\n" }),
+    call("edit", { path: "new.txt", old_str: "lost", new_str: "found" }),
+    bash("true"),
+    bash("seq 100000; echo the end; exit 4"),
+    say("done"),
+  ]);
+  const { code, stdout, stderr } = await world.run(["-p", "go", "--allow-tool", "shell", "--allow-tool", "write"]);
+  const lines = stderr.replaceAll(/\d+\.\ds/g, "0s").split("\n");
+  expect(
+    lines.slice(
+      lines.findIndex((line) => line.startsWith("✗")),
+      -2,
+    ),
+  ).toEqual([
+    expect.stringMatching(/^✗ bash printf .* · exit code 3 · 0s$/),
+    "    a",
+    "    b‹U+001B›[2J",
+    "✓ create new.txt · 0s",
+    "    @@ -0,0 +1,1 @@",
+    "    +made",
+    "✗ edit new.txt · 0s · No match found",
+    "✓ bash true · 0s",
+    "✗ bash seq 100000; echo the end; exit 4 · exit code 4 · 0s",
+    ...[99997, 99998, 99999, 100000, "the end"].map((line) => `    ${line}`),
+  ]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "done\n" });
 });
 
 describe("permissions", () => {
@@ -216,11 +248,11 @@ describe("being stopped", () => {
   test("Ctrl-C during a running shell leaves no process, and the session can be continued", async () => {
     await using world = await modelWorld([bash("touch started; sleep 600"), say("again")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await running.says("bash touch started");
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
+    expect(stderr).toMatch(/⊘ bash touch started; sleep 600 · stopped · \d+\.\ds\n/);
     expect(stderr).toContain("Stopped.");
     expect(processesIn(world.root)).toEqual([]);
     expect((await world.run(["-p", "go on", "--continue"])).stdout).toBe("again\n");
@@ -233,8 +265,7 @@ describe("being stopped", () => {
         : call("task", { name: "c", agent_type: "task", description: "c", prompt: "CHILD" }),
     );
     const running = world.start(["-p", "delegate", "--allow-all-tools"]);
-    await running.says("bash sleep 600");
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
     expect(processesIn(world.root)).toEqual([]);
@@ -243,18 +274,18 @@ describe("being stopped", () => {
   test("a second Ctrl-C does not wait for a shell that will not end", async () => {
     await using world = await modelWorld([bash("trap '' TERM INT; sleep 600; sleep 601")]);
     const running = world.start(["-p", "wait", "--allow-tool", "shell"]);
-    await until(() => processesIn(world.root).some((line) => line.includes("sleep")));
+    await expect.poll(() => processesIn(world.root).some((line) => line.includes("sleep"))).toBe(true);
     running.process.kill("SIGINT");
     await running.says("Stopping.");
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
-    await until(() => processesIn(world.root).length === 0);
+    await expect.poll(() => processesIn(world.root).length === 0).toBe(true);
   });
 
   test("a model that does not answer can be stopped", async () => {
     await using world = await modelWorld(() => new Promise(() => undefined));
     const running = world.start(["-p", "hello"]);
-    await until(() => world.model.requests.length > 0);
+    await expect.poll(() => world.model.requests.length > 0).toBe(true);
     running.process.kill("SIGINT");
     expect((await running.ended).code).toBe(130);
   });
@@ -341,13 +372,5 @@ function workingFolder(pid: string): string | undefined {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return undefined; // It ended while we were looking, or belongs to somebody else.
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error("it did not come to that in time");
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -3,20 +3,22 @@
  *
  * Owns the order of steps in a run. What is printed is in answer.ts and progress.ts; how a person is asked, in asking.ts.
  */
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
+import { addedFolders } from "./added-folders.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
 import { askingAt } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
-import { openOwnRuntime } from "./own-runtime.ts";
+import { type OwnRuntime, openOwnRuntime } from "./own-runtime.ts";
 import { Progress } from "./progress.ts";
+import type { Prompt } from "./prompt-input.ts";
+import { allowSavedInput, chosenPaths, messageFor, neededCapabilities } from "./prompt-message.ts";
+import type { ResultRecord } from "./result-record.ts";
 import { type RunEnd, RunWatch } from "./run-watch.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
@@ -43,6 +45,8 @@ export interface PromptOptions {
   stream: boolean;
   quiet: boolean;
   outputFormat: "text" | "json";
+  /** Is told what becomes of the run. */
+  record?: ResultRecord;
   /** Draws the tree at the end even when it could not be drawn live. */
   showsTree?: boolean;
   /** The session is removed with its home, so its id is not shown. */
@@ -53,7 +57,7 @@ export interface PromptOptions {
 
 /** Resolves with the exit code. Without a prompt, what the stored session has left open is carried on. */
 export async function runPrompt(
-  prompt: string | undefined,
+  prompt: Prompt | undefined,
   options: PromptOptions,
   context: CliContext,
 ): Promise<number> {
@@ -63,22 +67,24 @@ export async function runPrompt(
     const note = unknownNameNote(rule);
     if (note !== undefined) terminal.note(note);
   }
-  const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
+  const folders = addedFolders(options.addDir, cwd);
   await using own = openOwnRuntime({
     env,
     home: options.home,
     provider: options.provider,
     catalog: options.catalog?.(env),
+    report: (line) => terminal.note(line), // Anything else would be drawn over.
   });
   using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   terminal.gone.addEventListener("abort", () => interrupts.stop());
-  const progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
+  using progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
   const watch = new RunWatch({ isOurs: prompt === undefined });
   const receive = (event: SessionEvent) => {
     answer.receive(event);
     progress.receive(event);
     watch.receive(event);
+    options.record?.receive(event);
   };
   let workingDirectory = cwd;
   const asking = askingAt({
@@ -99,13 +105,17 @@ export async function runPrompt(
     isThrownAway: options.isThrownAway,
   });
   if (interrupts.signal.aborted) return interrupts.exitCode;
-  const permissions = permissionsOf(options, folders);
-  const config = { ...baseConfig(options), ...asking, permissions, onEvent: receive };
+  checkModel(own, options);
+  const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
+  const config = { ...baseConfig(options), ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
   const session = stored
     ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });
+  options.record?.opened(session.sessionId);
+  if (stored) await allowSavedInput(session);
   await configure(session, options);
   const end = await converse(session, prompt, { watch, signal: interrupts.signal });
+  options.record?.ended(end);
   answer.end(end.type === "answered" ? end.text : "");
   if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);
@@ -134,9 +144,14 @@ async function noteStopped(session: Session, terminal: Terminal): Promise<void> 
   terminal.note(`Stopped what still ran in the background: ${named}.`);
 }
 
-function existingFolder(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new UsageError(`--add-dir: there is no folder ${path}`);
+/** Without a provider the offline rules answer whatever is asked for, and nobody who names a model wants that. */
+function checkModel({ runtime }: OwnRuntime, { model }: PromptOptions): void {
+  if (model === undefined || model === "offline") return;
+  const { provider } = runtime.sessions.shared.catalog.forSession({ model }).choose();
+  if (provider.id !== "offline") return;
+  const words =
+    "no provider is set up that could have it. Set RETINUE_PROVIDER_URL, OPENAI_API_KEY or ANTHROPIC_API_KEY";
+  throw new UsageError(`--model ${model}: ${words}, or name a provider in config.json.`);
 }
 
 function answerFor({ outputFormat, stream }: PromptOptions, terminal: Terminal): Answer {
@@ -172,13 +187,13 @@ async function storedSession(
 /** Deny rules that are not named stay as the session has them; a resume applies all of it before it goes on with anything. */
 function permissionsOf(
   { allowTool, denyTool, allowAllTools }: PromptOptions,
-  folders: readonly string[],
+  places: readonly string[],
 ): PermissionSettings {
   return {
     approveAllReadPermissionRequests: true,
     approveAllToolPermissionRequests: allowAllTools,
     rules: { approved: allowTool.map(allowRule), ...(denyTool.length > 0 && { denied: denyTool.map(denyRule) }) },
-    paths: { additionalDirectories: [...folders], includeTempDirectory: true },
+    paths: { additionalDirectories: [...places], includeTempDirectory: true },
   };
 }
 
@@ -207,7 +222,7 @@ async function checkIsOpen(session: Session, watch: RunWatch): Promise<void> {
 /** Sends the prompt, if there is one, and waits for the end of the run, or stops it when the signal says so. */
 async function converse(
   session: Session,
-  prompt: string | undefined,
+  prompt: Prompt | undefined,
   { watch, signal }: { watch: RunWatch; signal: AbortSignal },
 ): Promise<RunEnd | { type: "stopped" }> {
   if (signal.aborted) return { type: "stopped" };
@@ -216,8 +231,9 @@ async function converse(
   });
   if (prompt === undefined) await checkIsOpen(session, watch);
   else {
+    const message = await messageFor(session, prompt);
     watch.begin();
-    await session.send(prompt);
+    await session.send(message);
   }
   const end = await Promise.race([watch.ended, stopped]);
   if (end !== "stopped") return end;

@@ -63,12 +63,12 @@ describe("retinue sessions", () => {
     expect(events.map((line) => JSON.parse(line).type).at(0)).toBe("session.start");
   });
 
-  test("draws the stored tree with times and usage", async () => {
+  test("draws the stored tree with times and the usage of each agent, and the totals in the last line", async () => {
     await using world = await twoSessions();
     const [last] = await listed(world);
     const { stdout } = await world.run(["sessions", "tree", last?.sessionId ?? ""]);
     expect(stdout).toMatch(
-      /^○ main {2}idle · \d+\.\ds · 4 turns · 2 calls · 400 in, 40 out\n└─ ✓ looker \(explore\) {2}completed · \d+\.\ds · 2 turns · 1 call · 200 in, 20 out\n$/,
+      /^○ main {2}idle · \d+\.\ds · 2 turns · 1 call · 200 in, 20 out\n└─ ✓ looker \(explore\) {2}completed · \d+\.\ds · 2 turns · 1 call · 200 in, 20 out\n· 4 turns · 2 calls · 1 sub-agent · 400 tokens in, 40 out\n$/,
     );
     const nodes = JSON.parse((await world.run(["sessions", "tree", last?.sessionId ?? "", "--json"])).stdout);
     expect(nodes).toMatchObject([{ id: "main" }, { name: "explore", status: "completed" }]);

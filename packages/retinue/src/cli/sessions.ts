@@ -9,6 +9,7 @@ import type { CommonFlags } from "./commands/shared-fields.ts";
 import { conversationWords } from "./conversation-words.ts";
 import { type OwnRuntime, openOwnRuntime, readLog } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
+import { totalsWords } from "./totals-words.ts";
 import { UsageError } from "./usage-error.ts";
 
 export async function listSessions(
@@ -46,7 +47,8 @@ export async function drawTree(id: string, flags: CommonFlags, context: CliConte
   if (flags.json) return terminal.out(`${JSON.stringify(walk(tree), null, 2)}\n`);
   const color = terminal.color && terminal.isOutScreen;
   const drawn = renderTree(tree, { color, ...(terminal.isOutScreen ? { width: terminal.columns - 1 } : {}) });
-  terminal.out(`${drawn}\n`, { isDrawn: true });
+  const totals = walk(tree).length > 1 ? `· ${totalsWords(tree)}\n` : "";
+  terminal.out(`${drawn}\n${totals}`, { isDrawn: true });
 }
 
 export async function deleteSessions(
@@ -67,7 +69,7 @@ export async function deleteSessions(
 }
 
 async function isSure(chosen: readonly SessionMetadata[], { terminal }: CliContext): Promise<boolean> {
-  if (!terminal.canAsk) throw new UsageError("nobody is here to confirm: add --yes to delete without asking");
+  if (!terminal.canAsk) throw new UsageError("there is no terminal to ask at: add --yes to delete without asking");
   for (const line of table(chosen, Date.now())) terminal.note(line);
   const answer = await terminal.ask(
     `Delete ${chosen.length === 1 ? "this session" : `these ${chosen.length} sessions`} for good? [y/N] `,

@@ -1,16 +1,15 @@
-import { spawn, spawnSync } from "node:child_process";
 import { PassThrough } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { call, say } from "@retinue/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { openTerminal, type TerminalStreams } from "./terminal.ts";
-import { modelWorld } from "./test-world.ts";
+import { canHaveTerminal, modelWorld } from "./test-world.ts";
 
 /** One screen for both streams, as a terminal has it, with what was written in order. */
 function screen({ isTTY = true } = {}): {
   streams: TerminalStreams;
   written: () => string;
   type: (text: string) => void;
+  end: () => void;
 } {
   const all = new PassThrough();
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
@@ -21,7 +20,7 @@ function screen({ isTTY = true } = {}): {
   const out = Object.assign(all, { isTTY, columns: 40, rows: 10 });
   // The streams of a process have more than is used here.
   const streams = { stdin, stdout: out, stderr: out, env: { TERM: "xterm" } } as unknown as TerminalStreams;
-  return { streams, written: () => text, type: (typed) => void stdin.write(typed) };
+  return { streams, written: () => text, type: (typed) => void stdin.write(typed), end: () => void stdin.end() };
 }
 
 const ERASE_ONE = "\u001b[1A\u001b[0J";
@@ -67,6 +66,36 @@ describe("a terminal", () => {
     expect(await answer).toBeUndefined();
   });
 
+  test("takes an end of the input as no answer, to this question and to every later one", async () => {
+    const { streams, end } = screen();
+    const terminal = openTerminal(streams);
+    const first = terminal.ask("Sure? ");
+    end();
+    expect(await first).toBeUndefined();
+    expect(await terminal.ask("Really? ")).toBeUndefined();
+  });
+
+  test("takes an input that fails as no answer", async () => {
+    const { streams } = screen();
+    const terminal = openTerminal(streams);
+    const first = terminal.ask("Sure? ");
+    streams.stdin.destroy(new Error("read EIO"));
+    expect(await first).toBeUndefined();
+    expect(await terminal.ask("Really? ")).toBeUndefined();
+  });
+
+  test("keeps what was typed ahead for the next question, letters in pieces included", async () => {
+    const { streams, type } = screen();
+    const terminal = openTerminal(streams);
+    const [head, tail] = [Buffer.from("y\nzwö").subarray(0, 5), Buffer.from("zwö").subarray(3)];
+    streams.stdin.push(head);
+    expect(await terminal.ask("One? ")).toBe("y");
+    const second = terminal.ask("Two? ");
+    streams.stdin.push(tail);
+    type("lf\r\n");
+    expect(await second).toBe("zwölf");
+  });
+
   test("never shows more moving lines than it has rows", async () => {
     const { streams, written } = screen();
     const terminal = openTerminal(streams);
@@ -109,9 +138,7 @@ describe("a terminal", () => {
   });
 });
 
-const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
-
-test.runIf(hasScript)(
+test.runIf(canHaveTerminal)(
   "on a real terminal reading is not asked about, a permission is given, and one is refused in words",
   async () => {
     const bash = (command: string) => call("bash", { command, description: "try" });
@@ -122,24 +149,15 @@ test.runIf(hasScript)(
       say("All done."),
     ]);
     world.put("note.txt", "only read\n");
-    const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
-    const command = `'${process.execPath}' '${executable}' -p go`;
-    const env = {
-      ...process.env,
-      RETINUE_HOME: world.home,
-      RETINUE_PROVIDER_URL: world.model.provider.baseUrl,
-      RETINUE_MODEL: "scripted",
-      TERM: "xterm",
-    };
-    const child = spawn("script", ["-qec", command, "/dev/null"], { cwd: world.folder, env, stdio: "pipe" });
+    const running = world.start(["-p", "go"], { terminal: { columns: 80, rows: 24 }, staysOpen: true });
     let shown = "";
     let answered = 0;
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    running.process.stdout?.on("data", (text: string) => {
       shown += text;
       const questions = shown.split("Allow?").length - 1;
-      if (questions > answered) child.stdin.write(["y\n", "no, keep it\n"][answered++] ?? "n\n");
+      if (questions > answered) running.process.stdin?.write(["y\n", "no, keep it\n"][answered++] ?? "n\n");
     });
-    const code = await new Promise((resolve) => child.once("close", resolve));
+    const { code } = await running.ended;
     expect(shown).not.toContain("wants to run cat");
     expect(shown).toContain("The agent wants to run printf granted");
     expect(shown).toContain("always: exactly this line in this session");
@@ -148,6 +166,28 @@ test.runIf(hasScript)(
     expect(results[0]).toContain("only read");
     expect(results[1]).toContain("granted");
     expect(results[2]).toContain("The user did not allow this call and said: keep it");
+    expect(code).toBe(0);
+  },
+);
+
+test.runIf(canHaveTerminal)(
+  "after an end of input at a question every later one counts as unanswered, and the run still answers",
+  async () => {
+    const make = (name: string) => call("bash", { command: `mkdir ${name}`, description: "try" });
+    await using world = await modelWorld([make("one"), make("two"), say("Nobody allowed it.")]);
+    const running = world.start(["-p", "go"], { terminal: { columns: 80, rows: 24 }, staysOpen: true });
+    let shown = "";
+    let isEnded = false;
+    running.process.stdout?.on("data", (text: string) => {
+      shown += text;
+      if (!shown.includes("Allow?") || isEnded) return;
+      isEnded = true;
+      running.process.stdin?.write("\u0004"); // Ctrl-D: the terminal stays open.
+    });
+    const { code } = await running.ended;
+    expect(shown).toContain("bash mkdir one · nobody answered");
+    expect(shown).toContain("bash mkdir two · nobody answered");
+    expect(shown).toContain("Nobody allowed it.");
     expect(code).toBe(0);
   },
 );

@@ -4,8 +4,9 @@
  * Owns the two streams and the line that moves at the bottom of the screen (`status`). Everything else of the command
  * line writes through it, so that text and moving lines never mix.
  */
-import { createInterface } from "node:readline";
 import { visibleText } from "@retinue/protocol/visible";
+import { BottomLines, columnsOf } from "./bottom-lines.ts";
+import { TypedLines } from "./typed-lines.ts";
 
 export interface Terminal {
   /** Somebody can see a question and type the answer. */
@@ -23,11 +24,16 @@ export interface Terminal {
   note(line: string, options?: Drawn & { isDim?: boolean }): void;
   /** Lines that stay at the bottom of the screen and change; empty removes them. Nothing happens where there is no screen. */
   status(lines: readonly string[]): void;
-  /** Undefined when there is no answer: end of input, or the signal. */
+  /** Undefined when there is no answer: end of input, now or before, or the signal. */
   ask(question: string, options?: { signal?: AbortSignal }): Promise<string | undefined>;
+  /** While this works, the moving lines stand still above what it prints and asks, and all other output waits. One at a time. */
+  pinned<T>(work: (at: Questioner) => Promise<T>): Promise<T>;
   /** Resolves when everything written has left the process. */
   flush(): Promise<void>;
 }
+
+/** Prints and asks something that belongs together. */
+export type Questioner = Pick<Terminal, "note" | "ask">;
 
 export interface Drawn {
   /** The text has colours of our own; what others wrote in it is visible already. */
@@ -41,110 +47,151 @@ export interface TerminalStreams {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-export function openTerminal({ stdin, stdout, stderr, env }: TerminalStreams): Terminal {
-  const isScreen = stderr.isTTY === true && env.TERM !== "dumb";
-  const isOutScreen = stdout.isTTY === true;
-  const gone = new AbortController();
-  stdout.on("error", () => gone.abort());
-  stderr.on("error", () => undefined); // Nobody reads the progress, so it may be lost.
-  let shown: readonly string[] = [];
-  let isMidLine = false;
-  /** Output that came while a question is on the screen; it is printed after the answer. */
-  let held: (() => void)[] | undefined;
+export function openTerminal(streams: TerminalStreams): Terminal {
+  return new ProcessTerminal(streams);
+}
+
+class ProcessTerminal implements Terminal {
+  readonly canAsk: boolean;
+  readonly isScreen: boolean;
+  readonly isOutScreen: boolean;
+  readonly color: boolean;
+  readonly #stdout: NodeJS.WriteStream;
+  readonly #stderr: NodeJS.WriteStream;
+  readonly #gone = new AbortController();
+  readonly #typed: TypedLines;
+  readonly #bottom: BottomLines;
+  /** The last line of an answer is unfinished. */
+  #isMidLine = false;
+  /** While the moving lines are pinned: what was written beneath them. */
+  #pin: { beneath: string; ended: Promise<void> } | undefined;
+  /** Output that came in between; it is printed afterwards. */
+  #held: (() => void)[] = [];
+
+  constructor({ stdin, stdout, stderr, env }: TerminalStreams) {
+    this.isScreen = stderr.isTTY === true && env.TERM !== "dumb";
+    this.isOutScreen = stdout.isTTY === true;
+    this.canAsk = stdin.isTTY === true && this.isScreen;
+    this.color = this.isScreen && !env.NO_COLOR;
+    this.#stdout = stdout.on("error", () => this.#gone.abort());
+    this.#stderr = stderr.on("error", () => undefined); // Nobody reads the progress, so it may be lost.
+    this.#typed = new TypedLines(stdin);
+    this.#bottom = new BottomLines(stderr);
+  }
+
+  get columns(): number {
+    return columnsOf(this.#stderr);
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  out(text: string, { isDrawn = false }: Drawn = {}): void {
+    if (text === "" || this.gone.aborted) return;
+    this.#inTurn(() => {
+      if (this.isOutScreen) this.#erase();
+      this.#stdout.write(this.isOutScreen && !isDrawn ? visibleText(text) : text);
+      this.#isMidLine = !text.endsWith("\n");
+      if (this.isOutScreen) this.#draw();
+    });
+  }
+
+  note(line: string, { isDrawn = false, isDim = false }: Drawn & { isDim?: boolean } = {}): void {
+    const shown = this.#shown(line, { isDrawn, isDim });
+    this.#inTurn(() => {
+      this.#erase();
+      this.#endLine();
+      this.#stderr.write(shown);
+      this.#draw();
+    });
+  }
+
+  status(lines: readonly string[]): void {
+    if (!this.isScreen) return;
+    this.#inTurn(() => {
+      if (this.#bottom.isSame(lines)) return;
+      this.#erase();
+      this.#bottom.change(lines);
+      this.#draw();
+    });
+  }
+
+  async ask(question: string, { signal }: { signal?: AbortSignal } = {}): Promise<string | undefined> {
+    return this.pinned((at) => at.ask(question, { signal }));
+  }
+
+  async pinned<T>(work: (at: Questioner) => Promise<T>): Promise<T> {
+    while (this.#pin) await this.#pin.ended;
+    let end = () => {};
+    this.#pin = { beneath: "", ended: new Promise<void>((resolve) => (end = resolve)) };
+    this.#endLine();
+    this.#draw();
+    try {
+      return await work(this.#questioner(this.#pin));
+    } finally {
+      this.#unpin(this.#pin);
+      end();
+    }
+  }
+
+  async flush(): Promise<void> {
+    const streams = [this.#stdout, this.#stderr];
+    await Promise.all(streams.map((stream) => new Promise<void>((done) => stream.write("", () => done()))));
+  }
+
+  #questioner(pin: { beneath: string }): Questioner {
+    return {
+      note: (line, { isDrawn = false, isDim = false } = {}) => {
+        const shown = this.#shown(line, { isDrawn, isDim });
+        pin.beneath += shown;
+        this.#stderr.write(shown);
+      },
+      ask: async (question, { signal } = {}) => {
+        const words = visibleText(question);
+        this.#stderr.write(words);
+        const answer = await this.#typed.next(signal);
+        if (answer === undefined) this.#stderr.write("\n");
+        pin.beneath += `${words}${answer ?? ""}\n`;
+        return answer;
+      },
+    };
+  }
+
+  #shown(line: string, { isDrawn, isDim }: { isDrawn: boolean; isDim: boolean }): string {
+    const text = isDrawn ? line : visibleText(line);
+    return isDim && this.color ? `\u001b[2m${text}\u001b[0m\n` : `${text}\n`;
+  }
 
   /** The lines at the bottom wait while the last line of an answer is unfinished on the same screen. */
-  const isBlocked = () => isOutScreen && isMidLine;
-  const erase = () => {
-    if (shown.length > 0 && !isBlocked()) stderr.write(`\u001b[${shown.length}A\u001b[0J`);
-  };
-  const draw = () => {
-    if (shown.length > 0 && !isBlocked()) stderr.write(`${shown.join("\n")}\n`);
-  };
-  const inTurn = (write: () => void) => {
-    if (held) held.push(write);
+  get #isBlocked(): boolean {
+    return this.isOutScreen && this.#isMidLine;
+  }
+
+  #erase(): void {
+    if (!this.#isBlocked) this.#bottom.erase();
+  }
+
+  #draw(): void {
+    if (!this.#isBlocked) this.#bottom.draw();
+  }
+
+  #endLine(): void {
+    if (!this.isScreen) return;
+    if (this.#isBlocked) this.#stderr.write("\n");
+    this.#isMidLine = false;
+  }
+
+  #inTurn(write: () => void): void {
+    if (this.#pin) this.#held.push(write);
     else write();
-  };
+  }
 
-  return {
-    canAsk: stdin.isTTY === true && isScreen,
-    gone: gone.signal,
-    isScreen,
-    isOutScreen,
-    color: isScreen && !env.NO_COLOR,
-    get columns() {
-      return stderr.columns ?? 80;
-    },
-    out(text, { isDrawn = false } = {}) {
-      if (text === "" || gone.signal.aborted) return;
-      inTurn(() => {
-        if (isOutScreen) erase();
-        stdout.write(isOutScreen && !isDrawn ? visibleText(text) : text);
-        isMidLine = !text.endsWith("\n");
-        if (isOutScreen) draw();
-      });
-    },
-    note(line, { isDrawn = false, isDim = false } = {}) {
-      inTurn(() => {
-        erase();
-        if (isBlocked() && isScreen) stderr.write("\n");
-        isMidLine = isMidLine && !isScreen;
-        const shownLine = isDrawn ? line : visibleText(line);
-        stderr.write(isDim && isScreen && !env.NO_COLOR ? `\u001b[2m${shownLine}\u001b[0m\n` : `${shownLine}\n`);
-        draw();
-      });
-    },
-    status(lines) {
-      if (!isScreen) return;
-      inTurn(() => {
-        erase();
-        shown = fitting(lines, stderr.rows ?? 24);
-        draw();
-      });
-    },
-    async ask(question, { signal } = {}) {
-      erase();
-      if (isBlocked()) stderr.write("\n");
-      isMidLine = false;
-      held = [];
-      const answer = await askLine({ stdin, stderr }, visibleText(question), signal);
-      const waiting = held;
-      held = undefined;
-      draw();
-      for (const write of waiting) write();
-      return answer;
-    },
-    async flush() {
-      await Promise.all([stdout, stderr].map((stream) => new Promise<void>((done) => stream.write("", () => done()))));
-    },
-  };
-}
-
-/** Cuts to the height of the screen: what is taller cannot be erased again. */
-function fitting(lines: readonly string[], rows: number): readonly string[] {
-  const most = Math.max(3, rows - 2);
-  return lines.length > most ? [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more`] : lines;
-}
-
-/** The terminal edits the line and sends Ctrl-C as a signal; nothing here touches its mode. */
-function askLine(
-  { stdin, stderr }: Pick<TerminalStreams, "stdin" | "stderr">,
-  question: string,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve(undefined);
-    const lines = createInterface({ input: stdin, terminal: false });
-    const finish = (answer: string | undefined) => {
-      signal?.removeEventListener("abort", onAbort);
-      lines.off("close", onClose).close();
-      stdin.pause();
-      if (answer === undefined) stderr.write("\n");
-      resolve(answer);
-    };
-    const onAbort = () => finish(undefined);
-    const onClose = () => finish(undefined);
-    lines.once("line", (line) => finish(line)).once("close", onClose);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    stderr.write(question);
-  });
+  #unpin({ beneath }: { beneath: string }): void {
+    this.#bottom.lift(beneath);
+    this.#pin = undefined;
+    const waiting = this.#held;
+    this.#held = [];
+    for (const write of waiting) write();
+  }
 }

@@ -1,10 +1,11 @@
 /** For tests: the built executable in a small world of its own, with a fresh home, working folder and temp folder. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ModelScript, type ScriptedModel, startScriptedModel } from "@retinue/sdk/testing";
+import { quoted } from "./permission-words.ts";
 
 const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
 
@@ -28,6 +29,8 @@ export interface RunOptions {
   env?: Record<string, string>;
   /** Where it runs, in place of the working folder. */
   cwd?: string;
+  /** At a real terminal of this size; what is on it comes as standard output. Needs `canHaveTerminal`. */
+  terminal?: { columns: number; rows: number };
 }
 
 export interface CliWorld extends AsyncDisposable {
@@ -66,10 +69,11 @@ export function cliWorld(settings: Record<string, string> = {}): CliWorld {
   const children = new Set<ChildProcess>();
   const start = (
     args: readonly string[],
-    { input, staysOpen = false, env = {}, cwd = folder }: RunOptions = {},
+    { input, staysOpen = false, env = {}, cwd = folder, terminal }: RunOptions = {},
   ): Running => {
     const all = { ...cleanEnv(), RETINUE_HOME: home, TMPDIR: temporary, ...settings, ...env };
-    const child = spawn(process.execPath, [executable, ...args], { cwd, env: all, stdio: "pipe" });
+    const [program, words] = terminal ? atTerminal(args, terminal) : [process.execPath, [executable, ...args]];
+    const child = spawn(program, words, { cwd, env: all, stdio: "pipe" });
     children.add(child);
     if (!staysOpen) child.stdin.end(input);
     else if (input !== undefined) child.stdin.write(input);
@@ -93,6 +97,13 @@ export function cliWorld(settings: Record<string, string> = {}): CliWorld {
       rmSync(root, { recursive: true, force: true, maxRetries: 10 });
     },
   };
+}
+
+export const canHaveTerminal = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+
+function atTerminal(args: readonly string[], { columns, rows }: { columns: number; rows: number }): [string, string[]] {
+  const line = [process.execPath, executable, ...args].map(quoted).join(" ");
+  return ["script", ["-qec", `stty cols ${columns} rows ${rows}; TERM=xterm ${line}`, "/dev/null"]];
 }
 
 /** A client of a runtime on stdio that asks for its sessions, and goes when it has them. */

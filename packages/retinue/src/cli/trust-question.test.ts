@@ -44,6 +44,7 @@ async function openingWith(ask?: () => string | undefined): Promise<{ text: stri
     out: (text) => screen.push(text),
     note: (line) => screen.push(line),
     status: () => undefined,
+    pinned: (work) => work(terminal),
     flush: async () => undefined,
     async ask(question) {
       screen.push(question);

@@ -20,10 +20,18 @@ export interface NodeContext {
   warn(message: string): void;
 }
 
+export interface AgentNode {
+  node: NodeLimits;
+  title: string;
+  /** The MCP servers that agents of the session name. */
+  servers: readonly string[];
+}
+
 /** `main`, the id (or its beginning) of a sub-agent of the session, or the name of an agent as if the main agent started it. */
-export async function nodeOf(agent: string, context: NodeContext): Promise<{ node: NodeLimits; title: string }> {
+export async function nodeOf(agent: string, context: NodeContext): Promise<AgentNode> {
   const { store, record, limits } = context;
   const catalog = await catalogOf(context);
+  const servers = catalog.list().flatMap(({ mcpServers }) => Object.keys(mcpServers));
   const { state, problems } = replay(await store.events.read(record.id), record.id);
   const selected = state.selectedAgent === undefined ? undefined : definitionNamed(catalog, state.selectedAgent);
   const main: NodeLimits = {
@@ -38,7 +46,7 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<{ nod
     planMode: state.mode === "plan",
   };
   if (agent === "main")
-    return { node: main, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
+    return { node: main, servers, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
   const { found, problems: unread } = await TASK.list(store.documents, `${record.id}/`);
   for (const problem of [...problems, ...unread.map(({ message }) => message)]) context.warn(problem);
   const tasks = found.map(({ value }) => value).filter((each) => each.kind === "agent");
@@ -46,10 +54,11 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<{ nod
   if (task)
     return {
       node: nodeOfTask(task, { tasks, catalog, main }),
+      servers,
       title: `The sub-agent ${namesOf(task, tasks).join(" › ")} (${task.agentType})`,
     };
   const definition = catalog.find(agent);
-  if (definition) return { node: below(main, definition), title: `The agent ${definition.name}` };
+  if (definition) return { node: below(main, definition), servers, title: `The agent ${definition.name}` };
   const started = tasks.map(({ id, name }) => `${id.slice(0, 8)} (${name})`);
   throw new AppError(
     "agent_not_found",

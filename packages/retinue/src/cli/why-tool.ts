@@ -2,11 +2,13 @@
 import type { PermissionRequest } from "@retinue/protocol";
 import type { ToolRef } from "../agents/tool-patterns.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
+import { nearest } from "../nearest.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { eventOf } from "../store/stored-event.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { linkTarget, resolvePath } from "../tools/files/file-path.ts";
 import { shellPermission } from "../tools/shell/shell-command.ts";
+import { UsageError } from "./usage-error.ts";
 
 const LEADING = [
   "task",
@@ -19,22 +21,50 @@ const LEADING = [
   "session_search",
 ];
 
-/** Host tools are those of the session's clients. An MCP tool is known once it was called; otherwise by `server-tool`. */
-export function toolNamed(name: string, { hostTools = [] }: SessionLimits, events: readonly StoredEvent[]): ToolRef {
-  if (hostTools.includes(name)) return { name, source: "host" };
-  const builtin = [...builtinTools({ askUser: "legacy" }).map((tool) => tool.name), ...LEADING];
-  if (builtin.includes(name)) return { name, source: "builtin" };
-  const mcp = events.map((event) => mcpOf(event, name)).find(Boolean);
-  if (mcp) return { name, source: "mcp", mcp };
-  const [, server, tool] = /^([^-]+)-(.+)$/.exec(name) ?? [];
-  return server && tool ? { name, source: "mcp", mcp: { server, tool } } : { name, source: "host" };
+export interface ToolSources {
+  limits: SessionLimits;
+  events: readonly StoredEvent[];
+  /** MCP servers that agents name. */
+  servers: readonly string[];
 }
 
-function mcpOf(event: StoredEvent, name: string): { server: string; tool: string } | undefined {
+/** Host tools are those of the session's clients. Tools of MCP servers are known once they were called. */
+export function knownTools({ limits: { hostTools = [] }, events }: ToolSources): ToolRef[] {
+  const builtin = [...builtinTools({ askUser: "legacy" }).map((tool) => tool.name), ...LEADING];
+  const called = events.flatMap((event) => mcpOf(event) ?? []);
+  const all: ToolRef[] = [
+    ...hostTools.map((name) => ({ name, source: "host" as const })),
+    ...builtin.map((name) => ({ name, source: "builtin" as const })),
+    ...called,
+  ];
+  return all.filter((tool, at) => all.findIndex(({ name }) => name === tool.name) === at);
+}
+
+/** A tool of an MCP server that was not called yet goes by `server-tool`. Anything else that is not known is an error. */
+export function toolNamed(name: string, sources: ToolSources): ToolRef {
+  const known = knownTools(sources);
+  const found = known.find((tool) => tool.name === name);
+  if (found) return found;
+  const server = serverIn(name, sources);
+  if (server !== undefined) return { name, source: "mcp", mcp: { server, tool: name.slice(server.length + 1) } };
+  const names = known.map((tool) => tool.name);
+  const meant = nearest(name, names);
+  throw new UsageError(
+    `the session has no tool ${name}. ${meant ? `Did you mean ${meant}?` : `There are: ${names.join(", ")}`}`,
+  );
+}
+
+/** The longest name wins, because names may contain dashes. */
+function serverIn(name: string, { limits: { mcpServers }, servers }: ToolSources): string | undefined {
+  if (mcpServers === undefined) return /^([^-]+)-./.exec(name)?.[1];
+  const fitting = [...mcpServers, ...servers].filter((server) => name.startsWith(`${server}-`));
+  return fitting.sort((a, b) => b.length - a.length)[0];
+}
+
+function mcpOf(event: StoredEvent): ToolRef | undefined {
   const start = eventOf(event, "tool.execution_start");
-  const { toolName, mcpServerName, mcpToolName } = start?.data ?? {};
-  if (toolName !== name || !mcpServerName || !mcpToolName) return undefined;
-  return { server: mcpServerName, tool: mcpToolName };
+  const { toolName: name, mcpServerName: server, mcpToolName: tool } = start?.data ?? {};
+  return name && server && tool ? { name, source: "mcp", mcp: { server, tool } } : undefined;
 }
 
 /** Undefined when calls of the tool need no permission. `input` is the telling argument, or all arguments as JSON. */

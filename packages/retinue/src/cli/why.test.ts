@@ -49,6 +49,41 @@ describe("retinue why", () => {
     expect((await why("main", "task")).stdout).toContain("It needs no permission.");
   });
 
+  test("an unknown tool is wrong usage that names a near one, and without a tool all of them are listed", async () => {
+    const { world: made, id } = await world("--deny-tool", "web_fetch");
+    await using _ = made;
+    const why = async (...args: string[]) => await made.run(["why", id.slice(0, 8), ...args]);
+    expect(await why("main", "bsh", "ls")).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: "retinue: the session has no tool bsh. Did you mean bash?\n",
+    });
+    expect(await why("main", "frobnicate")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("There are: bash, "),
+    });
+    expect((await why("main", "nowhere-tool")).code).toBe(2);
+
+    const { code, stdout } = await why("explore");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^The agent explore and its tools:\n/);
+    expect(stdout).toMatch(/ {2}view +allowed +reads in the allowed folders\n/);
+    expect(stdout).toMatch(/ {2}bash +asked +needs permission \(shell\)\n/);
+    expect(stdout).toMatch(/ {2}create +denied +the tools of the agent explore do not have it \(agent-tools\)\n/);
+    expect(stdout).toContain("Deny rules: web_fetch\n");
+
+    const { tools } = JSON.parse((await why("main", "--json")).stdout);
+    const known: string[] = tools.map(({ name }: { name: string }) => name);
+    const offered = made.model.requests[0]?.tools ?? [];
+    expect(offered.filter((name) => !known.includes(name))).toEqual([]);
+    expect(tools).toContainEqual({
+      name: "web_fetch",
+      source: "builtin",
+      status: "denied",
+      reason: "the rule web_fetch denies it (deny-rule)",
+    });
+  });
+
   test("a sub-agent is named by its id, an agent by its name", async () => {
     const { world: made, id, child } = await world();
     await using _ = made;

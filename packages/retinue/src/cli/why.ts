@@ -14,13 +14,15 @@ import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import { allowRule, denyRule } from "./usable-rule.ts";
+import { listWords, toolsOf } from "./why-list.ts";
 import { nodeOf } from "./why-node.ts";
-import { requestFor, toolNamed } from "./why-tool.ts";
+import { knownTools, requestFor, toolNamed } from "./why-tool.ts";
 
 export interface WhyQuestion {
   session: string;
   agent: string;
-  tool: string;
+  /** Undefined: all of them. */
+  tool?: string;
   /** A command, a path, an address, or arguments as JSON. */
   input?: string;
 }
@@ -53,8 +55,7 @@ export async function runWhy(
   const warn = (message: string) => terminal.note(message);
   const limits = await readLimits(store, sessionId);
   const rules = await rulesOf(store, record, { limits, flags: { ...flags, ...given }, warn });
-  const tool = toolNamed(question.tool, limits, await store.events.read(sessionId));
-  const { node, title } = await nodeOf(question.agent, {
+  const { node, title, servers } = await nodeOf(question.agent, {
     store,
     record,
     limits,
@@ -62,6 +63,14 @@ export async function runWhy(
     home: own.runtime.config.home,
     warn,
   });
+  const sources = { limits, servers, events: await store.events.read(sessionId) };
+  if (question.tool === undefined) {
+    const found = await toolsOf(knownTools(sources), { node, rules, workingDirectory: record.cwd });
+    if (flags.json) terminal.out(`${JSON.stringify({ agent: title, tools: found }, null, 2)}\n`);
+    else terminal.out(visibleText(`${listWords(title, found)}${general(rules)}`));
+    return 0;
+  }
+  const tool = toolNamed(question.tool, sources);
   const decision = decideTool(tool, node);
   const request = await requestFor(tool, question.input, record.cwd);
   const verdict = request && rules.decide(request, { workingDirectory: record.cwd });
@@ -69,7 +78,10 @@ export async function runWhy(
     terminal.out(
       `${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`,
     );
-  else terminal.out(visibleText(words({ title, question, decision, request, verdict, rules })));
+  else
+    terminal.out(
+      visibleText(words({ title, tool: tool.name, input: question.input, decision, request, verdict, rules })),
+    );
   return decision.allowed && verdict?.type !== "deny" ? 0 : 1;
 }
 
@@ -93,14 +105,15 @@ async function rulesOf(
 
 interface Answer {
   title: string;
-  question: WhyQuestion;
+  tool: string;
+  input: string | undefined;
   decision: Decision;
   request: PermissionRequest | undefined;
   verdict: Verdict | undefined;
   rules: Rules;
 }
 
-function words({ title, question: { tool, input }, decision, request, verdict, rules }: Answer): string {
+function words({ title, tool, input, decision, request, verdict, rules }: Answer): string {
   const call = input === undefined ? tool : `${tool} ${input}`;
   if (!decision.allowed) return `${title} may not call ${tool}: ${decision.reason} (rule: ${decision.rule}).\n`;
   const may = `${title} may call ${tool}: ${decision.reason}.\n`;

@@ -53,6 +53,7 @@ export interface TreeOptions {
   config: SessionConfig;
   context: SessionContext;
   gate: ProjectGate;
+  environment: TreeParts["environment"];
   /** The project's instructions, without what rules deny to read. */
   customInstructions?: (unreadable: readonly string[]) => string | undefined;
   /** Tools that other parts of the runtime add. */
@@ -125,7 +126,8 @@ function composeParts(
     database: SessionDatabase;
   },
 ): TreeParts {
-  const { root, store, runtime, limiter, rules, config, context, catalog, gate, customInstructions } = options;
+  const { root, store, runtime, limiter, rules, config, context, environment, catalog, gate, customInstructions } =
+    options;
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: () => parseUnattended(configuration.current.unattended ?? "") ?? runtime.unattended,
@@ -176,6 +178,7 @@ function composeParts(
     root,
     gate,
     configuration,
+    environment,
     participants,
     asks,
     hooks,

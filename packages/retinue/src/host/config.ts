@@ -15,6 +15,8 @@ export interface RuntimeConfig {
   hooksOnError: "ignore" | "deny";
   /** How long a query of the `sql` tool may run. */
   sqlLimitMs: number;
+  /** How long git may take to say whether a session's folder is changed; then the prompt does not say it. */
+  gitLimitMs: number;
   maxDepth: number;
   maxConcurrent: number;
   /** What an ask does while no attached client can answer it, where the session does not say. */
@@ -46,6 +48,7 @@ export function runtimeConfig(
     hookLimitMs: number(env, "RETINUE_HOOK_TIMEOUT_MS"),
     hooksOnError: choice(env, "RETINUE_HOOKS_ON_ERROR", ["ignore", "deny"]),
     sqlLimitMs: 30_000,
+    gitLimitMs: 400,
     maxDepth: number(env, "RETINUE_SUBAGENT_MAX_DEPTH"),
     maxConcurrent: number(env, "RETINUE_SUBAGENT_MAX_CONCURRENT"),
     unattended: unattended(env),

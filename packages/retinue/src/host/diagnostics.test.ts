@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { Diagnostics, logLevel } from "./diagnostics.ts";
 
 let home = "";
@@ -31,7 +31,7 @@ test("entries at or above the level are written, with their details, to one file
   diagnostics.write("debug", "small");
   diagnostics.write("warn", "odd", { sessionId: "s" });
   diagnostics.write("error", "broken");
-  await vi.waitUntil(() => lines().length === 2);
+  await expect.poll(() => lines().length === 2).toBe(true);
   expect(lines()).toMatchObject([{ msg: "odd", sessionId: "s" }, { msg: "broken" }]);
   expect(logs()).toEqual([expect.stringContaining(`-${process.pid}.log`)]);
 });

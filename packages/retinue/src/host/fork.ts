@@ -13,6 +13,7 @@ import { lastCheckpoint } from "../recovery/replay.ts";
 import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.ts";
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
 import { envelopeOf, eventOf } from "../store/stored-event.ts";
+import { ENVIRONMENT } from "./environment.ts";
 import { releaseLease, withLease } from "./session-lease.ts";
 import { readLimits, SESSION_LIMITS } from "./session-limits.ts";
 import type { Sessions } from "./sessions.ts";
@@ -56,6 +57,7 @@ export async function forkSession(
     each.sessionId === sessionId ? { ...each, sessionId: id } : each,
   );
   const limits = await readLimits(store, sessionId);
+  const environment = await ENVIRONMENT.get(store.documents, sessionId);
   await withLease(store, id, async (lease) => {
     const ends = await endsOf(open, { lease, lastId: copies.at(-1)?.id ?? null, world });
     await store.commit({
@@ -63,7 +65,7 @@ export async function forkSession(
       at: now,
       created: [record],
       events: [...copies, ...ends],
-      documents: [SESSION_LIMITS.put(id, limits)],
+      documents: [SESSION_LIMITS.put(id, limits), ...(environment ? [ENVIRONMENT.put(id, environment)] : [])],
     });
     await releaseLease(store, lease);
   });

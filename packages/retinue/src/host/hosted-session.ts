@@ -3,8 +3,7 @@
  *
  * Owns their lifetime: what is opened here is closed here. The methods that clients call on a session are in server/handlers/.
  */
-import { AppError, messageOf, type SessionConfig } from "@retinue/protocol";
-import { checkAgentFields } from "../agents/unknown-keys.ts";
+import { messageOf, type SessionConfig } from "@retinue/protocol";
 import type { Runner } from "../loop/runner.ts";
 import { isOutage, tryAgain } from "../session/outage.ts";
 import type { Session } from "../session/session.ts";
@@ -16,6 +15,7 @@ import type { Client } from "../tree/client.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
+import { checkConfig } from "./config-check.ts";
 import { setPermissions } from "./permission-settings.ts";
 import { ProjectNotices } from "./project-notices.ts";
 import { keepLimits } from "./session-limits.ts";
@@ -76,15 +76,16 @@ export class HostedSession {
   }
 
   join(client: Client, config: SessionConfig): void {
-    checkTools(config);
+    checkConfig(config);
     if (config.permissions) setPermissions(this, config.permissions, config); // First: one that is refused leaves no client behind.
     this.tree.participants.join(client, config);
     this.configure(config);
     this.#unusedOptions.warn(client, config);
     this.#projectNotices.send(client);
     this.tree.asks.redeliver();
-    const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions } = config;
-    if (customAgents || availableTools || excludedTools || defaultAgent || budget || permissions) keepLimits(this);
+    const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions, mcpServers } = config;
+    const isLimited = customAgents || availableTools || excludedTools || defaultAgent || budget || permissions;
+    if (isLimited || mcpServers) keepLimits(this);
   }
 
   /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */
@@ -163,14 +164,5 @@ export class HostedSession {
     this.#isFinished = true;
     this.#stopListening();
     await this.#onClosed();
-  }
-}
-
-/** Tool names that providers would reject are refused before anything is opened. */
-export function checkTools({ tools = [], customAgents }: SessionConfig): void {
-  checkAgentFields({ customAgents });
-  for (const { name } of tools) {
-    if (!/^[A-Za-z0-9_-]+$/.test(name))
-      throw new AppError("invalid_params", `session construction failed: invalid tool name '${name}'`);
   }
 }

@@ -5,6 +5,7 @@
  * process left open is in resume.ts.
  */
 import { messageOf, type SessionConfig, type SessionContext } from "@retinue/protocol";
+import type { Environment } from "../loop/prompt.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
@@ -25,6 +26,7 @@ import { readInstructions } from "../workspace/instructions.ts";
 import type { World } from "../world.ts";
 import type { TreeOptions } from "./composition.ts";
 import type { RuntimeConfig } from "./config.ts";
+import { ENVIRONMENT, environmentOf } from "./environment.ts";
 import { HostedSession } from "./hosted-session.ts";
 import type { LeftBehind } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
@@ -64,6 +66,8 @@ interface Opening {
   inbox: readonly InboxEntry[];
   lastId: string | null;
   count: number;
+  /** Looked at before, for a session that was stored. */
+  environment?: Environment;
 }
 
 export async function openNew(
@@ -98,9 +102,9 @@ export async function openStored(
   state.title = record.summary ?? state.title; // A name that a person gave is only in the row, not in an event.
   const { entries: inbox, answers, asks, problems: unread } = readInbox(await store.inbox(id));
   const tasks = await TASK.list(store.documents, `${id}/`);
-  const { limits, workedMs, problems: unknown } = await readKept(store, id);
+  const { limits, workedMs, environment, problems: unknown } = await readKept(store, id);
   const config = withKept(given, limits, state.selectedAgent);
-  const hosted = await host({ lease, record, context, state, inbox, lastId, count }, config, options);
+  const hosted = await host({ lease, record, context, state, inbox, lastId, count, environment }, config, options);
   if (limits.policy) hosted.tree.rules.change({ denied: limits.policy.denied }); // Until a client names others.
   hosted.tree.usage.restart(usage);
   hosted.main.budget.restore(hosted.tree.usage.byRun());
@@ -131,7 +135,7 @@ export async function openStored(
 async function readKept(
   store: Store,
   id: string,
-): Promise<{ limits: KeptLimits; workedMs: number; problems: string[] }> {
+): Promise<{ limits: KeptLimits; workedMs: number; environment: Environment | undefined; problems: string[] }> {
   const problems: string[] = [];
   const unread = (error: unknown) => {
     problems.push(messageOf(error));
@@ -139,7 +143,8 @@ async function readKept(
   };
   const limits = await readKeptLimits(store, id).catch(unread);
   const run = await RUN_TIME.get(store.documents, id).catch(unread);
-  return { limits: limits ?? {}, workedMs: run?.workedMs ?? 0, problems };
+  const environment = await ENVIRONMENT.get(store.documents, id).catch(unread);
+  return { limits: limits ?? {}, workedMs: run?.workedMs ?? 0, environment, problems };
 }
 
 async function host(opening: Opening, config: SessionConfig, options: OpenOptions): Promise<HostedSession> {
@@ -175,6 +180,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     rules: await rulesOf(root, { context, config }, options),
     config,
     context,
+    environment: environmentOf(root, { runtime, context, kept: opening.environment }),
     gate,
     customInstructions,
     warnings,

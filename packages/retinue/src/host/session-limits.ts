@@ -49,6 +49,8 @@ function limits() {
       /** Without their prompts. */
       customAgents: later(() => z.array(CustomAgentConfig())),
       hostTools: z.array(z.string()).optional(),
+      /** Their names; sessions of earlier versions do not say. */
+      mcpServers: z.array(z.string()).optional(),
       policy: policy().optional(),
     });
 }
@@ -90,6 +92,7 @@ export function keepLimits({ tree, session }: LimitedSession): void {
       prompt: "",
     })),
     hostTools: participants.tools.map(({ name }) => name),
+    mcpServers: Object.keys(config.mcpServers ?? {}),
     policy: {
       ...policy,
       denied: [...denied],

@@ -15,7 +15,9 @@ import { TASK } from "../tasks/record.ts";
 import type { Client } from "../tree/client.ts";
 import type { World } from "../world.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
-import { checkTools, type HostedSession } from "./hosted-session.ts";
+import { checkConfig, checkFolder } from "./config-check.ts";
+import { ENVIRONMENT } from "./environment.ts";
+import type { HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
 import { recordResume, recover } from "./resume.ts";
@@ -35,7 +37,7 @@ export interface Lifecycle {
 }
 
 /** Documents that belong to one session and are deleted with it. */
-const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME].map(({ kind }) => kind);
+const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME, ENVIRONMENT].map(({ kind }) => kind);
 
 /** Ids become folder names, so they must not contain a path. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
@@ -89,19 +91,20 @@ export class Sessions {
     const id = params.sessionId ?? randomUUID();
     if (!VALID_ID.test(id) || id.includes(".."))
       throw new AppError("session_invalid", `Rejected session.create request with invalid sessionId: ${id}`);
-    checkTools(params);
+    checkConfig(params);
     const known = this.find(id);
     if (known) {
       known.join(client, params);
       return known;
     }
     if (await this.store.sessions.get(id)) return await this.resume(client, { ...params, sessionId: id });
+    checkFolder(params);
     return await this.#once(id, () => this.#createNew(id, client, params));
   }
 
   async resume(client: Client, params: ResumeSession): Promise<HostedSession> {
     const { sessionId: id, disableResume = false, continuePendingWork = false, ...config } = params;
-    checkTools(config);
+    checkConfig(config);
     const open = this.find(id);
     const isJoining = open !== undefined;
     if (!open) await this.#open.get(id)?.close(); // Wait for one that is closing.
@@ -197,6 +200,7 @@ export class Sessions {
     const record = VALID_ID.test(id) ? await this.store.sessions.get(id) : undefined;
     if (!record || record.parentId)
       throw new AppError("session_not_found", `Failed to load session events: Session not found: ${id}`);
+    checkFolder(config);
     return await withLease(this.store, id, async (lease) => {
       const loaded = await openStored(lease, { record, config }, this.#toOpen);
       this.#loaded.set(loaded.hosted, loaded);

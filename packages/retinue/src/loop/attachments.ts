@@ -7,10 +7,8 @@ import { stat } from "node:fs/promises";
 import { type Attachment, messageOf } from "@retinue/protocol";
 import { checkedPath, isUnreadable, openChecked } from "../tools/files/checked-path.ts";
 import { resolvePath } from "../tools/files/file-path.ts";
-import { imageType } from "../tools/files/image-type.ts";
+import { imageType, isImageName, MAX_IMAGE_BYTES } from "../tools/files/image-type.ts";
 import type { Agent } from "./agent.ts";
-
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 export interface AttachmentText {
   /** Comes before the prompt. */
@@ -55,7 +53,7 @@ export async function withImages(attachments: readonly Attachment[], limits: Att
 }
 
 async function readImage(attachment: Attachment, limits: AttachmentLimits): Promise<Attachment> {
-  if (attachment.type !== "file" || !/\.(png|jpe?g|gif|webp)$/i.test(attachment.path)) return attachment;
+  if (attachment.type !== "file" || !isImageName(attachment.path)) return attachment;
   const bytes = await bytesOf(attachment.path, limits).catch(() => undefined); // The text for the model says why it cannot be read.
   const mimeType = bytes && bytes.length <= MAX_IMAGE_BYTES ? imageType(bytes) : undefined;
   if (!bytes || !mimeType) return attachment;

@@ -1,6 +1,6 @@
 import type { ParamsInput } from "@retinue/protocol";
 import { expect, test } from "vitest";
-import type { Message } from "../models/provider.ts";
+import { type Message, ModelError, NO_USAGE } from "../models/provider.ts";
 import { call, type Step, say, type Turn } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
 import { type Agent, toolset } from "./agent.ts";
@@ -68,6 +68,34 @@ test("at the threshold the history becomes its summary, which is requested with 
     expect(provider.requests).toMatchObject([{ toolChoice: "none", headers: { "x-initiator": "agent" } }]);
     expect(provider.requests[0]?.messages).toHaveLength(4);
     expect(await client.received("session.compaction_complete")).toMatchObject({ success: true, trigger: "threshold" });
+  });
+});
+
+test("the threshold counts tokens as the endpoint has reported them, and so does what is dropped", async () => {
+  await withAgent({ start: 900, drop: 650 }, [new Error("down")], async ({ agent, input }) => {
+    talk(agent);
+    const usage = { ...NO_USAGE, inputTokens: 3000 };
+    agent.session.append("assistant.message", {
+      messageId: "n",
+      content: "",
+      model: "scripted",
+      usage,
+      estimatedTokens: 1000,
+    });
+    await compactIfNeeded(agent, input);
+    // Of nine hundred tokens the oldest three hundred are dropped; one message is empty.
+    expect(agent.session.state.messages).toHaveLength(3);
+  });
+});
+
+test("a manual compaction of a history that does not fit into its own request is made of the newest part", async () => {
+  const tooLong = new ModelError("400 prompt is too long", { kind: "api", status: 400 });
+  await withAgent({ start: 300, drop: 400 }, [tooLong, tooLong, [say("short")]], async ({ agent, input, provider }) => {
+    for (const round of [1, 2, 3, 4]) callTwo(agent, round);
+    expect(await compact(agent, { ...input, trigger: "manual" })).toMatchObject({ summary: "short" });
+    const sizes = provider.requests.map(({ messages }) => messages.length);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(new Set(sizes).size).toBe(3);
   });
 });
 

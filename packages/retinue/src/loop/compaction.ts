@@ -4,15 +4,18 @@
  * Owns when it happens and the request for the summary. What a compacted history looks like is in session/state.ts.
  */
 import { AppError, type EventData, messageOf } from "@retinue/protocol";
+import { ModelCallFailed } from "../models/call-failed.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import { type ModelRequest, NO_USAGE, type Part } from "../models/provider.ts";
-import { withRetries } from "../models/retry.ts";
+import { type RetryOptions, withRetries } from "../models/retry.ts";
 import { addCheckpoint } from "../session/folder.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
 import words from "./compaction.md";
-import { type ContextSize, contextSize, messageTokens } from "./context-size.ts";
+import { type ContextSize, contextSize, messageTokens, scaledFor } from "./context-size.ts";
+import { reportFailure } from "./model-failure.ts";
 import { specsOf } from "./model-request.ts";
 import { assumeUsage, requestNeed, settleRequest } from "./request-need.ts";
+import { shortened } from "./shortened.ts";
 
 export interface CompactionInput {
   system: string;
@@ -141,18 +144,24 @@ async function summarise(agent: Agent, input: CompactionInput, first: RequestLea
     await slot.enter(input.signal);
     const startedAt = session.world.now();
     if (lease.prompt) await session.log.recorded(input);
-    await withRetries(choice.provider, requestFor(agent, input, { lease, choice }), {
+    const options: RetryOptions = {
       signal: input.signal,
       onPart: (part) => {
         if (part.type === "text") summary += part.delta;
         if (part.type === "end") end = part;
       },
+      onFailure: (failure) => reportFailure(agent, failure, { choice, startedAt, initiator: "agent" }),
       onRestart: () => (summary = ""),
       onWasted: () => assumeUsage(agent, sent()),
-      renew: async () => {
-        lease = await slot.waiting(() => lease.again(input), input.signal);
-        return requestFor(agent, input, { lease, choice });
-      },
+    };
+    await withLess(input, async (share) => {
+      await withRetries(choice.provider, requestFor(agent, input, { lease, choice, share }), {
+        ...options,
+        renew: async () => {
+          lease = await slot.waiting(() => lease.again(input), input.signal);
+          return requestFor(agent, input, { lease, choice, share });
+        },
+      });
     });
     const usage = end?.usage ?? NO_USAGE;
     const totalNanoAiu = settleRequest(agent, usage, sent());
@@ -165,17 +174,31 @@ async function summarise(agent: Agent, input: CompactionInput, first: RequestLea
   }
 }
 
+const SMALLEST_SHARE = 1 / 16;
+
+/** The history is too long for the request that is to make it shorter: then its newest part has to do. */
+async function withLess({ trigger }: CompactionInput, request: (share: number) => Promise<void>): Promise<void> {
+  for (let share = trigger === "context_limit_retry" ? 1 / 2 : 1; ; share /= 2) {
+    try {
+      return await request(share);
+    } catch (error) {
+      const isTooLong = error instanceof ModelCallFailed && error.errorType === "context_limit";
+      if (!isTooLong || share <= SMALLEST_SHARE) throw error;
+    }
+  }
+}
+
 function requestFor(
   agent: Agent,
   input: CompactionInput,
-  { lease, choice }: { lease: RequestLease; choice: ModelChoice },
+  { lease, choice, share }: { lease: RequestLease; choice: ModelChoice; share: number },
 ): ModelRequest {
   const { session, settings } = agent;
   const task = input.customInstructions ? `${words.trim()}\n\n${input.customInstructions}` : words.trim();
   return {
     model: choice.wireModel,
     system: input.system,
-    messages: [...session.state.completeMessages(), { role: "user", content: task }],
+    messages: [...shortened(session.state.completeMessages(), share), { role: "user", content: task }],
     tools: specsOf(input.toolset),
     toolChoice: "none",
     stream: settings.streaming,
@@ -184,20 +207,21 @@ function requestFor(
   };
 }
 
-/** Drops the oldest messages until the rest fits, never between a call and its result. */
-function truncate(agent: Agent, input: Omit<CompactionInput, "trigger">): void {
+/** Drops the oldest messages until the rest fits, never between a call and its result. False when none had to be or could be dropped. */
+export function truncate(agent: Agent, input: Omit<CompactionInput, "trigger">, most?: number): boolean {
   const { session } = agent;
   const size = contextSize(agent, input);
-  const limit = agent.settings.compaction.dropAt * size.tokenLimit;
+  const limit = most ?? agent.settings.compaction.dropAt * size.tokenLimit;
   const { messages } = session.state;
+  const scaled = scaledFor(agent);
   let dropped = { messages: 0, tokens: 0 };
   let tokens = 0;
   for (const [index, message] of messages.slice(0, -1).entries()) {
     if (size.currentTokens - dropped.tokens <= limit) break;
-    tokens += messageTokens(message);
+    tokens += scaled(messageTokens(message));
     if (messages[index + 1]?.role !== "tool") dropped = { messages: index + 1, tokens };
   }
-  if (dropped.messages === 0) return;
+  if (dropped.messages === 0) return false;
   session.append("session.truncation", {
     tokenLimit: size.tokenLimit,
     preTruncationTokensInMessages: size.conversationTokens,
@@ -208,6 +232,7 @@ function truncate(agent: Agent, input: Omit<CompactionInput, "trigger">): void {
     messagesRemovedDuringTruncation: dropped.messages,
     performedBy: "retinue",
   });
+  return true;
 }
 
 function titleOf({ session }: Agent): string {

@@ -1,6 +1,11 @@
-/** How full the model's context is: an estimate from lengths, cheap enough for every turn. */
+/**
+ * How full the model's context is: an estimate from lengths, cheap enough for every turn.
+ *
+ * Four characters a token is right for English prose and far off for Chinese or code. What endpoints report corrects it: the scale.
+ */
 import type { Message, ToolSpec } from "../models/provider.ts";
 import { remembered } from "../remembered.ts";
+import type { Session } from "../session/session.ts";
 import type { Agent, Toolset } from "./agent.ts";
 import { specsOf } from "./model-request.ts";
 
@@ -15,11 +20,17 @@ export interface ContextSize {
   toolDefinitionsTokens: number;
 }
 
-export function contextSize(agent: Agent, { system, toolset }: { system: string; toolset: Toolset }): ContextSize {
-  const messages = agent.session.state.messages;
-  const systemTokens = tokensOf(system);
-  const conversationTokens = conversationSize(messages);
-  const toolDefinitionsTokens = toolTokens(specsOf(toolset));
+export interface Measured {
+  system: string;
+  toolset: Toolset;
+}
+
+export function contextSize(agent: Agent, { system, toolset }: Measured): ContextSize {
+  const { messages } = agent.session.state;
+  const scaled = scaledFor(agent);
+  const systemTokens = scaled(tokensOf(system));
+  const conversationTokens = scaled(conversationSize(messages));
+  const toolDefinitionsTokens = scaled(toolTokens(specsOf(toolset)));
   return {
     tokenLimit: agent.model().info.maxPromptTokens,
     currentTokens: systemTokens + conversationTokens + toolDefinitionsTokens,
@@ -28,6 +39,20 @@ export function contextSize(agent: Agent, { system, toolset }: { system: string;
     conversationTokens,
     toolDefinitionsTokens,
   };
+}
+
+/** At four characters a token, for the scale to be learned from. */
+export function estimateOf({ session }: Agent, { system, toolset }: Measured): number {
+  return tokensOf(system) + conversationSize(session.state.messages) + toolTokens(specsOf(toolset));
+}
+
+/** Turns an estimate into tokens as the agent's model counts them, as far as that was seen: by the agent itself, or by one above it. */
+export function scaledFor(agent: Pick<Agent, "session" | "model">): (tokens: number) => number {
+  const { id } = agent.model();
+  let scale: number | undefined;
+  for (let at: Session | undefined = agent.session; at && scale === undefined; at = at.parent)
+    scale = at.state.usage.models.get(id)?.scale;
+  return scale === undefined ? (tokens) => tokens : (tokens) => Math.ceil(tokens * (scale ?? 1));
 }
 
 const toolLength = remembered((tool: ToolSpec) => JSON.stringify(tool).length);

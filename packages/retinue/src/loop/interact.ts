@@ -3,6 +3,7 @@
  *
  * Owns the order of hooks, events and turns inside an interaction. Which prompt comes next is decided in drive.ts.
  */
+import { ModelCallFailed } from "../models/call-failed.ts";
 import { ModelError } from "../models/provider.ts";
 import type { InboxEntry, Notice, Prompt } from "../session/inbox.ts";
 import { goOn, systemReminder } from "../session/wording.ts";
@@ -10,6 +11,7 @@ import type { Agent, Toolset } from "./agent.ts";
 import { attachmentLimits, describeAttachments, withImages } from "./attachments.ts";
 import { callerOf, runCalls } from "./calls.ts";
 import { compactIfNeeded } from "./compaction.ts";
+import { isOverflow, makeRoom } from "./overflow.ts";
 import { toolsChangedNotice } from "./prompt.ts";
 import type { Answer } from "./reading.ts";
 import { requestNeed } from "./request-need.ts";
@@ -92,12 +94,14 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
   const { session } = agent;
   let { system, toolset } = input;
   let initiator = input.startsAs;
+  let hasAnswered = false;
+  let hasOverflowed = false;
   for (let turn = 0; turn < agent.settings.maxTurns; turn++) {
     input.signal.throwIfAborted();
     const turnId = String(turn);
     await compactIfNeeded(agent, { system, toolset, signal: input.signal });
     const lease = await agent.budget.reserveTurn(() => requestNeed(agent, { system, toolset }), input);
-    let answer: Answer;
+    let answer: Answer | ModelCallFailed;
     let endsHere = false;
     try {
       session.append("assistant.turn_start", {
@@ -116,17 +120,25 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
         toolset,
         headers: input.prompt?.requestHeaders,
         responseFormat: input.prompt?.responseFormat,
-        requiredTool: turn === 0 ? input.prompt?.requiredTool : undefined,
+        requiredTool: hasAnswered ? undefined : input.prompt?.requiredTool,
         lease,
         signal: input.signal,
       });
     } catch (error) {
       session.append("assistant.turn_end", { turnId });
-      throw error;
+      if (!isOverflow(error)) throw error;
+      answer = error;
     } finally {
       lease.settle(); // Unless the turn has done so.
       agent.slot.leave();
     }
+    if (answer instanceof ModelCallFailed) {
+      await makeRoom(agent, { error: answer, isAgain: hasOverflowed, system, toolset, signal: input.signal });
+      hasOverflowed = true;
+      continue;
+    }
+    hasAnswered = true;
+    hasOverflowed = false;
     if (answer.calls.length > 0) {
       const calls = [...session.state.openCalls.values()];
       endsHere = await runCalls(agent, { calls, toolset, badArguments: answer.badArguments, signal: input.signal });

@@ -79,7 +79,7 @@ describe("without asking a person", () => {
         expect(end?.error).toEqual({
           code: "denied",
           message:
-            "Permission for custom-tool was needed and nobody is here who can give it. Go on without, or say what you need.",
+            "Permission for custom-tool was needed, and nobody can give it: no person or program that answers is connected. Go on without, or say what you need.",
         });
         expect(asked(scene)).toEqual([]);
         expect(scene.client.of("permission.completed")).toMatchObject([
@@ -199,7 +199,7 @@ describe("a deny rule", () => {
         expect(hasRun).toBe(false);
         expect(end?.error?.message).toBe(
           "There are deny rules for commands, and a denied command may hide in the line: it sets a variable. Permission for shell was " +
-            "needed and nobody is here who can give it. Go on without, or say what you need. Plain commands, without that, are decided by the rules.",
+            "needed, and nobody can give it: no person or program that answers is connected. Go on without, or say what you need. Plain commands, without that, are decided by the rules.",
         );
       },
       { requestPermission: false },

@@ -8,7 +8,7 @@ const tools = toolset([]);
 const here: PromptSurroundings = {
   workingDirectory: "/work",
   sessionFolder: "/home/s",
-  platform: "linux x64",
+  environment: { workingDirectory: "/work", date: "2026-11-17", system: "linux 6.1 x64" },
   mode: "interactive",
   customInstructions: "Use tabs.",
 };
@@ -21,6 +21,21 @@ describe("the system prompt", () => {
     expect(text).toContain("/home/s");
     expect(at(text, "Use tabs.")).toBeGreaterThan(0);
     expect(at(text, "# Your role: Finder")).toBeGreaterThan(at(text, "Use tabs."));
+  });
+
+  test.each([
+    [{ branch: "main", isClean: true }, "/work, on the branch main, with nothing changed when this session began"],
+    [{ branch: "main", isClean: false }, "/work, on the branch main, with changes that are not committed when this"],
+    [{ branch: "main" }, "/work, on the branch main\n"],
+    [{}, "- Git repository: /work\n"],
+    [{ branch: "main", workingDirectory: "/elsewhere" }, "- Git repository: /work\n"],
+  ])("says of a repository what is known of it: %j", async (found, words) => {
+    const environment = { ...here.environment, shell: "zsh", ...found };
+    const text = await systemPrompt(tools, { ...here, environment, gitRoot: "/work" });
+    expect(text).toContain(words);
+    expect(text).toContain(
+      "- System: linux 6.1 x64; the user's shell is zsh\n- Date: 2026-11-17, when this session began",
+    );
   });
 
   test("can be appended to, or replaced as a whole", async () => {

@@ -26,10 +26,22 @@ export type SectionId =
   | "runtime_instructions"
   | "last_instructions";
 
+/** As it was when the session began, so that the prompt stays the same. */
+export interface Environment {
+  /** Where the rest was looked at. */
+  workingDirectory: string;
+  date: string;
+  system: string;
+  shell?: string;
+  branch?: string;
+  /** Undefined when it is not known. */
+  isClean?: boolean;
+}
+
 export interface PromptSurroundings {
   workingDirectory: string;
   sessionFolder: string;
-  platform: string;
+  environment: Environment;
   gitRoot?: string;
   /** The project's instructions for agents (AGENTS.md and the like). */
   customInstructions?: string;
@@ -105,15 +117,28 @@ async function customize(
   for (const [id, { content }] of Object.entries(await transform(wanted))) if (id in wanted) sections.set(id, content);
 }
 
-function environment({ workingDirectory, sessionFolder, platform, gitRoot }: PromptSurroundings): string {
+function environment({
+  workingDirectory,
+  sessionFolder,
+  gitRoot,
+  environment: { date, system, shell, ...found },
+}: PromptSurroundings): string {
+  const isHere = found.workingDirectory === workingDirectory; // A sub-agent stays where it was started.
   return [
     "# Environment",
     "",
     `- Working folder: ${workingDirectory}`,
-    ...(gitRoot ? [`- Git repository: ${gitRoot}`] : []),
+    ...(gitRoot ? [`- Git repository: ${gitRoot}${isHere ? gitWords(found) : ""}`] : []),
     `- Session folder, for plans and notes that are not part of the project: ${sessionFolder}`,
-    `- System: ${platform}`,
+    `- System: ${system}${shell ? `; the user's shell is ${shell}` : ""}`,
+    `- Date: ${date}, when this session began`,
   ].join("\n");
+}
+
+function gitWords({ branch, isClean }: Pick<Environment, "branch" | "isClean">): string {
+  const on = branch ? `, on the branch ${branch}` : "";
+  if (isClean === undefined) return on;
+  return `${on}, ${isClean ? "with nothing changed" : "with changes that are not committed"} when this session began`;
 }
 
 function modeWords({ mode, sessionFolder }: PromptSurroundings): string {

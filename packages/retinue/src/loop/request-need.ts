@@ -6,7 +6,7 @@ import type { Usage } from "../models/provider.ts";
 import type { Agent, RequestLease, RequestNeed, Toolset } from "./agent.ts";
 import { contextSize } from "./context-size.ts";
 
-/** The context is measured at four characters for a token; this leaves room for text that has fewer, until an answer tells. */
+/** Leaves room for text that has fewer characters for a token than is known or assumed. */
 const CAUTION = 4 / 3;
 const BYTES_PER_TOKEN = 4 / CAUTION;
 

@@ -6,10 +6,11 @@
  */
 import { messageOf } from "@retinue/protocol";
 import type { ModelChoice } from "../models/catalog.ts";
-import type { ModelCall, ModelError, ModelRequest, Provider } from "../models/provider.ts";
+import type { ModelCall, ModelError, ModelRequest } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
-import { contextSize } from "./context-size.ts";
+import { contextSize, estimateOf } from "./context-size.ts";
+import { apiEndpointOf, reportFailure } from "./model-failure.ts";
 import { modelRequest, type RequestInput } from "./model-request.ts";
 import { type Answer, Reading } from "./reading.ts";
 import { assumeUsage, settleRequest } from "./request-need.ts";
@@ -25,6 +26,7 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   const { session } = agent;
   const choice = agent.model();
   session.announce("session.usage_info", contextSize(agent, input));
+  const estimatedTokens = estimateOf(agent, input);
   const startedAt = session.world.now();
   const reading = new Reading(agent);
   let { lease } = input;
@@ -33,7 +35,7 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
   const answered = withRetries(choice.provider, requestFor(agent, { ...input, lease }, choice), {
     signal: input.signal,
     onPart: (part) => reading.read(part),
-    onFailure: ({ error }) => reportFailure(agent, { error, input, durationMs: session.world.now() - startedAt }),
+    onFailure: (failure) => reportFailure(agent, failure, { choice, startedAt, initiator: input.initiator }),
     onRestart: () => reading.restart(),
     onWasted: () => assumeUsage(agent, { lease, choice, written: reading.written }),
     renew: async (error) => {
@@ -45,7 +47,7 @@ export async function runTurn(agent: Agent, input: TurnInput): Promise<Answer> {
     await answered;
     const answer = reading.end();
     const durationMs = session.world.now() - startedAt;
-    report(agent, { answer, input: { ...input, lease }, choice, durationMs, reading });
+    report(agent, { answer, input: { ...input, lease }, choice, durationMs, reading, estimatedTokens });
     return answer;
   } finally {
     lease.settle(); // Unless the report has done so.
@@ -93,9 +95,10 @@ interface Report {
   choice: ModelChoice;
   durationMs: number;
   reading: Reading;
+  estimatedTokens: number;
 }
 
-function report(agent: Agent, { answer, input, choice, durationMs, reading }: Report): void {
+function report(agent: Agent, { answer, input, choice, durationMs, reading, estimatedTokens }: Report): void {
   const { session } = agent;
   const { usage } = answer;
   const totalNanoAiu = settleRequest(agent, usage, { lease: input.lease, choice, written: reading.written });
@@ -132,6 +135,7 @@ function report(agent: Agent, { answer, input, choice, durationMs, reading }: Re
     apiCallId: reading.responseId || undefined,
     parentToolCallId: session.parentCallId,
     usage,
+    estimatedTokens,
     totalNanoAiu,
     answeredBy: reading.model === choice.wireModel ? undefined : reading.model,
     apiDurationMs: durationMs,
@@ -142,13 +146,6 @@ function report(agent: Agent, { answer, input, choice, durationMs, reading }: Re
       content: answer.reasoning.text,
     });
   }
-}
-
-/** The offline model has no endpoint. */
-function apiEndpointOf({
-  provider: { apiEndpoint },
-}: ModelChoice): Exclude<Provider["apiEndpoint"], "offline"> | undefined {
-  return apiEndpoint === "offline" ? undefined : apiEndpoint;
 }
 
 const FILTERED = "The model returned no content because the response was blocked by content filtering.";
@@ -167,26 +164,4 @@ function toolRequest(call: ModelCall, toolset: Toolset) {
     mcpServerName: tool?.mcp?.server,
     mcpToolName: tool?.mcp?.tool,
   };
-}
-
-function reportFailure(
-  agent: Agent,
-  { error, input, durationMs }: { error: ModelError; input: TurnInput; durationMs: number },
-): void {
-  const choice = agent.model();
-  agent.session.announce("model.call_failure", {
-    model: choice.id,
-    source: agent.session.parent ? "subagent" : "top_level",
-    statusCode: error.status,
-    failureKind: error.kind === "api" ? "api" : "transport",
-    errorMessage: error.detail ?? error.message,
-    errorType: error.providerType || undefined,
-    errorCode: error.providerCode || undefined,
-    initiator: input.initiator,
-    durationMs,
-    isByok: true,
-    isAuto: false,
-    transport: "http",
-    apiEndpoint: apiEndpointOf(choice),
-  });
 }

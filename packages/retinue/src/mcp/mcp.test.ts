@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setImmediate as realImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { McpServerConfig } from "@retinue/protocol";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createShells } from "../tools/shell/shells.ts";
 import type { CallContext, Outcome, Tool } from "../tools/tool.ts";
 import type { Elicitation } from "./elicitation.ts";
@@ -23,10 +24,14 @@ beforeEach(() => {
   processes = [];
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(hosts.map((host) => host.close()));
   await Promise.all(processes.map(end));
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** From here on time limits pass when the test says so, and not because the machine is busy. */
+const stopTimers = () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 
 function open(options: Partial<McpHostOptions> = {}): { host: McpHost; statuses: string[] } {
   const statuses: string[] = [];
@@ -154,9 +159,14 @@ describe.each([
 
   test("reports progress, which puts the time limit off", async () => {
     const seen: string[] = [];
-    const { host } = open({ onProgress: ({ callId }, message) => seen.push(`${callId} ${message}`) });
-    const use = await started(host, { probe: { ...(await configure()), timeout: 1500 } });
-    expect(await call(use, "probe-progress", { steps: 4, ms: 450 })).toMatchObject({ text: "arrived" });
+    const onProgress: McpHostOptions["onProgress"] = ({ callId }, message) => {
+      seen.push(`${callId} ${message}`);
+      vi.advanceTimersByTime(900);
+    };
+    const { host } = open({ onProgress });
+    const use = await started(host, { probe: { ...(await configure()), timeout: 1000 } });
+    stopTimers();
+    expect(await call(use, "probe-progress", { steps: 4, ms: 10 })).toMatchObject({ text: "arrived" });
     expect(seen).toEqual([
       "call 1/4 (25%): step 1",
       "call 2/4 (50%): step 2",
@@ -176,7 +186,11 @@ describe.each([
   test("that does not answer in time is a timeout, and works on afterwards", async () => {
     const { host } = open();
     const use = await started(host, { probe: { ...(await configure()), timeout: 1000 } });
-    expect(await call(use, "probe-slow", { ms: 60_000 })).toMatchObject({
+    stopTimers();
+    const slow = call(use, "probe-slow", { ms: 600_000 });
+    while (vi.getTimerCount() === 0) await realImmediate();
+    vi.advanceTimersByTime(1000);
+    expect(await slow).toMatchObject({
       resultType: "timeout",
       text: "MCP server 'probe': no answer within 1000 ms.",
     });
@@ -188,11 +202,12 @@ describe.each([
     const { host } = open({
       elicit: async (question) => {
         asked.push(question);
-        await new Promise((resolve) => setTimeout(resolve, 1300));
+        vi.advanceTimersByTime(60_000);
         return { action: "accept", content: { name: "Zoe" } };
       },
     });
     const use = await started(host, { probe: { ...(await configure()), timeout: 1000 } });
+    stopTimers();
     expect(await call(use, "probe-ask")).toMatchObject({ text: "hello Zoe" });
     expect(asked).toMatchObject([
       {

@@ -4,12 +4,6 @@ import type { ModelError } from "./provider.ts";
 
 export type ModelErrorType = "query" | "authentication" | "rate_limit" | "context_limit";
 
-interface Attempts {
-  retries: number;
-  waitedMs: number;
-  baseUrl: string | undefined;
-}
-
 export class ModelCallFailed extends AppError {
   override readonly name = "ModelCallFailed";
   readonly errorType: ModelErrorType;
@@ -17,8 +11,8 @@ export class ModelCallFailed extends AppError {
   /** The last failure. */
   readonly last: ModelError;
 
-  constructor(last: ModelError, attempts: Attempts) {
-    super("model_failed", textOf(last, attempts), { cause: last });
+  constructor(last: ModelError, words: string) {
+    super("model_failed", words, { cause: last });
     this.last = last;
     this.errorType = typeOf(last);
     this.statusCode = last.status;
@@ -32,34 +26,21 @@ function typeOf(error: ModelError): ModelErrorType {
 }
 
 const CONTEXT_LIMIT =
-  /context[ _](length|window)|prompt is too long|maximum context|too many (input )?tokens|exceeds the (token|context) limit/i;
+  /context[ _](length|window|size)|(prompt|input|request) is too (long|large)|maximum context|too many (input )?tokens|exceeds? the (token|context|maximum number of tokens)|reduce the length/i;
+const TOO_LONG: ReadonlySet<string | undefined> = new Set([
+  "context_length_exceeded",
+  "exceed_context_size_error",
+  "request_too_large",
+  "string_above_max_length",
+]);
 
-function isContextLimit({ kind, status, providerCode, message }: ModelError): boolean {
+/** The conversation is longer than the model takes. */
+export function isContextLimit({ kind, status, providerCode, providerType, message }: ModelError): boolean {
   if (kind !== "api" || (status !== undefined && status !== 400 && status !== 413 && status !== 422)) return false;
-  return providerCode === "context_length_exceeded" || CONTEXT_LIMIT.test(message);
-}
-
-const UNREACHABLE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
-
-function textOf(error: ModelError, { retries, waitedMs, baseUrl }: Attempts): string {
-  if (baseUrl !== undefined) {
-    const named = textNaming(baseUrl, error);
-    if (named) return named;
-  }
-  if (retries === 0) return error.message;
-  const waited = `total retry wait time: ${(waitedMs / 1000).toFixed(2)} seconds`;
-  return `Failed to get response from the AI model; retried ${retries} times (${waited}) Last error: ${error.message}`;
-}
-
-function textNaming(baseUrl: string, { kind, status, providerCode = "" }: ModelError): string | undefined {
-  if (status === 401) {
-    return `Authentication failed with provider at ${baseUrl} (HTTP 401).\n  Check the API key or token of this provider.`;
-  }
-  if (status === 404) {
-    return `Resource not found on provider at ${baseUrl} (HTTP 404).\n  Check the base URL and the model name.`;
-  }
-  if (kind === "transport" && UNREACHABLE.has(providerCode)) {
-    return `Could not connect to the model provider at ${baseUrl}.\n  Check that it is running and that the address is right.`;
-  }
-  return undefined;
+  return (
+    status === 413 ||
+    TOO_LONG.has(providerCode) ||
+    TOO_LONG.has(providerType) ||
+    CONTEXT_LIMIT.test(message.slice(0, 2000))
+  );
 }

@@ -60,6 +60,7 @@ export interface SessionModels {
 export function openCatalog(options: CatalogOptions): Catalog {
   let config: ModelsConfig | undefined;
   const offline = offlineProvider();
+  const retryWaitMs = retryWait(options.env);
   const sourcesFor = (token?: string) => {
     config ??= readModelsConfig(options.home);
     const clientToken = token === undefined ? options.clientToken : () => token;
@@ -70,7 +71,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
       const chosen = new Map<string | undefined, ModelChoice>();
       const providers = new Map<string, Provider>();
       const provide = (endpoint: Endpoint, wireApi: Source["wireApi"]) => {
-        const provider = providers.get(endpoint.id) ?? providerFor(endpoint, wireApi);
+        const provider = providers.get(endpoint.id) ?? providerFor(endpoint, { wireApi, retryWaitMs });
         providers.set(endpoint.id, provider);
         return provider;
       };
@@ -89,6 +90,17 @@ export function openCatalog(options: CatalogOptions): Catalog {
     subagents: () => sourcesFor().config.subagents ?? {},
   };
 }
+
+function retryWait({ RETINUE_RETRY_WAIT_MS: text }: CatalogOptions["env"]): number | undefined {
+  if (!text?.trim()) return undefined;
+  const value = Number(text);
+  if (value >= 0 && value <= MAX_RETRY_WAIT_MS) return value;
+  const most = MAX_RETRY_WAIT_MS.toLocaleString("en");
+  const words = `RETINUE_RETRY_WAIT_MS is ${JSON.stringify(text)}; it must be a number of milliseconds up to ${most}.`;
+  throw new AppError("not_configured", words);
+}
+
+const MAX_RETRY_WAIT_MS = 60_000;
 
 interface Context {
   session: SessionModelConfig;
@@ -161,7 +173,15 @@ function endpointOf({ askToken }: Context, config: ProviderConfig | NamedProvide
     );
   }
   const tokenProvider = hasBearerTokenProvider && askToken ? () => askToken(id) : undefined;
-  return { id, type, baseUrl, apiKey, bearerToken, azure, headers, tokenProvider };
+  return { id, type, baseUrl, apiKey, bearerToken, azure, headers, tokenProvider, origin: sessionOrigin(config) };
+}
+
+/** In the words of the session's options. */
+function sessionOrigin(config: ProviderConfig | NamedProviderConfig): Endpoint["origin"] {
+  const of = "name" in config ? `of the session's provider ${config.name}` : "of the session's provider";
+  const named = config.bearerToken === undefined ? "apiKey" : "bearerToken";
+  const key = config.hasBearerTokenProvider ? "bearerTokenProvider" : named;
+  return { address: `"baseUrl" ${of}`, key: `"${key}" ${of}` };
 }
 
 function fromSources(context: Context, asked: string | undefined): ModelChoice | undefined {

@@ -59,7 +59,7 @@ const ConfiguredProvider = lazy(() =>
 );
 export type ConfiguredProvider = z.infer<ReturnType<typeof ConfiguredProvider>>;
 
-const ModelsConfig = lazy(() =>
+export const ModelsConfig = lazy(() =>
   z.looseObject({
     /** `provider/model`, or a model of the first provider. */
     model: z.string().optional(),
@@ -90,7 +90,7 @@ export function readModelsConfig(home: string): ModelsConfig {
     if (wrong !== undefined) throw new AppError("not_configured", `${file} is not valid: ${wrong}`);
     return known(parsed.data);
   }
-  throw new AppError("not_configured", `${file} is not valid: ${z.prettifyError(parsed.error)}`, {
+  throw new AppError("not_configured", `${file} is not valid: ${problemsOf(parsed.error)}`, {
     cause: parsed.error,
   });
 }
@@ -119,6 +119,19 @@ function modelProblem({ model = "", providers }: ModelsConfig): string | undefin
   const hint = meant === undefined ? `There are: ${names.join(", ")}` : `Did you mean ${meant}/${rest.join("/")}?`;
   return `model: there is no provider '${name}'. ${hint}`;
 }
+
+/** In one line, by the place in the file: "providers[0].baseUrl is missing". */
+function problemsOf({ issues }: z.ZodError): string {
+  return issues.map((issue) => `${z.core.toDotPath(issue.path) || "it"} ${problemOf(issue)}`).join("; ");
+}
+
+function problemOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_union") return "has another form than it must have";
+  if (issue.code !== "invalid_type") return `is wrong: ${issue.message}`;
+  return issue.message.endsWith("received undefined") ? "is missing" : `must be ${withArticle(issue.expected)}`;
+}
+
+const withArticle = (kind: string): string => `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
 
 /** From now on the keys of the file are hidden wherever they turn up, for example when somebody reads the file aloud. */
 function known(config: ModelsConfig): ModelsConfig {

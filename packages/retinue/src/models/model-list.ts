@@ -31,27 +31,38 @@ const Models = z.object({
 });
 type Entry = z.infer<typeof Models>["data"][number];
 
-const TIMEOUT_MS = 5000;
+export const TIMEOUT_MS = 5000;
 /** Endpoints list everything that they run; these do not hold a conversation. */
 const OTHER_KINDS = /embed|whisper|tts|dall-e|moderation|transcri|realtime|image|audio|rerank/i;
 
 /** Empty when the endpoint cannot be asked: without the list everything still works. */
-export async function listRemoteModels({ endpoint, vision }: Source, signal: AbortSignal): Promise<ListedModel[]> {
-  if (endpoint.type === "azure") return []; // Azure lists what could be deployed, not what is deployed.
+export async function listRemoteModels(
+  source: Pick<Source, "endpoint" | "vision">,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
+  if (source.endpoint.type === "azure") return []; // Azure lists what could be deployed, not what is deployed.
   try {
-    const answer = await send({
-      method: "GET",
-      url: urlFor(endpoint, "/models", ""),
-      headers: await headersFor(endpoint),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    });
-    const { data } = Models.parse(JSON.parse(await readText(answer)));
-    return data.filter(({ id }) => !OTHER_KINDS.test(id)).map((entry) => listedEntry(entry, vision));
+    return await askForModels(source, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (isUnavailable(error)) return [];
     throw error;
   }
+}
+
+/** Rejects when the endpoint cannot be asked, or answers with something else. */
+export async function askForModels(
+  { endpoint, vision }: Pick<Source, "endpoint" | "vision">,
+  signal: AbortSignal,
+): Promise<ListedModel[]> {
+  const answer = await send({
+    method: "GET",
+    url: urlFor(endpoint, "/models", ""),
+    headers: await headersFor(endpoint),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+  });
+  const { data } = Models.parse(JSON.parse(await readText(answer)));
+  return data.filter(({ id }) => !OTHER_KINDS.test(id)).map((entry) => listedEntry(entry, vision));
 }
 
 function isUnavailable(error: unknown): boolean {

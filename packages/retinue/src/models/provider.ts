@@ -12,7 +12,24 @@ export interface Provider {
   readonly apiEndpoint: "/chat/completions" | "/responses" | "/v1/messages" | "offline";
   /** Where requests go, for error texts; absent for models without a network. */
   readonly baseUrl?: string;
+  /** Where its settings come from, for error texts. */
+  readonly origin?: Origin;
+  /** The first wait before a request is made again; each further one is twice as long. */
+  readonly retryWaitMs?: number;
+  /** The names of the models that it has; empty when it cannot be asked. */
+  models?(options: { signal: AbortSignal }): Promise<readonly string[]>;
   stream(request: ModelRequest, options: StreamOptions): AsyncIterable<Part>;
+}
+
+/** Where the settings of a provider come from, in words that a person can look for. */
+export interface Origin {
+  /** Of its address: a variable, an option, or a place in a file; absent where nobody has set one. */
+  address?: string;
+  /** Of its key, whether there is one or not. */
+  key?: string;
+  hasKey?: boolean;
+  /** What the configuration names. */
+  models?: readonly string[];
 }
 
 export interface StreamOptions {
@@ -124,6 +141,10 @@ export class ModelError extends AppError {
   readonly providerCode: string | undefined;
   /** The provider's class of the error, such as `invalid_request_error`. */
   readonly providerType: string | undefined;
+  /** What the endpoint said, in its own words; what it did, when it is no model endpoint. */
+  readonly said: string | undefined;
+  /** What has answered is no model endpoint, and will be none at the next try. */
+  readonly isElsewhere: boolean;
   /** The provider's error object as JSON text, for `model.call_failure.errorMessage`; the message in quotes without one. */
   readonly detail: string;
 
@@ -135,6 +156,8 @@ export class ModelError extends AppError {
       retryAfterMs?: number;
       providerCode?: string;
       providerType?: string;
+      said?: string;
+      isElsewhere?: boolean;
       detail?: string;
       cause?: unknown;
     },
@@ -145,6 +168,8 @@ export class ModelError extends AppError {
     this.retryAfterMs = details.retryAfterMs;
     this.providerCode = details.providerCode;
     this.providerType = details.providerType;
+    this.said = details.said;
+    this.isElsewhere = details.isElsewhere ?? false;
     this.detail = details.detail ?? JSON.stringify(message);
   }
 }

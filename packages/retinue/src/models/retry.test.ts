@@ -19,10 +19,13 @@ interface Trial {
   provider: ScriptedProvider;
 }
 
-async function attempt(turns: Turn[], { baseUrl = "http://model.test/v1", random = 0.5 } = {}): Promise<Trial> {
+async function attempt(
+  turns: Turn[],
+  { random = 0.5, ...settings }: { random?: number } & Pick<Provider, "origin" | "retryWaitMs" | "models"> = {},
+): Promise<Trial> {
   const provider = scripted(turns);
   const trial: Trial = { parts: [], failures: [], slept: [], restarts: 0, provider };
-  const answered = withRetries({ ...provider, baseUrl }, request, {
+  const answered = withRetries({ ...provider, baseUrl: "http://model.test/v1", ...settings }, request, {
     signal: new AbortController().signal,
     onPart: (part) => trial.parts.push(part),
     onFailure: (failure) => trial.failures.push(failure),
@@ -47,13 +50,18 @@ describe("a failing model call", () => {
     ["404", api(404, "no model"), 1],
     ["403", api(403, "no"), 1],
     ["422", api(422, "no"), 1],
-    ["401", api(401, "no key"), 3],
+    ["401", api(401, "no key"), 1],
     ["408", api(408, "late"), 6],
     ["429", api(429, "slow down"), 6],
     ["500", api(500, "oops"), 6],
     ["529", api(529, "overloaded"), 6],
     ["a broken connection", transport("ECONNRESET"), 6],
-    ["a refused connection", transport("ECONNREFUSED"), 6],
+    ["a refused connection", transport("ECONNREFUSED"), 2],
+    ["an unknown host", transport("ENOTFOUND"), 2],
+    ["a certificate that is not trusted", transport("DEPTH_ZERO_SELF_SIGNED_CERT"), 2],
+    ["a quota that is used up", api(429, "quota", { providerCode: "insufficient_quota" }), 1],
+    ["a context that is too long", new ModelError("prompt is too long", { kind: "api" }), 1],
+    ["a web page", new ModelError("a page", { kind: "protocol", isElsewhere: true }), 1],
     ["a protocol fault", new ModelError("broken JSON", { kind: "protocol" }), 6],
     ["an API error without a status", new ModelError("odd", { kind: "api" }), 6],
   ])("with %s is tried as often as the table says", async (_, error, count) => {
@@ -65,8 +73,10 @@ describe("a failing model call", () => {
     provider.assertSpent();
   });
 
-  test("waits one second between attempts after 401", async () => {
-    expect((await attempt(times(3, api(401, "no key")))).slept).toEqual([1000, 1000]);
+  test("waits as long at first as its provider is set to", async () => {
+    const retryWaitMs = 40;
+    expect((await attempt(times(6, api(500, "oops")), { retryWaitMs })).slept).toEqual([40, 80, 160, 320, 640]);
+    expect((await attempt(times(2, transport("ECONNREFUSED")), { retryWaitMs: 0 })).slept).toEqual([0]);
   });
 
   test("waits twice as long each time after 500, with jitter", async () => {
@@ -142,12 +152,12 @@ describe("the final error", () => {
   test.each([
     [1, api(400, "bad thing"), "query", "400 bad thing"],
     [
-      3,
+      1,
       api(401, "no key"),
       "authentication",
-      "Authentication failed with provider at http://model.test/v1 (HTTP 401).",
+      "The model endpoint at http://model.test/v1 did not accept the key (HTTP 401).",
     ],
-    [1, api(404, "no model"), "query", "Resource not found on provider at http://model.test/v1 (HTTP 404)."],
+    [1, api(404, "nothing"), "query", "http://model.test/v1 has nothing at this path (HTTP 404); is it the right URL?"],
     [
       6,
       api(429, "slow down"),
@@ -161,7 +171,11 @@ describe("the final error", () => {
       "Failed to get response from the AI model; retried 5 times (total retry wait time: 15.50 seconds) Last error: 500 oops",
     ],
     [6, transport(), "query", "Last error: connection lost"],
-    [6, transport("ECONNREFUSED"), "query", "Could not connect to the model provider at http://model.test/v1."],
+    [2, transport("ECONNREFUSED"), "query", "http://model.test/v1 cannot be reached (ECONNREFUSED): is it running?"],
+    [2, transport("EPROTO"), "query", "http://model.test/v1 cannot be reached (EPROTO): it does not speak TLS"],
+    [2, transport("CERT_HAS_EXPIRED"), "query", "(CERT_HAS_EXPIRED): its certificate is not trusted"],
+    [1, api(413, "Payload Too Large"), "context_limit", "413 Payload"],
+    [1, api(400, "Input is too long for requested model"), "context_limit", "400 Input"],
     [1, api(400, "This model's maximum context length is 8192 tokens"), "context_limit", "400 This model's maximum"],
     [1, api(400, "too long", { providerCode: "context_length_exceeded" }), "context_limit", "400 too long"],
     [1, api(400, "prompt is too long: 210000 tokens > 200000 maximum"), "context_limit", "400 prompt is too long"],
@@ -169,6 +183,30 @@ describe("the final error", () => {
     const { error: final } = await attempt(times(count, error));
     expect(final).toMatchObject({ errorType, statusCode: error.status, code: "model_failed" });
     expect((final as Error).message).toContain(message);
+  });
+});
+
+describe("a model that the endpoint does not have", () => {
+  const notThere = (status: number, said: string, providerCode?: string) =>
+    new ModelError(`${status} ${said}`, { kind: "api", status, said, providerCode });
+  const models = async () => Array.from({ length: 40 }, (_, at) => `m${at}`);
+
+  test.each([
+    notThere(404, "The model `m` does not exist or you do not have access to it.", "model_not_found"),
+    notThere(404, 'model "m" not found, try pulling it first'),
+    notThere(404, "model: claude-none"),
+    notThere(400, "m is not a valid model ID"),
+    notThere(404, "The API deployment for this resource does not exist.", "DeploymentNotFound"),
+  ])("is recognised, and the first models of the endpoint are listed: %s", async (error) => {
+    const { error: final } = await attempt([error], { models });
+    expect((final as Error).message).toMatch(
+      /has no model m \(HTTP 40.\): .*[^.]\. It has: m0, m1, .*m29 and 10 more\.$/,
+    );
+  });
+
+  test("is not assumed when something else was not found", async () => {
+    const { error } = await attempt([notThere(400, "tool_call_id not found in model output")], { models });
+    expect((error as Error).message).toBe("400 tool_call_id not found in model output");
   });
 });
 

@@ -4,12 +4,15 @@
  * Owns how often to retry and how long to wait for each kind of failure. The final error for a person is in call-failed.ts.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { ModelCallFailed } from "./call-failed.ts";
+import { isContextLimit, ModelCallFailed } from "./call-failed.ts";
+import { finalWords, isUnknownModel, isUnreachable } from "./failure-words.ts";
 import { ModelError, type ModelRequest, type Part, type Provider } from "./provider.ts";
 
 export interface FailedAttempt {
   /** The first attempt is 1. */
   attempt: number;
+  /** How many there may be in all. */
+  attempts: number;
   error: ModelError;
   willRetry: boolean;
   /** How long until the next attempt; 0 when there is none. */
@@ -32,6 +35,9 @@ export interface RetryOptions {
 }
 
 const MANY = 6;
+/** When nobody answers at an address, a server that is just starting is given one more chance. */
+const FEW = 2;
+const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
 /** When an endpoint asks to wait longer than this, a person must decide. */
 const MAX_RETRY_AFTER_MS = 300_000;
@@ -57,10 +63,15 @@ export async function withRetries(provider: Provider, first: ModelRequest, optio
       if (isWasted) options.onWasted?.();
       signal.throwIfAborted();
       if (!(error instanceof ModelError)) throw error;
-      const willRetry = attempt < attemptsFor(error);
-      const delayMs = willRetry ? delayFor(error, attempt, random) : 0;
-      onFailure?.({ attempt, error, willRetry, delayMs });
-      if (!willRetry) throw new ModelCallFailed(error, { retries: attempt - 1, waitedMs, baseUrl: provider.baseUrl });
+      const attempts = attemptsFor(error);
+      const willRetry = attempt < attempts;
+      const delayMs = willRetry ? delayFor(error, { attempt, random, firstMs: provider.retryWaitMs }) : 0;
+      onFailure?.({ attempt, attempts, error, willRetry, delayMs });
+      if (!willRetry) {
+        const models = isUnknownModel(error) ? await provider.models?.({ signal }) : undefined;
+        const failed = { retries: attempt - 1, waitedMs, provider, model: request.model, models };
+        throw new ModelCallFailed(error, finalWords(error, failed));
+      }
       if (hasBegun) onRestart?.();
       await sleep(delayMs, signal);
       waitedMs += delayMs;
@@ -76,18 +87,22 @@ const GATEWAY_TIMEOUTS: ReadonlySet<number | undefined> = new Set([504, 524]);
 const isRefusal = (error: unknown): boolean =>
   error instanceof ModelError && error.kind === "api" && !GATEWAY_TIMEOUTS.has(error.status);
 
-function attemptsFor({ kind, status, retryAfterMs = 0 }: ModelError): number {
+function attemptsFor(error: ModelError): number {
+  const { kind, status, retryAfterMs = 0, providerCode } = error;
   if (retryAfterMs > MAX_RETRY_AFTER_MS) return 1;
+  if (error.isElsewhere || isContextLimit(error) || providerCode === "insufficient_quota") return 1;
+  if (isUnreachable(error)) return FEW;
   if (kind !== "api" || status === undefined) return MANY;
-  if (status === 401) return 3;
   return status === 408 || status === 409 || status === 429 || status >= 500 ? MANY : 1;
 }
 
-/** What the endpoint asked for and a little more; otherwise doubling from half a second, with a jitter of a quarter. */
-function delayFor({ status, retryAfterMs }: ModelError, attempt: number, random: () => number): number {
-  if (status === 401) return 1000;
+/** What the endpoint asked for and a little more; otherwise doubling from the first wait, with a jitter of a quarter. */
+function delayFor(
+  { retryAfterMs }: ModelError,
+  { attempt, random, firstMs = FIRST_DELAY_MS }: { attempt: number; random: () => number; firstMs?: number },
+): number {
   if (retryAfterMs !== undefined) return Math.round(retryAfterMs * (1 + random() / 10));
-  return Math.round(Math.min(500 * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.75 + random() / 2));
+  return Math.round(Math.min(firstMs * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.75 + random() / 2));
 }
 
 async function sleepUntil(ms: number, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@
  * A source has a name, so that `name/model` picks it. The first one is the default.
  */
 import { AppError } from "@retinue/protocol";
+import { redact } from "../secrets/redact.ts";
 import type { ConfiguredModel, ConfiguredProvider, ModelsConfig } from "./config.ts";
 import type { Endpoint } from "./wire/endpoint.ts";
 
@@ -44,7 +45,7 @@ export function sources({ env, config, provider, clientToken }: SourceOptions): 
 
 function chosenFirst(all: readonly Source[], provider: string, env: SourceOptions["env"]): Source[] {
   if (provider === "offline") return [];
-  if (/^https?:\/\//.test(provider)) return [addressSource(provider, env), ...all];
+  if (/^https?:\/\//.test(provider)) return [addressSource(provider, { env, from: "--provider" }), ...all];
   const chosen = all.find((source) => source.endpoint.id === provider);
   if (chosen) return [chosen, ...all.filter((source) => source !== chosen)];
   const names = [...all.map((source) => source.endpoint.id), "offline"].join(", ");
@@ -53,12 +54,21 @@ function chosenFirst(all: readonly Source[], provider: string, env: SourceOption
 
 function retinueSource(env: SourceOptions["env"]): Source[] {
   const { RETINUE_PROVIDER_URL: url } = env;
-  return url ? [addressSource(url, env)] : [];
+  return url ? [addressSource(url, { env, from: "RETINUE_PROVIDER_URL" })] : [];
 }
 
-function addressSource(baseUrl: string, env: SourceOptions["env"]): Source {
-  const endpoint = { id: "retinue", type: typeOfAddress(baseUrl), baseUrl, apiKey: env.RETINUE_API_KEY };
+function addressSource(address: string, { env, from }: { env: SourceOptions["env"]; from: string }): Source {
+  const baseUrl = usableAddress(address, from);
+  const origin = { address: from, key: "RETINUE_API_KEY" };
+  const endpoint = { id: "retinue", type: typeOfAddress(baseUrl), baseUrl, apiKey: env.RETINUE_API_KEY, origin };
   return { endpoint, wireApi: "completions", models: [], defaultModel: env.RETINUE_MODEL };
+}
+
+/** Without the scheme, `localhost:11434` would be an address of the kind "localhost". */
+function usableAddress(address: string, from: string): string {
+  if (/^https?:\/\/./i.test(address) && URL.canParse(address)) return address;
+  const words = `${from} is ${JSON.stringify(redact(address))}; it must be an address such as http://localhost:11434/v1.`;
+  throw new AppError("not_configured", words);
 }
 
 function typeOfAddress(baseUrl: string): Endpoint["type"] {
@@ -71,14 +81,22 @@ function copilotSource(env: SourceOptions["env"], clientToken: SourceOptions["cl
   const { COPILOT_API_URL: baseUrl } = env;
   if (!baseUrl) return [];
   const tokenProvider = async () => clientToken?.() ?? "";
-  const endpoint: Endpoint = { id: "copilot", type: "openai", baseUrl, tokenProvider };
+  const origin = { address: "COPILOT_API_URL", key: "the sign-in of the client (COPILOT_SDK_AUTH_TOKEN)" };
+  const endpoint: Endpoint = {
+    id: "copilot",
+    type: "openai",
+    baseUrl: usableAddress(baseUrl, "COPILOT_API_URL"),
+    tokenProvider,
+    origin,
+  };
   return [{ endpoint, wireApi: "completions", models: [], defaultModel: env.RETINUE_MODEL ?? "gpt-4.1" }];
 }
 
 function openaiSource(env: SourceOptions["env"]): Source[] {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl = "https://api.openai.com/v1" } = env;
   if (!apiKey) return [];
-  const endpoint: Endpoint = { id: "openai", type: "openai", baseUrl, apiKey };
+  const origin = originOf(env, "OPENAI_BASE_URL", "OPENAI_API_KEY");
+  const endpoint: Endpoint = { id: "openai", type: "openai", baseUrl, apiKey, origin };
   const serves = env.OPENAI_BASE_URL ? undefined : /^(gpt|chatgpt|codex|o\d)/;
   const defaultModel = env.RETINUE_MODEL ?? "gpt-4.1";
   return [{ endpoint, wireApi: "completions", models: [], defaultModel, serves, vision: serves !== undefined }];
@@ -87,7 +105,8 @@ function openaiSource(env: SourceOptions["env"]): Source[] {
 function anthropicSource(env: SourceOptions["env"]): Source[] {
   const { ANTHROPIC_API_KEY: apiKey, ANTHROPIC_BASE_URL: baseUrl = "https://api.anthropic.com" } = env;
   if (!apiKey) return [];
-  const endpoint: Endpoint = { id: "anthropic", type: "anthropic", baseUrl, apiKey };
+  const origin = originOf(env, "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY");
+  const endpoint: Endpoint = { id: "anthropic", type: "anthropic", baseUrl, apiKey, origin };
   const defaultModel = env.RETINUE_MODEL ?? "claude-sonnet-4-5";
   return [{ endpoint, wireApi: "completions", models: [], defaultModel, serves: /^claude/, vision: true }];
 }
@@ -95,5 +114,18 @@ function anthropicSource(env: SourceOptions["env"]): Source[] {
 function configuredSource(entry: ConfiguredProvider, env: SourceOptions["env"]): Source {
   const { name, wireApi = "completions", models, apiKeyEnv, apiKey, ...rest } = entry;
   const key = apiKey ?? (apiKeyEnv === undefined ? undefined : env[apiKeyEnv]);
-  return { endpoint: { ...rest, id: name, apiKey: key }, wireApi, models, defaultModel: models[0]?.id };
+  const field = (each: string) => `"${each}" of the provider ${name} in config.json`;
+  const keyField = rest.bearerToken === undefined ? "apiKey" : "bearerToken";
+  const origin = {
+    address: field("baseUrl"),
+    key: apiKeyEnv !== undefined && apiKey === undefined && keyField === "apiKey" ? apiKeyEnv : field(keyField),
+    models: models.map(({ id }) => id),
+  };
+  return { endpoint: { ...rest, id: name, apiKey: key, origin }, wireApi, models, defaultModel: models[0]?.id };
+}
+
+/** The address of a variable that is not set is the provider's own. */
+function originOf(env: SourceOptions["env"], address: string, key: string): Endpoint["origin"] {
+  if (env[address]) usableAddress(env[address], address);
+  return { address: env[address] ? address : undefined, key };
 }

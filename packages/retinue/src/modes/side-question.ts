@@ -1,6 +1,7 @@
 /** A side question: the model answers it from the conversation, and neither question nor answer is kept. */
 import { AppError } from "@retinue/protocol";
 import type { Agent } from "../loop/agent.ts";
+import { reportFailure } from "../loop/model-failure.ts";
 import { specsOf } from "../loop/model-request.ts";
 import { NO_USAGE } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
@@ -27,6 +28,7 @@ export async function askBeside(agent: Agent, question: string, { signal }: { si
       if (part.type === "text") answer += part.delta;
       if (part.type === "end") usage = part.usage;
     },
+    onFailure: (failure) => reportFailure(agent, failure, { choice, startedAt, initiator: "user" }),
     onRestart: () => {
       answer = "";
     },

@@ -65,7 +65,7 @@ describe("the shells of an agent", () => {
     const file = path.join(folder, "stopped");
     const command = `setsid sh -c 'echo $$ > ${file}; exec sleep 1000' & sleep 1000`;
     const shell = shells.start({ command, description: "", cwd: folder, background: true });
-    await vi.waitUntil(() => existsSync(file) && readFileSync(file, "utf8") !== "", { timeout: 10_000 });
+    await expect.poll(() => existsSync(file) && readFileSync(file, "utf8") !== "").toBe(true);
     const own = Number(readFileSync(file, "utf8"));
     await shell.kill();
     expect([own, other].map(isRunning)).toEqual([false, true]);
@@ -180,7 +180,7 @@ describe("the mark", () => {
     const file = path.join(folder, "detached");
     const command = `env > ${file}.part; mv ${file}.part ${file}; exec sleep 1000`;
     const shell = shells.start({ command, description: "", cwd: folder, detached: true });
-    await vi.waitUntil(() => existsSync(file), { timeout: 10_000 });
+    await expect.poll(() => existsSync(file)).toBe(true);
     await shells.closeAll();
     expect(readFileSync(file, "utf8")).not.toContain(MARK_VARIABLE);
     expect(isRunning(shell.pid ?? 0)).toBe(true);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { isProcessAlive, startTick } from "../store/holder.ts";
 import { openSqlite, type SqliteStore } from "../store/sqlite/store.ts";
 import { createShells } from "../tools/shell/shells.ts";
@@ -56,7 +56,7 @@ test("what an ended shell of a dead process left in its group is ended too", asy
   expect(isProcessAlive(alive)).toBe(true);
   await putShell(store, `dead/${pid}`, { pid, tick, owner: DEAD });
   expect(await new ProcessLedger(store).reap()).toEqual({ ended: 1, problems: [] });
-  await vi.waitUntil(() => !isRunning(sleeper));
+  await expect.poll(() => !isRunning(sleeper)).toBe(true);
   await store.close();
 });
 

@@ -1,5 +1,5 @@
 import { AppError } from "@retinue/protocol";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { thisProcess } from "../store/holder.ts";
 import type { Batch } from "../store/store.ts";
 import { Log, type LoggedEvent } from "./log.ts";
@@ -242,11 +242,11 @@ test("a store that refuses is tried again by itself, reported once, and work tha
   const work = watch(far.log.recorded());
   await far.refuse();
   for (let tries = 0; tries < 3; tries++) {
-    await vi.waitFor(() => expect(far.underWay()).toEqual([["one"]]));
+    await expect.poll(() => far.underWay()).toEqual([["one"]]);
     await far.refuse();
   }
   expect([work.outcome, far.failures]).toEqual(["pending", ["no connection"]]);
-  await vi.waitFor(() => expect(far.underWay()).toEqual([["one"]]));
+  await expect.poll(() => far.underWay()).toEqual([["one"]]);
   await far.letThrough();
   expect([work.outcome, far.received, await far.stored()]).toEqual(["committed", ["one"], ["one"]]);
 });

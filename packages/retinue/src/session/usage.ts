@@ -10,6 +10,8 @@ export interface ModelTotals {
   nanoAiu: number;
   /** What endpoints said has answered, where it was not the model that was asked. */
   answeredBy: ReadonlySet<string>;
+  /** Tokens of the latest request for each that was estimated; undefined before an endpoint has said anything to learn from. */
+  scale?: number;
 }
 
 /** What counts for budgets. */
@@ -83,10 +85,11 @@ export class UsageTotals {
       if (error?.code !== "over_budget") this.toolCalls++; // A call that did not fit did not run.
     } else if (type === "subagent.started") this.path = (data as EventData<"subagent.started">).path ?? [];
     else if (type === "assistant.message") {
-      const { model, usage, totalNanoAiu, answeredBy, apiDurationMs } = data as EventData<"assistant.message">;
+      const { model, usage = NO_USAGE, apiDurationMs, ...more } = data as EventData<"assistant.message">;
       if (!model) return;
       this.turns++;
-      this.#count(model, { usage: usage ?? NO_USAGE, nanoAiu: totalNanoAiu, answeredBy }, apiDurationMs);
+      const scale = scaleOf(usage, more.estimatedTokens);
+      this.#count(model, { usage, nanoAiu: more.totalNanoAiu, answeredBy: more.answeredBy, scale }, apiDurationMs);
     } else if (type === "session.compaction_complete") {
       const used = (data as EventData<"session.compaction_complete">).compactionTokensUsed;
       if (!used?.model) return;
@@ -96,11 +99,7 @@ export class UsageTotals {
     }
   }
 
-  #count(
-    model: string,
-    { usage, nanoAiu = 0, answeredBy }: { usage: Usage; nanoAiu?: number; answeredBy?: string },
-    durationMs = 0,
-  ): void {
+  #count(model: string, { usage, nanoAiu = 0, answeredBy, scale }: Counted, durationMs = 0): void {
     const before = this.models.get(model);
     const isNew = answeredBy !== undefined && !before?.answeredBy.has(answeredBy);
     this.models.set(model, {
@@ -108,10 +107,30 @@ export class UsageTotals {
       usage: before ? addUsage(before.usage, usage) : usage,
       nanoAiu: (before?.nanoAiu ?? 0) + nanoAiu,
       answeredBy: isNew ? new Set([...(before?.answeredBy ?? []), answeredBy]) : (before?.answeredBy ?? NOBODY),
+      scale: scale ?? before?.scale,
     });
     this.apiDurationMs += durationMs;
     this.lastCall = usage;
   }
+}
+
+interface Counted {
+  usage: Usage;
+  nanoAiu?: number;
+  answeredBy?: string;
+  scale?: number;
+}
+
+/** A short request is mostly what surrounds it. No text has more than eight characters for each token, or four tokens for each character. */
+const ENOUGH_TO_LEARN_FROM = 500;
+const LEAST_SCALE = 1 / 2;
+const MOST_SCALE = 16;
+
+/** Undefined where the report cannot be meant for the whole request: some endpoints leave out what they had cached. */
+function scaleOf({ inputTokens }: Usage, estimatedTokens = 0): number | undefined {
+  const scale = inputTokens / estimatedTokens;
+  const isPlausible = estimatedTokens >= ENOUGH_TO_LEARN_FROM && scale >= LEAST_SCALE && scale <= MOST_SCALE;
+  return isPlausible ? scale : undefined;
 }
 
 function tokensIn(models: ReadonlyMap<string, ModelTotals>): number {

@@ -8,6 +8,7 @@ import {
   appendFileSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   lstatSync,
@@ -19,7 +20,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join, parse, resolve } from "node:path";
+import { dirname, join, parse, resolve } from "node:path";
 
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
@@ -28,7 +29,15 @@ const STICKY = 0o1000;
 
 /** Makes a folder, and those above it that are missing. */
 export function makePrivateFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
+  if (existsSync(path) && statSync(path).isDirectory()) return;
+  const above = dirname(resolve(path));
+  // Step by step: where nothing can be made, as in /proc, Node would try to make the whole path again and again.
+  if (!existsSync(above)) makePrivateFolder(above);
+  try {
+    mkdirSync(path, { mode: PRIVATE_FOLDER });
+  } catch (error) {
+    if (!existsSync(path) || !statSync(path).isDirectory()) throw error; // Otherwise somebody else has just made it.
+  }
 }
 
 /** Makes an empty file when there is none, so that a library which opens it finds the right mode. SQLite gives that mode to the files beside it. */
@@ -46,7 +55,7 @@ export function appendPrivateFile(path: string, text: string): void {
 
 /** What we write into a home ourselves. The rest of it, such as agents/ and skills/, is the user's and is protected by the home's own mode. */
 const OURS =
-  /^(?:retinue\.db.*|daemon\.(?:json|token|lock|launch|log).*|connectors\.json|config\.(?:json|yaml)|logs|session-state|backups)$/;
+  /^(?:retinue\.db.*|daemon\.(?:json|token|lock|launch|log).*|connectors\.json|config\.(?:json|yaml)|node-notice|logs|session-state|backups)$/;
 
 /** Makes the home when it is missing, and takes from others what they can read of it. What cannot be changed, the doctor reports. Returns what is wrong when the home is somebody else's; then nothing in it is changed. */
 export function prepareHome(home: string, uid = process.getuid?.()): HomeTrouble | undefined {

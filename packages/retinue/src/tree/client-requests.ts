@@ -30,7 +30,10 @@ export interface ClientRequest<K extends AskKind> {
   isEventToo: boolean;
 }
 
-export const NO_APPROVAL: Answer<"exit_plan"> = { approved: false, feedback: "Nobody is here to approve the plan." };
+export const NO_APPROVAL: Answer<"exit_plan"> = {
+  approved: false,
+  feedback: "Nobody can approve the plan: no person or program that answers is connected.",
+};
 
 export const CLIENT_REQUESTS: { readonly [K in AskKind]: ClientRequest<K> | undefined } = {
   permission: {

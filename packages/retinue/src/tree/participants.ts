@@ -85,7 +85,7 @@ export class Participants implements Answerers {
     if (mayWait || this.can("requestPermission")) return { type: "ask" };
     return {
       type: "deny",
-      reason: `Permission for ${kind} was needed and nobody is here who can give it. Go on without, or say what you need.`,
+      reason: `Permission for ${kind} was needed, and nobody can give it: no person or program that answers is connected. Go on without, or say what you need.`,
     };
   }
 

@@ -2,6 +2,7 @@
 
 import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
+import type { Environment } from "../loop/prompt.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Rules } from "../permissions/rules.ts";
 import type { ProjectGate } from "../project/gate.ts";
@@ -19,6 +20,8 @@ export interface TreeParts {
   /** Whether files of the project count. */
   readonly gate: ProjectGate;
   readonly configuration: Configuration;
+  /** Stays the same while the session works in one folder. */
+  readonly environment: () => Promise<Environment>;
   readonly participants: Participants;
   readonly asks: AskBroker;
   readonly hooks: Hooks;

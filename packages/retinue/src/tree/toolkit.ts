@@ -81,7 +81,7 @@ export class Toolkit implements Kit {
 
   async systemPrompt(set: Toolset, { signal }: KitOptions = {}): Promise<string> {
     const { session } = this.#agent;
-    const { configuration, participants } = this.#options.parts;
+    const { configuration, environment, participants } = this.#options.parts;
     const { workingDirectory, folder } = session.place;
     const { definition } = this;
     return await systemPrompt(
@@ -89,7 +89,7 @@ export class Toolkit implements Kit {
       {
         workingDirectory,
         sessionFolder: folder,
-        platform: `${process.platform} ${process.arch}`,
+        environment: await environment(),
         gitRoot: configuration.context.gitRoot,
         customInstructions: configuration.customInstructions(this.#agent.permissions.rules.places.unreadable),
         agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,

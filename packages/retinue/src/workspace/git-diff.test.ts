@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { branchChanges, unstagedChanges } from "./git-diff.ts";
+import { branchChanges, hasChanges, unstagedChanges } from "./git-diff.ts";
 
 let root = "";
 const git = (...args: string[]) =>
@@ -37,5 +37,18 @@ test.each([
   const changes = await unstagedChanges(root, { signal });
   expect(changes.map(({ path }) => path)).toEqual(["a.txt", "b.txt"]);
   expect((await branchChanges(root, { signal }))?.changes.map(({ path }) => path)).toEqual(["a.txt", "b.txt"]);
+  expect(await hasChanges(root, signal)).toBe(true);
   expect(existsSync(join(root, "pwned"))).toBe(false);
+});
+
+test("a folder is changed by an edit, by a new file and by what is staged, and not by what is ignored", async () => {
+  const { signal } = new AbortController();
+  expect(await hasChanges(root, signal)).toBe(false);
+  writeFileSync(join(root, ".git/info/exclude"), "*.log\n");
+  writeFileSync(join(root, "x.log"), "ignored");
+  expect(await hasChanges(root, signal)).toBe(false);
+  writeFileSync(join(root, "b.txt"), "new");
+  expect(await hasChanges(root, signal)).toBe(true);
+  git("add", "b.txt");
+  expect(await hasChanges(root, signal)).toBe(true);
 });

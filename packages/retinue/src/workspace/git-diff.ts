@@ -31,6 +31,12 @@ export async function unstagedChanges(root: string, options: DiffOptions): Promi
   return [...parseDiff(tracked), ...(await newFiles(root, options))];
 }
 
+/** Whether something differs from the last commit, new files included. */
+export async function hasChanges(root: string, signal: AbortSignal): Promise<boolean> {
+  const options = ["--porcelain", "--untracked-files=normal", "--ignore-submodules=all"];
+  return (await git(root, ["status", ...options], signal)) !== "";
+}
+
 /** What differs from where the branch left the base branch. Undefined when there is no base. */
 export async function branchChanges(
   root: string,

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parserOf } from "../parser.ts";
-import { COMMANDS, isGroup } from "./all.ts";
-import type { Command, Values } from "./command.ts";
+import { COMMANDS } from "./all.ts";
+import { type Command, isGroup, type Values } from "./command.ts";
 import { withCommands } from "./page.ts";
 import { prompt } from "./prompt.ts";
 import { isArgument, isRequired, nameOf } from "./term.ts";

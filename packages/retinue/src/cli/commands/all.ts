@@ -7,9 +7,13 @@ import { demo, doctor, why } from "./inspection.ts";
 import { checkpoint, mcp, op, search, transcript } from "./memory.ts";
 import { serve } from "./serve.ts";
 import { sessions } from "./sessions.ts";
+import { completionOf, config, init, models, update } from "./setup.ts";
 import { trust } from "./trust.ts";
 
 export const COMMANDS: readonly (Command | Group)[] = [
+  init,
+  models,
+  config,
   serve,
   search,
   transcript,
@@ -25,8 +29,6 @@ export const COMMANDS: readonly (Command | Group)[] = [
   mcp,
   hook,
   op,
+  completionOf(() => COMMANDS),
+  update,
 ];
-
-export function isGroup(each: Command | Group): each is Group {
-  return "commands" in each;
-}

@@ -13,7 +13,7 @@ function checked<Value>(schema: () => z.ZodType<Value>): Reader<Value> {
 }
 
 export function choice<const Words extends readonly string[]>(...all: Words) {
-  return checked(() => z.enum(all, { error: `must be one of ${all.join(", ")}` }));
+  return { ...checked(() => z.enum(all, { error: `must be one of ${all.join(", ")}` })), choices: all };
 }
 
 export function wholeNumber({ from, to = Number.MAX_SAFE_INTEGER }: { from: number; to?: number }) {

@@ -56,6 +56,10 @@ export interface Group extends Described {
   readonly commands: readonly Command[];
 }
 
+export function isGroup(each: Command | Group): each is Group {
+  return "commands" in each;
+}
+
 export function command<F extends Fields, Context = CliContext>(
   description: Description<F, Context>,
 ): Command<Context> {

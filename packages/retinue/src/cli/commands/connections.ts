@@ -2,6 +2,7 @@
 import { HARNESSES } from "../../continuity/connectors/harnesses.ts";
 import type { CliContext } from "../cli-context.ts";
 import { continuityContext } from "../continuity-context.ts";
+import { UsageError } from "../usage-error.ts";
 import { choice } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { home, yes } from "./shared-fields.ts";
@@ -45,6 +46,7 @@ function confirmer(isYes: boolean, { terminal }: CliContext): (changes: string) 
     terminal.out(`${changes}\n\n`);
     if (isYes) return true;
     const answer = await terminal.ask("Make these changes? [y/N] ");
-    return /^y(es)?$/i.test(answer?.trim() ?? "");
+    if (answer === undefined) throw new UsageError("nobody answered: add --yes to make these changes without asking");
+    return /^y(es)?$/i.test(answer.trim());
   };
 }

@@ -1,5 +1,4 @@
 /** `retinue doctor`, `why` and `demo`: commands that show whether it works, and how. */
-import { noteOldNode } from "../old-node.ts";
 import { command } from "./command.ts";
 import { home, json, provider, rules } from "./shared-fields.ts";
 import { folder, optional, text } from "./values.ts";
@@ -18,8 +17,8 @@ export const doctor = command({
 
 export const why = command({
   name: "why",
-  summary: "show which rule lets an agent of a session call a tool, or forbids it",
-  more: "The exit code is 1 when the agent may not.",
+  summary: "show which rule lets an agent of a session call a tool, or forbids it; without a tool, all of its tools",
+  more: "The exit code is 1 when the agent may not, and 2 when there is no such tool.",
   fields: {
     session: { term: "<session>", about: "the beginning of a session's id", is: text },
     agent: {
@@ -27,7 +26,7 @@ export const why = command({
       about: "main, the name of an agent, or the id of a sub-agent of the session",
       is: text,
     },
-    tool: { term: "<tool>", about: "the name of a tool", is: text },
+    tool: { term: "[tool]", about: "the name of a tool", is: optional(text) },
     input: {
       term: "[input]",
       about: "what the call is about: a command, a path, an address, or all arguments as JSON",
@@ -40,7 +39,11 @@ export const why = command({
     json,
     home,
   },
-  examples: ["retinue why 3f2a main bash 'git push'", "retinue why 3f2a explore edit --allow-tool write"],
+  examples: [
+    "retinue why 3f2a explore",
+    "retinue why 3f2a main bash 'git push'",
+    "retinue why 3f2a explore edit --allow-tool write",
+  ],
   async run({ session, agent, tool, input, ...flags }, context) {
     const { runWhy } = await import("../why.ts");
     return runWhy({ session, agent, tool, input }, flags, context);
@@ -61,7 +64,6 @@ export const demo = command({
   },
   examples: ["retinue demo"],
   async run(input, context) {
-    noteOldNode(context.terminal);
     const { runDemo } = await import("../demo.ts");
     return runDemo(input, context);
   },

@@ -10,13 +10,18 @@ import { agentId, home, json } from "./shared-fields.ts";
 import { optional, text, words } from "./values.ts";
 
 const load = () => import("../../continuity/serve/cli.ts");
+const loadKeys = () => import("../session-key.ts");
 
 export const search = command({
   name: "search",
   summary: "search everything that was said in any session",
   fields: {
     query: { term: "<query...>", about: 'words, a question, a "phrase in quotes" or a prefix*', is: words },
-    sessionKey: { term: "--session <key>", about: "only in this session", is: optional(text) },
+    sessionKey: {
+      term: "--session <id>",
+      about: "only in this session, by the beginning of its id",
+      is: optional(text),
+    },
     project: { term: "--project <folder>", about: "only in sessions of this folder", is: optional(text) },
     harness: { term: "--harness <name>", about: "only in sessions of this agent program", is: optional(text) },
     agentId,
@@ -35,9 +40,11 @@ export const search = command({
     home,
   },
   examples: ['retinue search "lock file"', "retinue search zebra --harness codex --since 2026-11-01"],
-  async run({ query, home: given, ...input }, context) {
-    const { searchSessions } = await load();
-    await searchSessions(continuityContext(given, context), { ...input, query: query.join(" ") });
+  async run({ query, home: given, sessionKey: key, ...input }, context) {
+    const [{ searchSessions }, { fullKey }] = await Promise.all([load(), loadKeys()]);
+    const place = continuityContext(given, context);
+    const sessionKey = key === undefined ? undefined : await fullKey(place, { key, agentId: input.agentId });
+    await searchSessions(place, { ...input, sessionKey, query: query.join(" ") });
   },
 });
 
@@ -45,7 +52,7 @@ export const transcript = command({
   name: "transcript",
   summary: "print what was said in a session",
   fields: {
-    key: { term: "<session>", about: "the key of the session", is: text },
+    key: { term: "<session>", about: "the beginning of its id", is: text },
     after: {
       term: "--after <n>",
       about: "only turns after this number",
@@ -61,8 +68,9 @@ export const transcript = command({
   },
   examples: ["retinue transcript 3f2a91c0 --limit 20"],
   async run({ json: isJson, home: given, ...input }, context) {
-    const { showTranscript } = await load();
-    await showTranscript(continuityContext(given, context), { ...input, format: isJson ? "json" : "text" });
+    const [{ showTranscript }, { fullKey }] = await Promise.all([load(), loadKeys()]);
+    const place = continuityContext(given, context);
+    await showTranscript(place, { ...input, key: await fullKey(place, input), format: isJson ? "json" : "text" });
   },
 });
 
@@ -70,7 +78,7 @@ export const checkpoint = command({
   name: "checkpoint",
   summary: "keep a summary of a session up to now",
   fields: {
-    key: { term: "<session>", about: "the key of the session", is: text },
+    key: { term: "<session>", about: "the beginning of its id", is: text },
     words: { term: "[summary...]", about: "the summary", is: words },
     summary: { term: "--summary <text>", about: "the summary as one option instead of words", is: optional(text) },
     entities: { term: "--entity <name>", about: "what it is about (repeatable)", is: words, repeats: true },
@@ -82,8 +90,9 @@ export const checkpoint = command({
     const summary = input.summary ?? typed.join(" ");
     if (summary.trim() === "")
       throw new UsageError("the summary is empty. Try: retinue checkpoint <session> --summary …");
-    const { addCheckpointTo } = await load();
-    await addCheckpointTo(continuityContext(given, context), { ...input, summary });
+    const [{ addCheckpointTo }, { fullKey }] = await Promise.all([load(), loadKeys()]);
+    const place = continuityContext(given, context);
+    await addCheckpointTo(place, { ...input, key: await fullKey(place, input), summary });
   },
 });
 

@@ -3,7 +3,7 @@
 import { choice } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { home, provider, rules } from "./shared-fields.ts";
-import { flag, optional, otherwise, text, unlessTurnedOff } from "./values.ts";
+import { flag, optional, otherwise, text, unlessTurnedOff, words } from "./values.ts";
 
 export const prompt = command({
   name: "retinue",
@@ -11,8 +11,15 @@ export const prompt = command({
   fields: {
     prompt: {
       term: "-p, --prompt <text>",
-      about: 'run one prompt and print the answer; "-" reads it from standard input',
+      about: 'run one prompt and print the answer; "-" reads it from standard input; @path names a file or folder',
       is: optional(text),
+    },
+    attach: {
+      term: "--attach <path>",
+      about:
+        'send a file, an image or a folder with the prompt (repeatable); "-" is standard input, however long it takes',
+      is: words,
+      repeats: true,
     },
     model: { term: "--model <name>", about: "the model, or provider/model", is: optional(text) },
     provider,
@@ -38,7 +45,7 @@ export const prompt = command({
     },
     outputFormat: {
       term: "--output-format <format>",
-      about: "text, or json: one event per line (default: text)",
+      about: "text, or json: one event per line, and a result at the end (default: text)",
       is: otherwise("text", choice("text", "json")),
     },
     stream: {
@@ -49,7 +56,13 @@ export const prompt = command({
     quiet: { term: "--quiet", about: "print no progress", is: flag },
     home,
   },
-  examples: ['retinue -p "Explain src/main.ts"', "git diff | retinue -p - --quiet", "retinue --resume 3f2a"],
+  more: "What comes by a pipe or from a file on standard input belongs to the prompt.",
+  examples: [
+    'retinue -p "Explain @src/main.ts"',
+    'git diff | retinue -p "Review this" --quiet',
+    'retinue -p "What is wrong in this picture?" --attach screen.png',
+    "retinue --resume 3f2a",
+  ],
   async run(input, context) {
     const { runPromptMode } = await import("../prompt-mode.ts");
     return runPromptMode(input, context);

@@ -5,6 +5,8 @@
  */
 export interface Reader<Value> {
   read(typed: unknown): Value;
+  /** All that it takes, when that is a list. */
+  readonly choices?: readonly string[];
 }
 
 /** Its message follows the name of the option. */
@@ -33,10 +35,10 @@ export const flag: Reader<boolean> = { read: (typed) => typed === true };
 /** For `--no-…`. */
 export const unlessTurnedOff: Reader<boolean> = { read: (typed) => typed !== false };
 
-export function optional<Value>({ read }: Reader<Value>): Reader<Value | undefined> {
-  return { read: (typed) => (typed === undefined ? undefined : read(typed)) };
+export function optional<Value>({ read, choices }: Reader<Value>): Reader<Value | undefined> {
+  return { choices, read: (typed) => (typed === undefined ? undefined : read(typed)) };
 }
 
-export function otherwise<Value>(value: Value, { read }: Reader<Value>): Reader<Value> {
-  return { read: (typed) => (typed === undefined ? value : read(typed)) };
+export function otherwise<Value>(value: Value, { read, choices }: Reader<Value>): Reader<Value> {
+  return { choices, read: (typed) => (typed === undefined ? value : read(typed)) };
 }

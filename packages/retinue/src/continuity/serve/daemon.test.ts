@@ -92,7 +92,7 @@ describe("the daemon", () => {
     await stopDaemon(home);
     appendFileSync(transcriptPath, line("said in the dark"));
     await start();
-    await expect.poll(() => find("dark"), { timeout: 10_000 }).toEqual(["User: said in the dark"]);
+    await expect.poll(() => find("dark")).toEqual(["User: said in the dark"]);
   });
 });
 
@@ -108,7 +108,7 @@ describe("a hook", () => {
         prompt: "the pelican plan",
       }),
     ).toBe("");
-    await expect.poll(() => livingDaemon(home), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => livingDaemon(home)).toBeDefined();
     const answer = JSON.parse(await runHook(child));
     expect(answer.hookSpecificOutput.hookEventName).toBe("SubagentStart");
     expect(answer.hookSpecificOutput.additionalContext).toContain("User: the pelican plan");

@@ -104,7 +104,11 @@ async function listen(
     const server = createAdaptorServer({ fetch });
     servers.push(server);
     server.listen(place);
-    await once(server, "listening"); // Rejects when it cannot.
+    try {
+      await once(server, "listening");
+    } catch (error) {
+      throw notListening(error, place);
+    }
   };
   const close = async () => {
     await Promise.all(servers.filter(({ listening }) => listening).map(end));
@@ -122,6 +126,12 @@ async function listen(
     throw error;
   }
   return { port: portOf() ?? 0, close };
+}
+
+function notListening(error: unknown, { port, path }: ListenOptions): unknown {
+  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  const words = `Cannot listen on 127.0.0.1:${port}: another program uses this port. Give another --port, or none for any free one.`;
+  return isTaken && path === undefined ? new AppError("not_configured", words, { cause: error }) : error;
 }
 
 function end(server: ServerType): Promise<void> {

@@ -19,7 +19,7 @@ export interface Conversation {
   earlier: readonly string[];
   /** What was answered to them. */
   answers: readonly string[];
-  hasTools: boolean;
+  tools: readonly ToolSpec[];
   tool(name: string): ToolSpec | undefined;
 }
 
@@ -36,7 +36,7 @@ export function readConversation({ messages, tools, toolChoice }: ModelRequest):
     done: doneCalls(messages.slice(start + 1)),
     earlier: messages.slice(0, Math.max(start, 0)).flatMap(promptsOf),
     answers: messages.flatMap((said) => (said.role === "assistant" && said.calls.length === 0 ? [said.text] : [])),
-    hasTools: offered.length > 0,
+    tools: offered,
     tool: (name) => offered.find((tool) => tool.name === name),
   };
 }

@@ -2,6 +2,7 @@
 import type { Conversation, DoneCall } from "./conversation.ts";
 import type { Intent } from "./intent.ts";
 import { answer, calls, type Move, type PlannedCall, resultsOf } from "./move.ts";
+import { agentTypes } from "./named.ts";
 import notice from "./notice.md";
 import { turnsOf } from "./report.ts";
 
@@ -73,8 +74,7 @@ function special(rest: Intent): Errand[] {
 
 /** Looking around is what `explore` is for; where it is not offered, the first type that is. */
 function agentType(parameters: Readonly<Record<string, unknown>> | undefined): string {
-  const names = JSON.stringify(parameters ?? {}).match(/"agent_type":\{[^}]*?"enum":\[([^\]]*)\]/)?.[1] ?? "";
-  const types = [...names.matchAll(/"([^"]+)"/g)].map(([, type = ""]) => type);
+  const types = agentTypes(parameters);
   return types.includes("explore") ? "explore" : (types[0] ?? "explore");
 }
 

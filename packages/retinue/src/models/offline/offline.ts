@@ -12,6 +12,7 @@ import { explore } from "./explore.ts";
 import help from "./help.md";
 import { type Intent, intentOf } from "./intent.ts";
 import { answer, calls, type Move, quote } from "./move.ts";
+import { askedAgent, calledTool } from "./named.ts";
 import notice from "./notice.md";
 import { count, countMatches, find, list, read, run } from "./simple-moves.ts";
 
@@ -28,10 +29,10 @@ export function offline(): Provider {
 }
 
 function nextMove(conversation: Conversation): Move {
-  if (!conversation.hasTools) return recap(conversation);
+  if (conversation.tools.length === 0) return recap(conversation);
   if (conversation.isNotification) return onNotification(conversation);
   if (conversation.done.some((call) => call.name === "task_complete" && !call.failed)) return answer("Done.");
-  const move = moveFor(intentOf(conversation.prompt), conversation);
+  const move = askedAgent(conversation) ?? moveFor(intentOf(conversation.prompt), conversation);
   if (move.type === "answer") return move;
   const offered = move.calls.filter((call) => conversation.tool(call.name));
   if (offered.length > 0) return calls(move.says, ...offered);
@@ -59,7 +60,7 @@ function moveFor(intent: Intent, conversation: Conversation): Move {
       if (conversation.tool("task")) return delegate(intent, conversation);
       return moveFor(intent.rest.type === "unknown" ? { type: "explore", folder: "." } : intent.rest, conversation);
     case "unknown":
-      return answer(help.trim());
+      return calledTool(conversation) ?? answer(help.trim());
   }
 }
 

@@ -1,12 +1,18 @@
 /** Makes the provider for an endpoint. The code of a wire format is loaded with the first request that needs it. */
 import { redact } from "../../secrets/redact.ts";
+import { listRemoteModels } from "../model-list.ts";
 import type { Provider } from "../provider.ts";
 import { PushedParts } from "../pushed-parts.ts";
 import type { Endpoint, EndpointPath } from "./endpoint.ts";
 import { guard } from "./guard.ts";
 import type { WireProvider } from "./wire-provider.ts";
 
-export function providerFor(endpoint: Endpoint, wireApi: "completions" | "responses"): Provider {
+export interface ProviderOptions {
+  wireApi: "completions" | "responses";
+  retryWaitMs?: number;
+}
+
+export function providerFor(endpoint: Endpoint, { wireApi, retryWaitMs }: ProviderOptions): Provider {
   const apiEndpoint = pathOf(endpoint, wireApi);
   const guarded = guard(endpoint);
   let adapter: Promise<WireProvider> | undefined;
@@ -16,6 +22,9 @@ export function providerFor(endpoint: Endpoint, wireApi: "completions" | "respon
     get baseUrl() {
       return redact(endpoint.baseUrl);
     },
+    origin: { ...endpoint.origin, hasKey: hasKey(endpoint) },
+    retryWaitMs,
+    models: async ({ signal }) => (await listRemoteModels({ endpoint: guarded.endpoint }, signal)).map(({ id }) => id),
     stream: (request, options) =>
       new PushedParts(async (push) => {
         adapter ??= LOAD[apiEndpoint](guarded.endpoint);
@@ -26,6 +35,11 @@ export function providerFor(endpoint: Endpoint, wireApi: "completions" | "respon
         }
       }),
   };
+}
+
+function hasKey({ apiKey, bearerToken, tokenProvider, headers = {} }: Endpoint): boolean {
+  const isSigned = Object.keys(headers).some((name) => /^(authorization|x-api-key|api-key)$/i.test(name));
+  return Boolean(apiKey || bearerToken || tokenProvider) || isSigned;
 }
 
 function pathOf({ type }: Endpoint, wireApi: "completions" | "responses"): EndpointPath {

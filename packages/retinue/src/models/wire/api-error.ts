@@ -1,5 +1,5 @@
 /** Error answers of model endpoints, in the shapes that providers use, as ModelErrors. */
-import type { IncomingHttpHeaders } from "node:http";
+import { type IncomingHttpHeaders, STATUS_CODES } from "node:http";
 import * as z from "zod";
 import { ModelError } from "../provider.ts";
 
@@ -10,11 +10,19 @@ const ErrorObject = z.looseObject({
   code: z.union([z.string(), z.number()]).nullish().catch(undefined),
   status: z.union([z.string(), z.number()]).nullish().catch(undefined),
 });
+const Words = z.looseObject({ message: optionalText, msg: optionalText });
+const fromWords = ({ message, msg }: z.infer<typeof Words>): ErrorObject => ({ message: message ?? msg });
 const ErrorBody = z.union([
   z.looseObject({ error: ErrorObject }).transform(({ error }) => error),
   z.looseObject({ error: z.string() }).transform((body): ErrorObject => ({ message: body.error })),
   z.looseObject({ detail: z.string() }).transform((body): ErrorObject => ({ message: body.detail })),
+  z.looseObject({ detail: z.tuple([Words], z.unknown()) }).transform(({ detail: [first] }) => fromWords(first)),
+  z.looseObject({ errors: z.tuple([Words], z.unknown()) }).transform(({ errors: [first] }) => fromWords(first)),
   ErrorObject.refine(({ message }) => message),
+  z
+    .looseObject({ error_description: z.string() })
+    .transform((body): ErrorObject => ({ message: body.error_description })),
+  Words.refine(({ msg }) => msg).transform(fromWords),
 ]);
 type ErrorObject = z.infer<typeof ErrorObject>;
 
@@ -35,9 +43,30 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
 
 export function apiError(answer: { status: number; headers: IncomingHttpHeaders; body: string }): ModelError {
   const { status, headers, body } = answer;
-  const error = errorObjectOf(parseJson(body));
-  const message = error?.message || firstLine(body) || "no message";
-  return build(error, { status, message, retryAfterMs: retryAfter(headers) });
+  const value = parseJson(body);
+  const error = errorObjectOf(value);
+  const isElsewhere = status < 500 && isPage(headers["content-type"], body) && !CAN_BE_A_PAGE.has(status);
+  const words = error ? plainWords(error.message) : value === undefined ? pageWords(body, status) : undefined;
+  const said = isElsewhere ? WEB_PAGE : words;
+  const message = isElsewhere ? elsewhereWords(WEB_PAGE) : said || STATUS_CODES[status] || "no message";
+  return build(error, { status, message, said: said || undefined, isElsewhere, retryAfterMs: retryAfter(headers) });
+}
+
+/** A refused key, too much and too often are said by whatever stands before the endpoint, in a page of its own. */
+const CAN_BE_A_PAGE: ReadonlySet<number> = new Set([401, 403, 407, 408, 413, 429]);
+
+const WEB_PAGE = "answered with a web page";
+const elsewhereWords = (did: string) => `the address ${did}; is it the right URL?`;
+
+function isPage(contentType: string | undefined, body: string): boolean {
+  return contentType?.includes("html") || /^\s*<(!doctype html|html)\b/i.test(body.slice(0, 500));
+}
+
+/** A proper answer of something that is no model endpoint. */
+export function elsewhere(contentType: string | undefined, body: string): ModelError {
+  const did = isPage(contentType, body) ? WEB_PAGE : "answered with something that no model sends";
+  const detail = JSON.stringify({ message: did, body: body.slice(0, 200) });
+  return new ModelError(elsewhereWords(did), { kind: "protocol", said: did, isElsewhere: true, detail });
 }
 
 /** The error that a stream or a JSON answer holds instead of content, if it does. */
@@ -45,18 +74,23 @@ export function errorWithin(value: unknown): ModelError | undefined {
   const parsed = ErrorBody.safeParse(value);
   if (!parsed.success) return undefined;
   const error = parsed.data;
-  const status = statusOf(error);
-  return build(error, { status, message: error.message || error.type || "the provider reported an error" });
+  const said = plainWords(error.message) ?? error.type ?? undefined;
+  return build(error, { status: statusOf(error), message: said || "the provider reported an error", said });
 }
 
-function build(
-  error: ErrorObject | undefined,
-  { status, message, retryAfterMs }: { status?: number; message: string; retryAfterMs?: number },
-): ModelError {
+interface Built {
+  status?: number;
+  message: string;
+  said?: string;
+  isElsewhere?: boolean;
+  retryAfterMs?: number;
+}
+
+function build(error: ErrorObject | undefined, { status, message, ...more }: Built): ModelError {
   return new ModelError(status ? `${status} ${message}` : message, {
     kind: "api",
     status,
-    retryAfterMs,
+    ...more,
     providerCode: error?.code === undefined || error.code === null ? undefined : String(error.code),
     providerType: error?.type ?? undefined,
     detail: JSON.stringify(error ?? { message }),
@@ -73,6 +107,17 @@ function errorObjectOf(body: unknown): ErrorObject | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
+/** Gateways wrap the answer of the endpoint behind them: the message is then the text of another error. */
+function plainWords(message: string | null | undefined, depth = 0): string | undefined {
+  const text = message?.trim();
+  if (!text) return undefined;
+  const start = text.search(/[{[]/);
+  const value = start < 0 || depth > 2 ? undefined : parseJson(text.slice(start));
+  if (typeof value !== "object") return text;
+  const within = plainWords(errorObjectOf(value)?.message, depth + 1);
+  return [text.slice(0, start).trim(), within].filter(Boolean).join(" ") || undefined;
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -81,9 +126,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-function firstLine(body: string): string {
-  const text = withoutTags(body.slice(0, MAX_PAGE_CHARACTERS)).trim();
-  return (text.split("\n")[0] ?? "").trim().slice(0, 300);
+/** The title of a page, or the first line of a text, without the status that it repeats. */
+function pageWords(body: string, status: number): string {
+  const page = body.slice(0, MAX_PAGE_CHARACTERS);
+  const [line = ""] = titleOf(page) ?? withoutTags(page).trim().split("\n");
+  const words = line.slice(0, 1000).replaceAll(/\s+/g, " ").trim().slice(0, 300);
+  return words.startsWith(`${status} `) ? words.slice(String(status).length + 1) : words;
+}
+
+function titleOf(page: string): [string] | undefined {
+  const start = page.indexOf("<title>");
+  const end = start < 0 ? -1 : page.indexOf("</title>", start);
+  return end < 0 ? undefined : [page.slice(start + "<title>".length, end)];
 }
 
 /** Each character is looked at a few times at most, whatever the page opens and never closes. */

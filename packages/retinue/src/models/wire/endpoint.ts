@@ -1,6 +1,6 @@
 /** Where a provider's requests go and how they are signed: OpenAI-compatible, Azure and Anthropic addresses. */
 
-import type { ModelRequest, StreamOptions } from "../provider.ts";
+import type { ModelRequest, Origin, StreamOptions } from "../provider.ts";
 import { type HttpAnswer, type HttpCall, send } from "./http.ts";
 
 export interface Endpoint {
@@ -15,6 +15,7 @@ export interface Endpoint {
   tokenProvider?: () => Promise<string>;
   azure?: { apiVersion?: string };
   headers?: Readonly<Record<string, string>>;
+  origin?: Omit<Origin, "hasKey">;
 }
 
 export type EndpointPath = "/chat/completions" | "/responses" | "/v1/messages";

@@ -44,13 +44,15 @@ export function guard(endpoint: Endpoint): Guarded {
 
 function cleaned(error: ModelError, secrets: readonly string[]): ModelError {
   const clean = (text: string) => redact(hideThese(text, secrets));
-  const { kind, status, retryAfterMs, providerCode, providerType, detail } = error;
+  const { kind, status, retryAfterMs, providerCode, providerType, said, isElsewhere, detail } = error;
   return new ModelError(clean(error.message), {
     kind,
     status,
     retryAfterMs,
     providerCode: providerCode && clean(providerCode),
     providerType: providerType && clean(providerType),
+    said: said && clean(said),
+    isElsewhere,
     detail: clean(detail),
   });
 }

@@ -145,11 +145,36 @@ describe("an error status", () => {
     ["a detail", { detail: "not allowed" }, "not allowed"],
     ["a list with an error", [{ error: { message: "in a list", code: 400 } }], "in a list"],
     ["plain text", "upstream is away\nmore", "upstream is away"],
-    ["HTML", "<html><style>p{}</style><body><h1>Bad gateway</h1></body></html>", "Bad gateway"],
-    ["nothing", "", "no message"],
+    ["a list of details", { detail: [{ loc: ["body"], msg: "field required" }] }, "field required"],
+    ["a list of errors", { errors: [{ message: "first" }, { message: "second" }] }, "first"],
+    ["an error within the message", { error: { message: '{"error": {"message": "inner"}}' } }, "inner"],
+    ["an error behind words", { error: { message: 'upstream said {"error": "inner"}' } }, "upstream said inner"],
+    ["JSON that says nothing", { code: 17, items: [] }, "Bad Request"],
+    [
+      "HTML",
+      "<html><style>p{}</style><body><h1>Hi</h1></body></html>",
+      "the address answered with a web page; is it the right URL?",
+    ],
+    ["nothing", "", "Bad Request"],
   ])("with %s gives the provider's message", async (_, body, message) => {
     await using server = await loopback(json(body, { status: 400 }));
     expect(await failure(call(server))).toMatchObject({ kind: "api", status: 400, message: `400 ${message}` });
+  });
+
+  test("in a web page of a gateway gives its first line, and is not taken for a wrong address", async () => {
+    const page = "<html><style>p{}</style><body><h1>Bad gateway</h1></body></html>";
+    for (const status of [502, 401, 429]) {
+      await using server = await loopback(json(page, { status, headers: { "content-type": "text/html" } }));
+      const error = await failure(call(server));
+      expect(error).toMatchObject({ message: `${status} Bad gateway`, said: "Bad gateway", isElsewhere: false });
+    }
+  });
+
+  test("in a web page with a title gives the title, without the status in it", async () => {
+    const page =
+      "<html><head><title>503 Service\n Unavailable</title></head><body><h1>503 x</h1><hr>nginx</body></html>";
+    await using server = await loopback(json(page, { status: 503, headers: { "content-type": "text/html" } }));
+    expect(await failure(call(server))).toMatchObject({ message: "503 Service Unavailable" });
   });
 
   test("keeps the provider's code, class and error object", async () => {
@@ -175,11 +200,11 @@ describe("an error status", () => {
   });
 
   test("with a date in the future asks to wait until then", async () => {
-    const headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() };
+    const headers = { "retry-after": new Date(Date.now() + 3_600_000).toUTCString() };
     await using server = await loopback(json({}, { status: 503, headers }));
     const { retryAfterMs = 0 } = await failure(call(server));
-    expect(retryAfterMs).toBeGreaterThan(30_000);
-    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+    expect(retryAfterMs).toBeGreaterThan(1_800_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(3_600_000);
   });
 
   test("with an endless body is read only so far", async () => {

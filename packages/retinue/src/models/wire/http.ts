@@ -74,7 +74,8 @@ let https: Promise<Open> | undefined;
 
 async function transportFor({ text, options: to }: Address): Promise<Open> {
   if (to.protocol === "http:") return (options) => requestHttp({ ...to, ...options, agent: httpAgent });
-  if (to.protocol !== "https:") throw new ModelError(`Not an http address: ${text}`, { kind: "transport" });
+  if (to.protocol !== "https:")
+    throw new ModelError(`Not an http address: ${text}`, { kind: "transport", providerCode: "ERR_INVALID_PROTOCOL" });
   https ??= import("node:https").then(({ Agent, request }) => {
     const agent = new Agent({ keepAlive: true });
     return (options) => request({ ...options, agent });

@@ -120,6 +120,16 @@ describe("a chat completions request", () => {
     ]);
   });
 
+  test("carries a schema for the answer under the name that endpoints know", async () => {
+    const jsonSchema = { name: "answer", schema: { type: "object" }, strict: false };
+    await using server = await loopback(sse(chunk({}, "stop")));
+    await ask(server, { responseFormat: { type: "json_schema", jsonSchema } });
+    expect(server.received[0]?.body).toMatchObject({
+      response_format: { type: "json_schema", json_schema: jsonSchema },
+    });
+    expect(JSON.stringify(server.received[0]?.body)).not.toContain("jsonSchema");
+  });
+
   test("carries tools, tool choice, limits and format", async () => {
     const tools = [{ name: "view", description: "Reads.", parameters: { type: "object" } }];
     await using server = await loopback(sse(chunk({}, "stop")));

@@ -4,6 +4,7 @@ import type { AssistantMessage, Message, ModelCall, ModelRequest, UserMessage } 
 import { conversationBytes } from "./conversation-bytes.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readChatAnswer } from "./openai-chat-answer.ts";
+import { responseFormatForWire } from "./response-format.ts";
 import { toolTexts } from "./tool-texts.ts";
 import { isReasoningModel, jsonObject } from "./wire.ts";
 import { type WireProvider, wireProvider } from "./wire-provider.ts";
@@ -29,7 +30,7 @@ function bodyOf(request: ModelRequest): readonly (string | Uint8Array)[] {
     tool_choice: request.tools.length > 0 ? toolChoice(request.toolChoice) : undefined,
     ...sampling(request),
     reasoning_effort: reasoningEffort && JSON.stringify(reasoningEffort),
-    response_format: responseFormat === undefined ? undefined : JSON.stringify(responseFormat),
+    response_format: responseFormat === undefined ? undefined : JSON.stringify(responseFormatForWire(responseFormat)),
     stream: request.stream ? "true" : undefined,
     stream_options: request.stream ? '{"include_usage":true}' : undefined,
   });

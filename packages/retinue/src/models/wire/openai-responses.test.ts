@@ -125,7 +125,7 @@ describe("a Responses request", () => {
 
   test("carries tools, tool choice and a JSON schema in the places of this format", async () => {
     const tools = [{ name: "view", description: "Reads.", parameters: { type: "object" } }];
-    const responseFormat = { type: "json_schema", json_schema: { name: "answer", schema: { type: "object" } } };
+    const responseFormat = { type: "json_schema", jsonSchema: { name: "answer", schema: { type: "object" } } };
     await using server = await loopback(json(completed));
     await ask(server, { tools, toolChoice: { name: "view" }, responseFormat });
     expect(server.received[0]?.body).toMatchObject({

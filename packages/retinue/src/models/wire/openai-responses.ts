@@ -8,6 +8,7 @@ import type { Message, ModelRequest, UserMessage } from "../provider.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { type Endpoint, post } from "./endpoint.ts";
 import { readResponse } from "./openai-responses-answer.ts";
+import { responseFormatForWire } from "./response-format.ts";
 import { toolTexts } from "./tool-texts.ts";
 import { isReasoningModel, jsonObject } from "./wire.ts";
 import { type WireProvider, wireProvider } from "./wire-provider.ts";
@@ -65,7 +66,8 @@ function toolChoice(choice: ModelRequest["toolChoice"]): string | undefined {
 }
 
 /** The chat format nests a JSON schema one level deeper. */
-function formatOf(format: unknown): unknown {
+function formatOf(given: unknown): unknown {
+  const format = responseFormatForWire(given);
   if (typeof format !== "object" || format === null || !("json_schema" in format)) return format;
   const { json_schema: schema } = format;
   return { type: "json_schema", ...(typeof schema === "object" ? schema : {}) };

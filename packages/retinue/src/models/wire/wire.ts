@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type * as z from "zod";
 import { ModelError } from "../provider.ts";
-import { errorWithin } from "./api-error.ts";
+import { elsewhere, errorWithin } from "./api-error.ts";
 import { type HttpAnswer, readText } from "./http.ts";
 import { EventDecoder } from "./sse.ts";
 
@@ -17,8 +17,19 @@ export interface AnswerReader {
 
 /** The content type decides, not what was asked for: gateways answer a stream request with one object, and the reverse. */
 export async function readAnswer(answer: HttpAnswer, reader: AnswerReader): Promise<void> {
-  if (answer.headers["content-type"]?.includes("event-stream")) await readEvents(answer, reader);
-  else reader.whole(checked(await readText(answer)));
+  const contentType = answer.headers["content-type"];
+  if (contentType?.includes("event-stream")) await readEvents(answer, reader);
+  else readWhole(await readText(answer), { reader, contentType });
+}
+
+/** What is complete and still no answer of a model will be the same the next time. An empty one may have got lost. */
+function readWhole(text: string, { reader, contentType }: { reader: AnswerReader; contentType?: string }): void {
+  try {
+    reader.whole(checked(text));
+  } catch (error) {
+    if (text.trim() === "" || !(error instanceof ModelError) || error.kind !== "protocol") throw error;
+    throw elsewhere(contentType, text);
+  }
 }
 
 /** `[DONE]` is the only event that is not JSON, and reading stops there. */
@@ -38,6 +49,7 @@ async function readEvents({ read }: HttpAnswer, reader: AnswerReader): Promise<v
 }
 
 const LONGEST_MARK = 32;
+const UNREADABLE = "The model endpoint sent an answer that cannot be read";
 
 function checked(text: string): unknown {
   const value = parsed(text);
@@ -50,7 +62,8 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ModelError(`The model endpoint sent broken JSON: ${text.slice(0, 200)}`, { kind: "protocol", cause });
+    const detail = JSON.stringify({ message: UNREADABLE, text: text.slice(0, 200) });
+    throw new ModelError(UNREADABLE, { kind: "protocol", cause, detail });
   }
 }
 
@@ -63,15 +76,16 @@ export function cutOff(): ModelError {
   return new ModelError("The model endpoint ended the answer in the middle", { kind: "transport" });
 }
 
-export function unexpected(what: string, cause?: unknown): ModelError {
-  return new ModelError(`The model endpoint sent an unexpected answer: ${what}`, { kind: "protocol", cause });
+export function unexpected(what: string): ModelError {
+  return new ModelError(`${UNREADABLE}: ${what}`, { kind: "protocol" });
 }
 
 /** Parses a value of the wire; what does not fit is a fault of the endpoint. */
 export function parseWire<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw unexpected(JSON.stringify(value).slice(0, 200), result.error);
+  const detail = JSON.stringify({ message: UNREADABLE, value: JSON.stringify(value).slice(0, 200) });
+  throw new ModelError(UNREADABLE, { kind: "protocol", cause: result.error, detail });
 }
 
 export const newCallId = (): string => `call_${randomUUID().replaceAll("-", "")}`;

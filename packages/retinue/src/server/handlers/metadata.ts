@@ -3,7 +3,7 @@ import type { Result } from "@retinue/protocol";
 import { changeClientMetadata, clientMetadata } from "../../host/client-metadata.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { moveTo, recordContext, workspaceRecord } from "../../host/workspace-record.ts";
-import { type ContextSize, contextSize, messageTokens, tokensOf } from "../../loop/context-size.ts";
+import { type ContextSize, contextSize, messageTokens, scaledFor, tokensOf } from "../../loop/context-size.ts";
 import type { Message } from "../../models/provider.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
@@ -42,7 +42,14 @@ export const metadataHandlers: Handlers = {
     return { contextAttribution: measured ? attribution(measured) : null };
   },
   "session.metadata.getContextHeaviestMessages": (params, scope) => {
-    const messages = hosted(params, scope).session.state.messages.map(weighed);
+    const { session, main } = hosted(params, scope);
+    const scaled = scaledFor(main);
+    const messages = session.state.messages.map((message, index) => ({
+      id: String(index),
+      label: labelOf(message),
+      role: message.role,
+      tokens: scaled(messageTokens(message)),
+    }));
     const heaviest = messages.toSorted((a, b) => b.tokens - a.tokens).slice(0, params.limit ?? 10);
     return { totalTokens: messages.reduce((sum, { tokens }) => sum + tokens, 0), messages: heaviest };
   },
@@ -92,15 +99,20 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
   const { systemPrompt, model = "", checkpoints } = session.state;
   if (systemPrompt === undefined) return undefined;
   const toolset = await main.kit.tools();
+  const scaled = scaledFor(main);
   const mcp = toolset.tools.filter(({ source }) => source === "mcp");
   return {
     size: contextSize(main, { system: systemPrompt, toolset }),
     modelName: model,
-    mcpToolsTokens: mcp.reduce(
-      (sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })),
-      0,
+    mcpToolsTokens: scaled(
+      mcp.reduce(
+        (sum, { name, description, parameters }) => sum + tokensOf(JSON.stringify({ name, description, parameters })),
+        0,
+      ),
     ),
-    customInstructionsTokens: tokensOf(tree.configuration.customInstructions(tree.rules.places.unreadable) ?? ""),
+    customInstructionsTokens: scaled(
+      tokensOf(tree.configuration.customInstructions(tree.rules.places.unreadable) ?? ""),
+    ),
     checkpoints,
     compactAt: tree.configuration.settings.compaction.startAt,
     dropAt: tree.configuration.settings.compaction.dropAt,
@@ -154,10 +166,6 @@ const LABELS: Readonly<Record<string, string>> = {
   mcpTools: "MCP tools",
   messages: "Conversation",
 };
-
-function weighed(message: Message, index: number): { id: string; label: string; role: string; tokens: number } {
-  return { id: String(index), label: labelOf(message), role: message.role, tokens: messageTokens(message) };
-}
 
 function labelOf(message: Message): string {
   const text =

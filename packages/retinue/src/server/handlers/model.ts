@@ -7,7 +7,8 @@ import {
   type Result,
   type SessionConfig,
 } from "@retinue/protocol";
-import { checkTools, type HostedSession } from "../../host/hosted-session.ts";
+import { checkConfig } from "../../host/config-check.ts";
+import type { HostedSession } from "../../host/hosted-session.ts";
 import { checkModel, modelState, switchModel } from "../../host/model-switch.ts";
 import { usageMetrics } from "../../host/usage.ts";
 import { moveTo, rename } from "../../host/workspace-record.ts";
@@ -133,7 +134,7 @@ function endpointOf(tree: TreeParts, modelId: string | undefined): Result<"sessi
 
 async function updateOptions(target: HostedSession, config: SessionConfig, { client }: CallScope): Promise<void> {
   const { tree, session } = target;
-  checkTools(config);
+  checkConfig(config);
   const { model, reasoningEffort, agent, workingDirectory, disabledMcpServers } = config;
   if (model !== undefined) checkModel(tree, model);
   const selected = agent === undefined ? undefined : tree.configuration.agents.getCustom(agent);

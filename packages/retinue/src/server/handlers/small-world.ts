@@ -12,9 +12,10 @@ import {
   type Result,
   type ServerMethodName,
 } from "@retinue/protocol";
-import { runtimeConfig } from "../../host/config.ts";
+import { type RuntimeConfig, runtimeConfig } from "../../host/config.ts";
 import { oneProvider } from "../../models/one-provider.ts";
 import { type ScriptedProvider, scripted, type Turn } from "../../models/scripted.ts";
+import type { World } from "../../world.ts";
 import { serveConnection } from "../connection.ts";
 import { Runtime } from "../runtime.ts";
 
@@ -111,7 +112,7 @@ export interface SmallWorld {
 export async function inSmallWorld(
   turns: readonly Turn[],
   test: (world: SmallWorld) => Promise<void>,
-  { isOnDisk = false }: { isOnDisk?: boolean } = {},
+  { isOnDisk = false, world, config = {} }: { isOnDisk?: boolean; world?: World; config?: Partial<RuntimeConfig> } = {},
 ): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "retinue-handlers-"));
   const folder = join(home, "work");
@@ -119,8 +120,9 @@ export async function inSmallWorld(
   const provider = scripted(turns);
   const open = () =>
     new Runtime({
-      config: runtimeConfig({ RETINUE_HOME: join(home, "home") }),
+      config: { ...runtimeConfig({ RETINUE_HOME: join(home, "home") }), ...config },
       catalog: oneProvider(provider),
+      world,
       ...(isOnDisk ? {} : { storePath: ":memory:" }),
     });
   let present = open();

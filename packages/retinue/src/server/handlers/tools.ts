@@ -1,6 +1,6 @@
 /** The tools of a session. */
 import { AppError, type Result, type ToolMetadata } from "@retinue/protocol";
-import { checkTools } from "../../host/hosted-session.ts";
+import { checkConfig } from "../../host/config-check.ts";
 import { runTool } from "../../host/run-tool.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { type Handlers, hosted } from "../handler.ts";
@@ -17,7 +17,7 @@ export const toolHandlers: Handlers = {
     if (!participant)
       throw new AppError("session_invalid", "Only a client that has joined the session can give it tools");
     const { tools } = params;
-    checkTools({ tools });
+    checkConfig({ tools });
     const before = participant.config;
     participant.config = { ...before, tools };
     try {

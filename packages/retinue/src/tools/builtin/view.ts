@@ -10,7 +10,7 @@ import { foldedPath, isBelowAny } from "../../real-path.ts";
 import { type CheckedPath, checkedPath, confirm, linkOf, openChecked } from "../files/checked-path.ts";
 import { contextDiff } from "../files/diff.ts";
 import { resolvePath, statOf } from "../files/file-path.ts";
-import { imageType } from "../files/image-type.ts";
+import { imageType, MAX_IMAGE_BYTES } from "../files/image-type.ts";
 import { leftOutNote } from "../files/search-paths.ts";
 import { refuseTooLong } from "../longest.ts";
 import { boundOutput, DEFAULT_MAX_BYTES, type OutputLimit, sizeOf } from "../output.ts";
@@ -18,7 +18,6 @@ import { type CallContext, defineTool, failure, type Outcome, success, type Tool
 import description from "./view.md";
 
 const MAX_FORCED_BYTES = 10 * 1024 * 1024;
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const SNIFF_BYTES = 8192;
 
 const input = lazy(() =>

@@ -10,3 +10,8 @@ export function imageType(head: Buffer): string | undefined {
   const text = head.toString("latin1", 0, 16);
   return MAGIC.find(({ offset, bytes }) => text.startsWith(bytes, offset))?.mimeType;
 }
+
+/** Larger ones are not shown to the model. */
+export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+
+export const isImageName = (path: string): boolean => /\.(png|jpe?g|gif|webp)$/i.test(path);

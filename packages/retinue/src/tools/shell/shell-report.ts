@@ -33,6 +33,11 @@ export function reportShell(shell: Shell, { context, limit }: { context: CallCon
   });
 }
 
+/** What the command itself has printed, of a report about its end. */
+export function outputOf(report: string): string {
+  return report.replace(/<shellId: .* completed with exit code -?\d+>$/, "");
+}
+
 export function describeShells(shells: ShellService): string {
   const lines = shells.list().map((shell) => {
     const state = shell.exitCode === undefined ? "running" : `completed with exit code ${shell.exitCode}, not read yet`;

@@ -4,14 +4,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { SessionDatabase } from "./session-database.ts";
 import { splitStatements } from "./sql-statements.ts";
 
 const NUMBERS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)";
 const ENDLESS = `${NUMBERS} SELECT count(*) FROM c`;
 const ENDLESS_WRITE = `${NUMBERS} INSERT INTO t SELECT x FROM c`;
-const SLOW = { timeout: 15_000 };
 
 let folder: string;
 let databases: SessionDatabase[];
@@ -35,7 +34,7 @@ function database(options: ConstructorParameters<typeof SessionDatabase>[0] = {}
 }
 
 /** Once it has written something it is running, and can only be ended from outside. */
-const hasBegun = () => vi.waitFor(() => expect(existsSync(path.join(folder, "session.db-journal"))).toBe(true), SLOW);
+const hasBegun = () => expect.poll(() => existsSync(path.join(folder, "session.db-journal"))).toBe(true);
 
 function isRunning(pid: number | undefined): boolean {
   const state = execFileSync("sh", ["-c", `ps -o stat= -p ${pid} || true`], { encoding: "utf8" }).trim();
@@ -114,7 +113,7 @@ test("the process serves one query after another, and ends when it is idle", asy
   await Promise.all([run("SELECT 1"), run("SELECT 1")]);
   const { pid } = made;
   expect(pid).toBeDefined();
-  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), SLOW);
+  await expect.poll(() => isRunning(pid)).toBe(false);
   expect(made.pid).toBeUndefined();
   expect(await run("SELECT 1 AS a")).toEqual([{ a: 1n }]);
 });
@@ -204,5 +203,5 @@ test("when the runtime is killed in the middle of an endless query, the process 
   await hasBegun();
   expect(isRunning(pid)).toBe(true);
   runtime.kill("SIGKILL");
-  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), SLOW);
+  await expect.poll(() => isRunning(pid)).toBe(false);
 });

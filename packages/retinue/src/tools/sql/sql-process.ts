@@ -5,6 +5,7 @@
  * can be killed at any time, and the database rolls back what it had not committed. The process ends with this one, however that ends.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { nodeProgram } from "../../processes/own-program.ts";
 import { childEnvironment } from "../../secrets/environment.ts";
 import { sqliteLibrary } from "../../store/sqlite-door.ts";
 import type { SqlResult } from "../tool.ts";
@@ -40,7 +41,8 @@ export class SqlProcess {
   #pending: Pending | undefined;
 
   constructor() {
-    this.#child = spawn(process.execPath, ["--eval", SQL_PROCESS, sqliteLibrary()], {
+    const [command, ...first] = nodeProgram();
+    this.#child = spawn(command, [...first, "--eval", SQL_PROCESS, sqliteLibrary()], {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",
       env: childEnvironment({ NODE_OPTIONS: "" }),

@@ -1,0 +1,28 @@
+/** What a program sends to a session, and how long it waits for the answer. */
+import type { Attachment, EventOf, PromptMode } from "@retinue/protocol";
+import type { CallParams } from "./rpc.ts";
+
+export interface MessageOptions {
+  prompt: string;
+  /** What a screen shows instead of the prompt. */
+  displayPrompt?: string;
+  attachments?: Attachment[];
+  /** `immediate` steers the running turn; otherwise the prompt waits for its end. */
+  mode?: "enqueue" | "immediate";
+  agentMode?: PromptMode;
+  /** Headers of the model requests that this prompt leads to. */
+  requestHeaders?: Record<string, string>;
+  /** The form of the answer, for endpoints that can be given one; `session.ask` fills it in. */
+  responseFormat?: CallParams<"session.send">["responseFormat"];
+  /** Who sends it, for logs. */
+  source?: string;
+}
+
+export interface WaitLimits {
+  /** Rejects with `timed_out` after so long; the work goes on. Default: no limit. */
+  timeoutMs?: number | undefined;
+  /** Rejects with `cancelled` when it is aborted; the work goes on. Default: none. */
+  signal?: AbortSignal | undefined;
+}
+
+export type AssistantMessageEvent = EventOf<"assistant.message">;

@@ -1,0 +1,2 @@
+export const OUTSIDE: string[];
+export const outsideImports: string[];
