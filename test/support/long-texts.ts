@@ -15,6 +15,9 @@ import { parseFrontMatter } from "../../packages/retinue/src/agents/front-matter
 import { mentionedIn } from "../../packages/retinue/src/cli/attached-files.ts";
 import { callWords, oneLine } from "../../packages/retinue/src/cli/call-words.ts";
 import { conversationWords } from "../../packages/retinue/src/cli/conversation-words.ts";
+import { diffLines } from "../../packages/retinue/src/cli/diff-lines.ts";
+import { lastLines } from "../../packages/retinue/src/cli/last-lines.ts";
+import { fitted, rowsOf } from "../../packages/retinue/src/cli/line-width.ts";
 import { permissionWords } from "../../packages/retinue/src/cli/permission-words.ts";
 import { allowRule, denyRule } from "../../packages/retinue/src/cli/usable-rule.ts";
 import { inOneLine } from "../../packages/retinue/src/cli/usage-error.ts";
@@ -45,6 +48,7 @@ import { matchesEntry } from "../../packages/retinue/src/tools/filters.ts";
 import { boundOutput } from "../../packages/retinue/src/tools/output.ts";
 import { shellPermission } from "../../packages/retinue/src/tools/shell/shell-command.ts";
 import { ShellOutput } from "../../packages/retinue/src/tools/shell/shell-output.ts";
+import { outputOf } from "../../packages/retinue/src/tools/shell/shell-report.ts";
 import { splitStatements } from "../../packages/retinue/src/tools/sql/sql-statements.ts";
 import { pageText } from "../../packages/retinue/src/tools/web/html-text.ts";
 import { gitContext } from "../../packages/retinue/src/workspace/git-context.ts";
@@ -102,6 +106,7 @@ export const UNITS: readonly string[] = [
   "find ",
   "run x",
   "a|",
+  "<shellId: ",
 ];
 
 export interface Reader {
@@ -114,6 +119,7 @@ export interface Reader {
 
 const folder = mkdtempSync(path.join(tmpdir(), "long-texts-"));
 export const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+const here = { cwd: folder, folders: [folder] };
 const about = { intention: "", toolCallId: "call" };
 const policy = {
   ...askForAll,
@@ -152,10 +158,13 @@ export const READERS: readonly Reader[] = [
   { name: "visible text", read: visibleText },
   { name: "words of a call", read: (text) => callWords("bash", { command: text }) },
   { name: "one line of a message", read: (text) => oneLine(text, 300) },
+  { name: "the last lines of an output", read: (text) => lastLines(outputOf(text), 80) },
+  { name: "a change as a few lines", read: (text) => diffLines(text, 80) },
+  { name: "the rows of a question", read: (text) => [rowsOf(text.split("\n"), 80), fitted(text, 80)] },
   { name: "a kept conversation", read: (text) => conversationWords([said("user", text)]) },
   {
     name: "paths in a prompt",
-    read: (text) => [mentionedIn(`@${text}`, folder), mentionedIn(text.replaceAll("a", " @a"), folder)],
+    read: (text) => [`@${text}`, text.replaceAll("a", " @a")].map((words) => mentionedIn(words, here)),
   },
   { name: "brief words", read: (text) => brief(text) },
   { name: "a word for a shell", most: 32_768, read: shellWord },

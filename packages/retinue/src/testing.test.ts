@@ -87,6 +87,8 @@ test("a resumed session has the tree that it had: names, counts, ends, usage", a
   await session.destroy();
   const resumed = await app.client.resumeSession(session.sessionId);
   expect(shape(resumed.tree())).toEqual(before);
+  const named = await app.connect().createSession({ sessionId: session.sessionId });
+  expect(shape(named.tree())).toEqual(before);
 });
 
 test("an answer that fits a schema is asked of the endpoint and of the model, and sent back until it does", async () => {

@@ -18,12 +18,19 @@ export class LiveTree {
   #arrived: SessionEvent[] | undefined;
   #known: ReadonlySet<string> = new Set();
   #loading: Promise<AgentTree> | undefined;
+  #hasBeginning = false;
 
   get current(): AgentTree {
     return this.#tree;
   }
 
+  /** Whether the beginning was seen: then nothing came before it. */
+  get hasBeginning(): boolean {
+    return this.#hasBeginning;
+  }
+
   follow(event: SessionEvent): void {
+    if (event.type === "session.start") this.#hasBeginning = true;
     this.#arrived?.push(event);
     if (!this.#known.has(event.id)) this.#tree = foldTree(this.#tree, event);
   }

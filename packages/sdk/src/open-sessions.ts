@@ -63,6 +63,8 @@ export class OpenSessions {
       const attached = opened.sessionId === sessionId ? wanted : this.#rename(wanted, opened.sessionId);
       if (replaced) release(replaced, new AppError("cancelled", "the session was opened again by this client"));
       if (attached.isResumed) await this.#catchUp(attached);
+      // A runtime opens a stored session for a `session.create` with its id.
+      else if (config.sessionId !== undefined && !attached.tree.hasBeginning) await this.#loadTree(attached);
       const send: Send = (...given) => this.#sendIn(attached, ...given);
       return new Session({ attached, opened, send, leave: (how) => this.#leave(attached, how) });
     } catch (error) {

@@ -7,6 +7,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Attachment, messageOf } from "@retinue/protocol";
+import { isWithin, realPath } from "../real-path.ts";
 import { isImageName, MAX_IMAGE_BYTES } from "../tools/files/image-type.ts";
 import { sizeOf } from "../tools/output.ts";
 import { UsageError } from "./usage-error.ts";
@@ -36,8 +37,17 @@ export function checkImage(bytes: number, what: string): void {
   throw new UsageError(`${what} is a picture of ${sizeOf(bytes)}; models are shown at most ${sizeOf(MAX_IMAGE_BYTES)}`);
 }
 
+export interface MentionOptions {
+  cwd: string;
+  /** Where words may choose files: often a program has put text of others among them. */
+  folders: readonly string[];
+  /** A file that is there, but elsewhere. */
+  onOutside?(path: string): void;
+}
+
 /** Of the words of a prompt, in their order. */
-export function mentionedIn(words: string, cwd: string): Attachment[] {
+export function mentionedIn(words: string, { cwd, folders, onOutside }: MentionOptions): Attachment[] {
+  const allowed = folders.map(realPath);
   const mentions = [...words.matchAll(MENTION)].slice(0, MAX_MENTIONS);
   return mentions.flatMap(([, quoted, bare = ""]) => {
     const word = quoted ?? bare;
@@ -47,6 +57,10 @@ export function mentionedIn(words: string, cwd: string): Attachment[] {
       const full = absolute(path, cwd);
       const kind = kindOf(full);
       if (kind !== "file" && kind !== "directory") continue;
+      if (!allowed.some((folder) => isWithin(folder, realPath(full)))) {
+        onOutside?.(full);
+        return [];
+      }
       checkSize(full, kind);
       return [{ type: kind, path: full }];
     }

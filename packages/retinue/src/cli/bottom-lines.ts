@@ -33,7 +33,7 @@ export class BottomLines {
   /** A screen that has become narrower has wrapped them. */
   erase(): void {
     const rows = rowsOf(this.#drawn, columnsOf(this.#stream));
-    if (rows > 0) this.#stream.write(`\u001b[${rows}A\u001b[0J`);
+    if (rows > 0) this.#stream.write(upAndErase(rows));
     this.#drawn = [];
   }
 
@@ -41,11 +41,14 @@ export class BottomLines {
   lift(beneath: string): void {
     const rows = rowsOf([...this.#drawn, ...beneath.split("\n").slice(0, -1)], columnsOf(this.#stream));
     const canBeLifted = this.#drawn.length > 0 && rows < rowsIn(this.#stream);
-    if (canBeLifted) this.#stream.write(`\u001b[${rows}A\u001b[0J${beneath}`);
+    if (canBeLifted) this.#stream.write(`${upAndErase(rows)}${beneath}`);
     this.#drawn = [];
     this.draw();
   }
 }
+
+/** From the beginning of the line, because the terminal may have shown something that was typed, like ^C. */
+const upAndErase = (rows: number): string => `\r\u001b[${rows}A\u001b[0J`;
 
 /** Terminals that do not know their size say 0. */
 export const columnsOf = (stream: NodeJS.WriteStream): number => stream.columns || 80;

@@ -147,7 +147,7 @@ export class CallOutcomes {
     this.#open.delete(data.toolCallId);
     if (call?.refusal?.kind === NOBODY_ANSWERED && !this.#canAsk) return undefined;
     const time = call ? seconds(at - call.startedAt) : undefined;
-    const words = `${this.#nameOf(agentId)}${call?.words ?? "a call"}`;
+    const words = `${this.#nameOf(agentId)}${call?.words ?? EARLIER}`;
     const end = { call, data, time };
     return { agentId, words, ...(data.success ? succeeded(end) : failed(end)) };
   }
@@ -184,7 +184,8 @@ function isCut(contents: readonly unknown[]): boolean {
 
 function failed({ call, data, time }: End): Omit<CallOutcome, "agentId" | "words"> {
   const { message = "failed", code } = data.error ?? {};
-  if (code === "interrupted") return { sign: "⊘", facts: joined("stopped", time), isImportant: false };
+  if (code === "interrupted" || message === "interrupted")
+    return { sign: "⊘", facts: joined("stopped", time), isImportant: false };
   const refusal = call?.refusal && refusalWords(call.refusal);
   if (refusal !== undefined) return { sign: "✗", facts: refusal, isImportant: true };
   const isDenied = code === "denied" || code === "rejected";
@@ -223,6 +224,9 @@ function toolCallOf(request: object): string | undefined {
 }
 
 const joined = (...facts: (string | undefined)[]): string => facts.filter((fact) => fact !== undefined).join(" · ");
+
+/** A resumed session ends calls whose start was told by another process. */
+const EARLIER = "a call of an earlier process";
 
 /** The tools whose result is shown as a diff. */
 const WRITERS: ReadonlySet<string> = new Set(["create", "edit"]);

@@ -12,6 +12,7 @@ import { headersFor, urlFor } from "../models/wire/endpoint.ts";
 import { guard } from "../models/wire/guard.ts";
 import { readText, send } from "../models/wire/http.ts";
 import { nearest } from "../nearest.ts";
+import { howToRenewNode } from "../processes/own-program.ts";
 import { childEnvironment } from "../secrets/environment.ts";
 import { redact } from "../secrets/redact.ts";
 import { runningServers } from "../server/running-servers.ts";
@@ -35,9 +36,8 @@ const problem = (name: string, text: string, advice: string): Check => ({ name, 
 export function checkNode(version: string): Check {
   const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
   const isSupported = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
-  if (!isSupported) return problem("node", `${version} is not supported`, "Install Node 22.12 or newer.");
-  if (major === 20)
-    return warning("node", `${version} works, but Node 20 is past its end of life`, "Install Node 22.12 or newer.");
+  if (!isSupported) return problem("node", `${version} is not supported`, howToRenewNode());
+  if (major === 20) return warning("node", `${version} works, but Node 20 is past its end of life`, howToRenewNode());
   return ok("node", version);
 }
 

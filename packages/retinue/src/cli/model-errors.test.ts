@@ -114,7 +114,7 @@ describe("a key that is refused", () => {
     const said = await ask(at(server, { RETINUE_API_KEY: "k-1234567890" }));
     expect(said.code).toBe(1);
     expect(asked(server)).toBe(1);
-    expect(reason(said)).toContain(`(HTTP ${status}): Wrong key`);
+    expect(reason(said)).toContain(`(HTTP ${status}).\n  It said: Wrong key. `);
     expect(reason(said)).toContain("The key comes from RETINUE_API_KEY.");
     expectPlain(said);
   });
@@ -141,7 +141,9 @@ describe("an address that is wrong", () => {
     const said = await ask({ RETINUE_PROVIDER_URL: `http://127.0.0.1:${await freePort()}/v1` });
     expect(said.code).toBe(1);
     expect(retries(said)).toEqual([expect.stringContaining("(2 of 2)")]);
-    expect(reason(said)).toMatch(/http:\/\/127\.0\.0\.1:\d+\/v1 .*\(ECONNREFUSED\).*RETINUE_PROVIDER_URL/s);
+    expect(reason(said)).toMatch(
+      /to local model provider at http:\/\/127\.0\.0\.1:\d+\/v1\..*\(ECONNREFUSED\).*RETINUE_PROVIDER_URL/s,
+    );
     expectPlain(said);
   });
 
@@ -154,7 +156,7 @@ describe("an address that is wrong", () => {
 
   test("because there is no such host says so, for --provider too", async () => {
     const said = await ask({}, { provider: "http://no-such-host.invalid/v1" });
-    expect(reason(said)).toMatch(/http:\/\/no-such-host\.invalid\/v1 .*--provider/s);
+    expect(reason(said)).toMatch(/to model provider at http:\/\/no-such-host\.invalid\/v1\..*--provider/s);
     expect(retries(said).length).toBeLessThan(2);
     expectPlain(said);
   });
@@ -184,7 +186,7 @@ describe("an address that is wrong", () => {
     await using server = await loopback((response) => void response.writeHead(404).end("404 page not found"));
     const said = await ask(at(server));
     expect(asked(server)).toBe(1);
-    expect(reason(said)).toMatch(/404.*is it the right URL\? It comes from RETINUE_PROVIDER_URL\.$/s);
+    expect(reason(said)).toMatch(/404.*Is it the right URL\? It comes from RETINUE_PROVIDER_URL\.$/s);
   });
 });
 
@@ -198,7 +200,7 @@ describe("a model that the endpoint does not have", () => {
     );
     const said = await ask(at(server));
     expect(asked(server)).toBe(1);
-    expect(reason(said)).toMatch(/has no model small .*It has: large, medium\.$/s);
+    expect(reason(said)).toMatch(/has no model small: .*It has: large, medium\.$/s);
     expectPlain(said);
   });
 

@@ -231,6 +231,20 @@ describe("on a screen", () => {
     );
   });
 
+  test("a Ctrl-C that the terminal shows leaves nothing of the lines that moved", () => {
+    using seen = watched();
+    seen.sees(bash("c", "make"), partial("c", "one\n"));
+    seen.screen.print("^C");
+    expect(seen.sees(shellEnd("c", 0))).toBe("✓ bash make · 0.0s");
+  });
+
+  test("a call that an earlier process had begun is told as that", () => {
+    using seen = watched();
+    expect(seen.sees(end("c", { success: false, error: { message: "interrupted", code: "failure" } }))).toBe(
+      "⊘ a call of an earlier process · stopped",
+    );
+  });
+
   test("moving lines leave no trace when the screen becomes narrower", () => {
     using seen = watched({ columns: 60, rows: 12 });
     seen.terminal.note("stays");

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
@@ -31,6 +31,16 @@ test.each([
 ])("the words %j name what is there, and nothing else", async (words, paths) => {
   expect(await pathsOf(words)).toEqual(paths);
   expect((await read(words))?.text).toBe(words);
+});
+
+test("a word names no file outside the folder, not even through a link, unless --add-dir opens the place", async () => {
+  const words = `read @/etc/passwd, @../ and @link.txt`;
+  symlinkSync("/etc/passwd", join(cwd, "link.txt"));
+  const outside: string[] = [];
+  const onOutside = (path: string) => void outside.push(path);
+  expect((await read(words, { onOutside }))?.attachments).toEqual([]);
+  expect(outside).toEqual(["/etc/passwd", join(cwd, ".."), join(cwd, "link.txt")]);
+  expect((await read(words, { folders: ["/etc"] }))?.attachments).toHaveLength(2);
 });
 
 test("a pipe that stays open and silent is given up after a while, and its reader is told", async () => {

@@ -22,6 +22,10 @@ export interface PromptSources {
   isResumed: boolean;
   stdin: InputStream;
   cwd: string;
+  /** Besides the folder in which the command was typed, these are where `@path` may lead. */
+  folders?: readonly string[];
+  /** A word with `@` names a file elsewhere, which is not sent. */
+  onOutside?(path: string): void;
   /** How long the first byte of data beside the words is waited for. */
   patienceMs?: number;
   /** Nothing came in that time. */
@@ -56,7 +60,9 @@ function withData(
   { sources, named, piped }: { sources: PromptSources; named: readonly Attachment[]; piped: Buffer | undefined },
 ): Prompt {
   if (words.trim() === "") throw new UsageError('the prompt is empty. Try: retinue -p "What is here?"');
-  const attachments = withoutDoubles([...mentionedIn(words, sources.cwd), ...named]);
+  const { cwd, folders = [], onOutside } = sources;
+  const mentions = { cwd, folders: [cwd, ...folders], onOutside };
+  const attachments = withoutDoubles([...mentionedIn(words, mentions), ...named]);
   if (!piped || piped.length === 0) return { text: words, attachments };
   const mimeType = imageType(piped);
   if (!mimeType) return { text: words, attachments, data: textOf(piped) };

@@ -1,4 +1,5 @@
 /** `retinue` without a command: a prompt from -p or from a pipe, or the first things to try. */
+import { resolve } from "node:path";
 import { homeFolder } from "../host/home.ts";
 import type { CliContext } from "./cli-context.ts";
 import { noteOldNode } from "./old-node.ts";
@@ -33,6 +34,8 @@ async function promptMode(
     isResumed,
     stdin: process.stdin,
     cwd,
+    folders: flags.addDir.map((path) => resolve(cwd, path)),
+    onOutside: (path) => terminal.note(`${path} is outside this folder, so @ does not send it; --attach does.`),
     patienceMs: PATIENCE_MS,
     onSilence: () => terminal.note(SILENCE),
   });

@@ -23,7 +23,7 @@ function screen({ isTTY = true } = {}): {
   return { streams, written: () => text, type: (typed) => void stdin.write(typed), end: () => void stdin.end() };
 }
 
-const ERASE_ONE = "\u001b[1A\u001b[0J";
+const ERASE_ONE = "\r\u001b[1A\u001b[0J";
 
 describe("a terminal", () => {
   test("takes moving lines away before it prints anything else, and puts them back below", async () => {

@@ -13,6 +13,7 @@ export class TestScreen {
   /** Everything that was printed and not erased; long lines are not wrapped here. */
   #lines = [""];
   #up = 0;
+  #isAtStart = true;
   #raw = "";
 
   constructor({ columns = 60, rows = 20, env = {} }: { columns?: number; rows?: number; env?: object } = {}) {
@@ -70,13 +71,26 @@ export class TestScreen {
     for (const [token, amount, command] of text.matchAll(/\u001b\[(\d*)([A-Za-z])|[\s\S]/gu)) {
       if (command === "A") this.#up = Number(amount);
       else if (command === "J") this.#eraseBelow();
-      else if (command === "m" || token === "\r") continue;
-      else if (token === "\n") this.#lines.push("");
-      else this.#lines.push(`${this.#lines.pop() ?? ""}${token}`);
+      else if (command === "m") continue;
+      else if (token === "\r") this.#isAtStart = true;
+      else if (token === "\n") this.#newLine();
+      else this.#add(token);
     }
   }
 
+  #newLine(): void {
+    this.#lines.push("");
+    this.#isAtStart = true;
+  }
+
+  #add(char: string): void {
+    this.#lines.push(`${this.#lines.pop() ?? ""}${char}`);
+    this.#isAtStart = false;
+  }
+
+  /** What is left of the column in which the cursor went up stays. */
   #eraseBelow(): void {
+    const column = this.#isAtStart ? 0 : (this.#lines.at(-1)?.length ?? 0);
     const heights = this.#lines.map((line) => this.#wrapped(line).length);
     const total = heights.reduce((sum, height) => sum + height, 0);
     let left = Math.max(total - 1 - this.#up, total - this.#stream.rows, 0);
@@ -84,7 +98,8 @@ export class TestScreen {
     for (const [at, height] of heights.entries()) {
       const line = this.#lines[at] ?? "";
       if (left < height) {
-        kept.push(this.#wrapped(line).slice(0, left).join(""));
+        const rows = this.#wrapped(line);
+        kept.push(`${rows.slice(0, left).join("")}${rows[left]?.slice(0, column) ?? ""}`);
         break;
       }
       kept.push(line);

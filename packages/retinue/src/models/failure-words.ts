@@ -44,7 +44,7 @@ export function finalWords(error: ModelError, failed: Failed): string {
   if (error.status === 401 || error.status === 403) return refusedKey(error, failed);
   if (isUnknownModel(error)) return unknownModel(error, failed);
   if (error.status === 404)
-    return `${where(failed)} has nothing at this path (HTTP 404)${quoted(error)}; ${rightUrl(origin)}`;
+    return lines(notFound(failed), `${saidBy(error)}Is it the right URL?${from("It", origin.address)}`);
   if (error.kind === "transport" && isUnreachable(error)) return unreachable(error, failed);
   if (retries === 0) return error.message;
   const waited = `total retry wait time: ${(waitedMs / 1000).toFixed(2)} seconds`;
@@ -60,12 +60,22 @@ const rightUrl = ({ address }: Origin) =>
 /** ": Wrong key", without the end of a sentence. */
 const quoted = ({ said }: ModelError) => (said ? `: ${said.replace(/[.\s]+$/, "")}` : "");
 
+// The first lines of the next four are those of other runtimes of this protocol: programs look for them.
+const provider = ({ provider: { baseUrl } }: Failed) => `provider${baseUrl === undefined ? "" : ` at ${baseUrl}`}`;
+const notFound = (failed: Failed) => `Resource not found on ${provider(failed)} (HTTP 404).`;
+const lines = (first: string, hint: string) => (hint === "" ? first : `${first}\n  ${hint}`);
+const saidBy = (error: ModelError) => (error.said ? `It said${quoted(error)}. ` : "");
+const from = (what: string, origin: string | undefined) =>
+  origin === undefined ? "" : ` ${what} comes from ${origin}.`;
+
 function refusedKey(error: ModelError, failed: Failed): string {
   const { key, hasKey } = failed.provider.origin ?? {};
-  const did = error.status === 401 ? "did not accept the key" : "refused the request";
-  const words = `${where(failed)} ${hasKey === false ? "refused the request" : did} (HTTP ${error.status})${quoted(error)}.`;
-  if (key === undefined) return words;
-  return hasKey ? `${words} The key comes from ${key}.` : `${words} No key was sent: set ${key}.`;
+  const first =
+    error.status === 401
+      ? `Authentication failed with ${provider(failed)} (HTTP 401).`
+      : `${where(failed)} refused the request (HTTP ${error.status}).`;
+  const source = hasKey ? from("The key", key).trim() : key === undefined ? "" : `No key was sent: set ${key}.`;
+  return lines(first, `${saidBy(error)}${source}`.trim());
 }
 
 const UNKNOWN_MODEL =
@@ -86,9 +96,14 @@ const MAX_MODELS = 30;
 function unknownModel(error: ModelError, failed: Failed): string {
   const { models = [], model, provider } = failed;
   const { models: named = [] } = provider.origin ?? {};
-  const words = `${where(failed)} has no model ${model} (HTTP ${error.status})${quoted(error)}.`;
-  if (models.length > 0) return `${words} It has: ${list(models)}.`;
-  return named.length > 0 ? `${words} config.json names: ${list(named)}.` : `${words} Check the name of the model.`;
+  const first =
+    error.status === 404 ? notFound(failed) : `${where(failed)} refused the request (HTTP ${error.status}).`;
+  const words = `It has no model ${model}${quoted(error)}.`;
+  if (models.length > 0) return lines(first, `${words} It has: ${list(models)}.`);
+  return lines(
+    first,
+    `${words} ${named.length > 0 ? `config.json names: ${list(named)}.` : "Check the name of the model."}`,
+  );
 }
 
 function list(names: readonly string[]): string {
@@ -105,15 +120,18 @@ export function isUnreachable({ kind, providerCode = "" }: ModelError): boolean 
 }
 
 function unreachable({ providerCode = "" }: ModelError, failed: Failed): string {
-  const { address } = failed.provider.origin ?? {};
-  const from = address === undefined ? "" : ` The address comes from ${address}.`;
-  return `${where(failed)} cannot be reached (${providerCode}): ${hint(providerCode)}${from}`;
+  const { origin = {}, baseUrl = "" } = failed.provider;
+  const kind = LOCAL.test(baseUrl) ? "local model" : "model";
+  const words = `${hint(providerCode)} (${providerCode})${from("The address", origin.address)}`;
+  return lines(`Could not connect to ${kind} ${provider(failed)}.`, words);
 }
 
+const LOCAL = /^https?:\/\/(localhost|127\.[0-9.]+|\[::1\])([:/]|$)/i;
+
 function hint(code: string): string {
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its host was not found.";
-  if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return "it does not speak TLS; is it http:// and not https://?";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Its host was not found.";
+  if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return "It does not speak TLS; is it http:// and not https://?";
   if (UNTRUSTED.test(code))
-    return "its certificate is not trusted. NODE_EXTRA_CA_CERTS can name a file with the right one.";
-  return "is it running?";
+    return "Its certificate is not trusted. NODE_EXTRA_CA_CERTS can name a file with the right one.";
+  return "Is it running?";
 }

@@ -155,9 +155,14 @@ describe("the final error", () => {
       1,
       api(401, "no key"),
       "authentication",
-      "The model endpoint at http://model.test/v1 did not accept the key (HTTP 401).",
+      "Authentication failed with provider at http://model.test/v1 (HTTP 401).",
     ],
-    [1, api(404, "nothing"), "query", "http://model.test/v1 has nothing at this path (HTTP 404); is it the right URL?"],
+    [
+      1,
+      api(404, "nothing"),
+      "query",
+      "Resource not found on provider at http://model.test/v1 (HTTP 404).\n  Is it the right URL?",
+    ],
     [
       6,
       api(429, "slow down"),
@@ -171,9 +176,19 @@ describe("the final error", () => {
       "Failed to get response from the AI model; retried 5 times (total retry wait time: 15.50 seconds) Last error: 500 oops",
     ],
     [6, transport(), "query", "Last error: connection lost"],
-    [2, transport("ECONNREFUSED"), "query", "http://model.test/v1 cannot be reached (ECONNREFUSED): is it running?"],
-    [2, transport("EPROTO"), "query", "http://model.test/v1 cannot be reached (EPROTO): it does not speak TLS"],
-    [2, transport("CERT_HAS_EXPIRED"), "query", "(CERT_HAS_EXPIRED): its certificate is not trusted"],
+    [
+      2,
+      transport("ECONNREFUSED"),
+      "query",
+      "Could not connect to model provider at http://model.test/v1.\n  Is it running? (ECONNREFUSED)",
+    ],
+    [
+      2,
+      transport("EPROTO"),
+      "query",
+      "Could not connect to model provider at http://model.test/v1.\n  It does not speak TLS",
+    ],
+    [2, transport("CERT_HAS_EXPIRED"), "query", "Its certificate is not trusted"],
     [1, api(413, "Payload Too Large"), "context_limit", "413 Payload"],
     [1, api(400, "Input is too long for requested model"), "context_limit", "400 Input"],
     [1, api(400, "This model's maximum context length is 8192 tokens"), "context_limit", "400 This model's maximum"],
@@ -200,7 +215,7 @@ describe("a model that the endpoint does not have", () => {
   ])("is recognised, and the first models of the endpoint are listed: %s", async (error) => {
     const { error: final } = await attempt([error], { models });
     expect((final as Error).message).toMatch(
-      /has no model m \(HTTP 40.\): .*[^.]\. It has: m0, m1, .*m29 and 10 more\.$/,
+      /\(HTTP 40.\)\.\n {2}It has no model m: .*[^.]\. It has: m0, m1, .*m29 and 10 more\.$/,
     );
   });
 

@@ -54,6 +54,7 @@ export async function startScriptedModel(script: ModelScript): Promise<ScriptedM
   const server = createServer((incoming, response) => {
     answer(incoming, response, next).catch((error: unknown) => refuse(response, `scripted model: ${String(error)}`));
   });
+  server.keepAliveTimeout = 0; // On a busy machine a client takes its time between two requests, and its connection must not be closed.
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = address && typeof address === "object" ? address.port : 0;

@@ -35,7 +35,8 @@ export function reportShell(shell: Shell, { context, limit }: { context: CallCon
 
 /** What the command itself has printed, of a report about its end. */
 export function outputOf(report: string): string {
-  return report.replace(/<shellId: .* completed with exit code -?\d+>$/, "");
+  const at = report.lastIndexOf("<shellId: ");
+  return at >= 0 && / completed with exit code -?\d+>$/.test(report.slice(at)) ? report.slice(0, at) : report;
 }
 
 export function describeShells(shells: ShellService): string {
