@@ -113,6 +113,19 @@ describe("names", () => {
   });
 });
 
+test("neither the pages nor what the program prints speak in riddles", () => {
+  const riddles = /\banswerers?\b(?!:)|nobody is here|not put as it must/;
+  const printed = files.filter(
+    (file) => /^packages\/[\w-]+\/src\/.*\.(ts|md)$/.test(file) && !file.endsWith(".test.ts"),
+  );
+  const now = pages.filter((page) => !page.startsWith("docs/decisions/"));
+  const inQuotes = (text: string) => text.match(/"[^"\n]*"|`[^`]*`/g)?.join("\n") ?? "";
+  const found = [...now, ...printed].filter((file) =>
+    riddles.test(file.endsWith(".md") ? read(file) : inQuotes(read(file))),
+  );
+  expect(found).toEqual([]);
+});
+
 describe("machines", () => {
   const texts = files.filter((file) => /\.(ts|tsx|js|mjs|json|md|yaml|yml|svg|sh)$|^\.ci\//.test(file));
 

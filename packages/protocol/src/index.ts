@@ -77,6 +77,7 @@ export {
   PermissionSettings,
   PromptRequest,
 } from "./permission.ts";
+export { type ModelCapabilities, NamedProviderConfig, ProviderConfig, type ProviderType } from "./provider-config.ts";
 export { byteLength, encodeFrame, FrameDecoder, type FrameSink, MAX_FRAME_BYTES } from "./rpc/frames.ts";
 export { linkedTransports } from "./rpc/memory-transport.ts";
 export { type Dispatch, Peer, type Receiver, RemoteError, type Transport } from "./rpc/peer.ts";
@@ -91,11 +92,7 @@ export {
   type InfiniteSessions,
   type LargeOutput,
   McpServerConfig,
-  type ModelCapabilities,
   ModelConfig,
-  NamedProviderConfig,
-  ProviderConfig,
-  type ProviderType,
   ResumeSession,
   type SectionOverride,
   type SessionConfig,

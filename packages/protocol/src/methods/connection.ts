@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { Billing } from "../billing.ts";
 import { byName, method, noParams, nothing } from "../method.ts";
+import { ModelCapabilities } from "../provider-config.ts";
 import { flag, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
-import { ModelCapabilities } from "../session-config.ts";
 import { CommandInfo } from "./commands.ts";
 
 /** Kinds of tasks that a client understands. */

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { AgentUsage, ModelUsage, UnreportedUsage } from "../events/session.ts";
 import { byName, justSession, method, ofSession } from "../method.ts";
+import { ModelCapabilities, NamedProviderConfig, ProviderType, WireApi } from "../provider-config.ts";
 import {
   ContextTier,
   count,
@@ -15,7 +16,7 @@ import {
   text,
   Verbosity,
 } from "../schema.ts";
-import { ModelCapabilities, ModelConfig, NamedProviderConfig, ProviderType, WireApi } from "../session-config.ts";
+import { ModelConfig } from "../session-config.ts";
 
 export const ModelState = lazy(() =>
   z.object({ modelId: text(), reasoningEffort: text(), contextTier: ContextTier().optional() }),

@@ -145,12 +145,12 @@ export class AgentCatalog {
     const agent = this.find(name);
     if (agent && agent.source !== "builtin") return agent;
     const qualified = this.find(qualifiedName(name));
-    const leftOut = this.#problems.errors.find((problem) => problem.includes(`${path.sep}${name}.agent.md:`));
     const names = this.custom().map((each) => each.name);
     const others = names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
-    const hint = qualified ? `The agent of the project is called '${qualified.name}'` : others;
-    const reason = leftOut === undefined ? hint : `Its file cannot be used: ${leftOut}`;
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${reason}`);
+    const leftOut = this.#problems.errors.find((problem) => problem.includes(`${path.sep}${name}.agent.md:`));
+    const hint = leftOut === undefined ? others : `Its file cannot be used: ${leftOut}`;
+    const words = qualified ? `The agent of the project is called '${qualified.name}'` : hint;
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${words}`);
   }
 
   names(): readonly string[] {

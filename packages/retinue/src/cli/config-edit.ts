@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
 import { homeFolder } from "../host/home.ts";
+import { configProblem, configWarnings } from "../models/config.ts";
 import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 import type { CliContext } from "./cli-context.ts";
-import { configPath, configProblem, readIfThere, replaceConfig } from "./config-file.ts";
-import { checkNames } from "./config-keys.ts";
+import { configPath, readIfThere, replaceConfig } from "./config-file.ts";
 import { Interrupts } from "./interrupts.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -38,6 +38,7 @@ export async function editConfig({ home }: { home?: string }, { terminal, env }:
       if (problem === undefined) {
         replaceConfig(folder, text);
         terminal.note(`Changed ${configPath(folder)}.`);
+        for (const warning of configWarnings(folder)) terminal.note(warning);
         return 0;
       }
       terminal.note(`This cannot be used: ${visible(problem)}`);
@@ -58,9 +59,7 @@ export async function editConfig({ home }: { home?: string }, { terminal, env }:
 
 function problemIn(text: string): string | undefined {
   try {
-    const config: unknown = JSON.parse(text);
-    checkNames(config);
-    return configProblem(config);
+    return configProblem(JSON.parse(text));
   } catch (error) {
     return messageOf(error);
   }

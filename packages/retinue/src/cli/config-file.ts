@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { homeFolder } from "../host/home.ts";
-import { ModelsConfig } from "../models/config.ts";
+import { configProblem } from "../models/config.ts";
 import { makePrivateFolder, PRIVATE_FILE } from "../store/private-files.ts";
 import type { CliContext } from "./cli-context.ts";
 import { readValue, valueAt, withValueAt } from "./config-keys.ts";
@@ -73,14 +73,6 @@ export function readIfThere(file: string): string | undefined {
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
     throw new AppError("not_configured", `${file} cannot be read: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** What keeps a configuration from being used, in one line. */
-export function configProblem(config: unknown): string | undefined {
-  const { error } = ModelsConfig().safeParse(config);
-  const [issue] = error?.issues ?? [];
-  if (!issue) return undefined;
-  return `${issue.path.length > 0 ? `${issue.path.join(".")}: ` : ""}${issue.message}`;
 }
 
 export function writeConfig(home: string, config: unknown): void {

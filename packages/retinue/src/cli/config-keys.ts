@@ -45,11 +45,6 @@ export function withValueAt(config: unknown, key: string, value: unknown): unkno
   return replaced(config, { shape: wholeShape(), path: pathOf(key), key }, value);
 }
 
-/** Throws for a name that no setting has. */
-export function checkNames(config: unknown): void {
-  refuseUnknown(config, wholeShape());
-}
-
 /** What was typed, as the setting holds it: text where it must be text, else JSON. */
 export function readValue(key: string, typed: string): unknown {
   if (shapeAt(wholeShape(), pathOf(key), key).type === "string") return typed;

@@ -12,7 +12,7 @@ import { cliWorld, type Ended, modelWorld } from "./test-world.ts";
 const executable = fileURLToPath(new URL("../../../../bin/retinue.js", import.meta.url));
 
 const PLUMBING =
-  /Request \S+ failed|JSON-?RPC|session\.(create|send|resume)|\n\s+at |undefined|✖|AppError|Zod|EADDRINUSE/;
+  /Request \S+ failed|JSON-?RPC|session\.(create|send|resume)|\n\s+at |undefined|✖|AppError|Zod|\bE[A-Z]{4,}\b/;
 
 function expectOneLine({ code, stdout, stderr }: Ended, expected: { code: number; line: string | RegExp }): void {
   const lines = stderr.trimEnd().split("\n");
@@ -85,8 +85,12 @@ describe("a home", () => {
     for (const home of [file, join(file, "below"), "/proc/nowhere/below"])
       expectOneLine(await world.run(["sessions", "list"], { env: { RETINUE_HOME: home } }), {
         code: 1,
-        line: /^retinue: Cannot use the home folder .* Set RETINUE_HOME to a folder that can be written\.$/,
+        line: /^retinue: Cannot use the home folder .*: [a-z].* Set RETINUE_HOME to a folder that can be written\.$/,
       });
+    mkdirSync(world.home);
+    writeFileSync(join(world.home, "retinue.db"), "this is no database, whatever its name says");
+    const line = /^retinue: Cannot open the store .*retinue\.db: it is damaged, or no database$/;
+    expectOneLine(await world.run(["sessions", "list"]), { code: 1, line });
   });
 });
 

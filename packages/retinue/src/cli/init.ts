@@ -20,7 +20,7 @@ export async function runInit(flags: InitFlags, context: CliContext): Promise<nu
   const { terminal, env } = context;
   if (!flags.yes && !terminal.canAsk)
     throw new UsageError(
-      "nobody can be asked here. Give --provider (and --base-url, --api-key-env, --model) with --yes",
+      "there is no terminal to ask at. Give --provider (and --base-url, --api-key-env, --model) with --yes",
     );
   using interrupts = new Interrupts(() => terminal.note("\nNothing was written."));
   const asking = { ...context, isAsking: !flags.yes, signal: interrupts.signal };

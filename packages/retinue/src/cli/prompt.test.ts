@@ -295,7 +295,7 @@ describe("wrong usage ends with code 2 and one line", () => {
   test.each([
     [["--modle", "x"], "--model"],
     [["sesions"], 'Did you mean "retinue sessions"?'],
-    [["frobnicate"], "There are: serve, search"],
+    [["frobnicate"], "There are: init, models"],
     [["-p"], "argument missing"],
     [["-p", " "], "the prompt is empty"],
     [["-p", "x", "--mode", "wild"], "plan, autopilot"],

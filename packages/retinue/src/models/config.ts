@@ -82,17 +82,20 @@ export function readModelsConfig(home: string): ModelsConfig {
   const file = join(home, "config.json");
   const text = readIfThere(file);
   if (text === undefined) return { providers: [] };
-  const data = parseJson(text, file);
-  const parsed = ModelsConfig().safeParse(data);
-  if (parsed.success) {
-    const [misspelt] = unknownKeys(data, ModelsConfig()).filter(({ isError }) => isError);
-    const wrong = misspelt?.words ?? modelProblem(parsed.data);
-    if (wrong !== undefined) throw new AppError("not_configured", `${file} is not valid: ${wrong}`);
-    return known(parsed.data);
-  }
-  throw new AppError("not_configured", `${file} is not valid: ${problemsOf(parsed.error)}`, {
-    cause: parsed.error,
-  });
+  const { config, problem, cause } = examine(parseJson(text, file));
+  if (config) return known(config);
+  throw new AppError("not_configured", `${file} is not valid: ${problem}`, { cause });
+}
+
+/** Why a configuration could not be used, in one line. */
+export const configProblem = (data: unknown): string | undefined => examine(data).problem;
+
+function examine(data: unknown): { config?: ModelsConfig; problem?: string; cause?: z.ZodError } {
+  const { data: config, error: cause } = ModelsConfig().safeParse(data);
+  if (cause) return { problem: problemsOf(cause), cause };
+  const [misspelt] = unknownKeys(data, ModelsConfig()).filter(({ isError }) => isError);
+  const problem = misspelt?.words ?? modelProblem(config);
+  return problem === undefined ? { config } : { problem };
 }
 
 /** What of the file has no effect, in words. Other programs may keep settings of their own in it, so that is no error. */

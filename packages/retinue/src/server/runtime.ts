@@ -17,6 +17,7 @@ import { patientStore } from "../store/patient-store.ts";
 import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
+import { systemWords } from "../store/system-words.ts";
 import type { Client } from "../tree/client.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
@@ -191,7 +192,7 @@ function prepare({ home }: RuntimeConfig): HomeTrouble | undefined {
   } catch (error) {
     throw new AppError(
       "store_unavailable",
-      `Cannot use the home folder ${home}: ${messageOf(error)}. Set RETINUE_HOME to a folder that can be written.`,
+      `Cannot use the home folder ${home}: ${systemWords(error)}. Set RETINUE_HOME to a folder that can be written.`,
       { cause: error },
     );
   }

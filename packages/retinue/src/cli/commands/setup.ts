@@ -75,7 +75,7 @@ const set = command({
   more: "The value is JSON, or else text. Nothing is written that could not be read again.",
   fields: { key, value: { term: "<value>", about: "the new value", is: text }, home },
   examples: [
-    "retinue config set model ollama/qwen3",
+    "retinue config set model anthropic/claude-sonnet-4-5",
     "retinue config set providers.ollama.baseUrl http://127.0.0.1:11434/v1",
   ],
   async run(input, context) {
@@ -108,7 +108,7 @@ export const config: Group = {
   name: "config",
   summary: "read and change config.json in the home folder",
   commands: [get, set, unset, edit],
-  examples: ["retinue config get", "retinue config set model ollama/qwen3"],
+  examples: ["retinue config get", "retinue config set model anthropic/claude-sonnet-4-5"],
 };
 
 /** Of the commands that there are, itself included. */

@@ -3,8 +3,9 @@
  *
  * Each version is one step. All steps that a file still needs run in one transaction.
  */
-import { AppError, messageOf } from "@retinue/protocol";
+import { AppError } from "@retinue/protocol";
 import { type Database, openDatabase } from "../sqlite-door.ts";
+import { systemWords } from "../system-words.ts";
 import { type Scrubber, scrubber } from "./scrub.ts";
 import { inTransaction, TRY_MS } from "./transaction.ts";
 import { openTranscripts, type SqliteTranscripts } from "./transcripts/transcripts.ts";
@@ -93,7 +94,7 @@ export function openStoreFile(path: string): StoreFile {
   } catch (error) {
     db?.close();
     if (error instanceof AppError) throw error;
-    throw new AppError("store_unavailable", `Cannot open the store ${path}: ${messageOf(error)}`, { cause: error });
+    throw new AppError("store_unavailable", `Cannot open the store ${path}: ${systemWords(error)}`, { cause: error });
   }
 }
 
