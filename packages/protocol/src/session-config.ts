@@ -119,9 +119,8 @@ export const McpServerConfig = lazy(() => z.union([LocalMcpServerConfig(), Remot
 export type McpServerConfig = Of<typeof McpServerConfig>;
 export const McpServers = lazy(() => z.record(z.string(), McpServerConfig()));
 
-/** What an agent may use before it must stop. Ours. */
+/** What an agent may use before it must stop. Strict: a misspelt key would be a limit that nobody applies. Ours. */
 export const Budget = lazy(() =>
-  // A misspelt key would be a limit that nobody applies.
   z.strictObject({
     /** Model requests of the agent itself. */
     maxTurns: count(),

@@ -3,13 +3,12 @@
  *
  * Owns the order of steps in a run. What is printed is in answer.ts and progress.ts; how a person is asked, in asking.ts.
  */
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
 import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
+import { addedFolders } from "./added-folders.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
 import { askingAt } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
@@ -68,7 +67,7 @@ export async function runPrompt(
     const note = unknownNameNote(rule);
     if (note !== undefined) terminal.note(note);
   }
-  const folders = options.addDir.map((path) => existingFolder(resolve(cwd, path)));
+  const folders = addedFolders(options.addDir, cwd);
   await using own = openOwnRuntime({
     env,
     home: options.home,
@@ -143,11 +142,6 @@ async function noteStopped(session: Session, terminal: Terminal): Promise<void> 
   if (running.length === 0) return;
   const named = running.map(({ id, command }) => `${visible(id)} ("${oneLine(command, MAX_COMMAND)}")`).join(", ");
   terminal.note(`Stopped what still ran in the background: ${named}.`);
-}
-
-function existingFolder(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new UsageError(`--add-dir: there is no folder ${path}`);
 }
 
 /** Without a provider the offline rules answer whatever is asked for, and nobody who names a model wants that. */

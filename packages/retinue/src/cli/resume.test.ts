@@ -77,16 +77,21 @@ test("a session with nothing left to do asks for a prompt, with exit code 2", as
   }
 });
 
-test("rules of the resuming command hold for the calls that were open", async () => {
-  const asked = signal();
+/** A model that answers only in the second process, and then makes a file. */
+function makingAfterKill({ reach }: { reach(): void }) {
   let isKilled = false;
-  await using world = await modelWorld(({ results }) => {
+  return ({ results }: ModelRequest) => {
     if (results.length > 0) return say(results.join());
     if (isKilled) return bash("touch made");
     isKilled = true;
-    asked.reach();
+    reach();
     return new Promise<never>(() => undefined);
-  });
+  };
+}
+
+test("rules of the resuming command hold for the calls that were open", async () => {
+  const asked = signal();
+  await using world = await modelWorld(makingAfterKill(asked));
   await killWhen(world, ["-p", "make it"], asked.reached);
   const { code } = await world.run(["--continue", "--allow-tool", "shell(touch)"]);
   expect(code).toBe(0);
@@ -95,14 +100,7 @@ test("rules of the resuming command hold for the calls that were open", async ()
 
 test("a deny rule stays with its session after a kill, whatever the next command allows", async () => {
   const asked = signal();
-  let isKilled = false;
-  await using world = await modelWorld(({ results }) => {
-    if (results.length > 0) return say(results.join());
-    if (isKilled) return bash("touch made");
-    isKilled = true;
-    asked.reach();
-    return new Promise<never>(() => undefined);
-  });
+  await using world = await modelWorld(makingAfterKill(asked));
   await killWhen(world, ["-p", "make it", "--deny-tool", "shell(touch)"], asked.reached);
   const { code, stdout } = await world.run(["--continue", "--allow-all-tools"]);
   expect(code).toBe(0);
