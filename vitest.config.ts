@@ -21,6 +21,6 @@ export default defineConfig({
     hookTimeout: TEST_MS * 2, // Some prepare every case of their file.
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3, // One more than the cores of a small machine: a good part of a test is waiting for processes.
   },
 });
