@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UsageError } from "./usage-error.ts";
-import { knownTools, toolNamed } from "./why-tool.ts";
+import { knownTools, requestFor, toolNamed } from "./why-tool.ts";
 
 const at = (limits: { hostTools?: string[]; mcpServers?: string[] }, servers: string[] = []) => ({
   limits,
@@ -27,4 +27,11 @@ test("a host tool in place of a built-in one is listed once, as the host's", () 
   const tools = knownTools(at({ hostTools: ["view", "lookup"] })).filter(({ name }) => name === "view");
   expect(tools).toEqual([{ name: "view", source: "host" }]);
   expect(toolNamed("lookup", at({ hostTools: ["lookup"] })).source).toBe("host");
+});
+
+test("what is typed into a shell needs the permission of a shell, as it does in a run", async () => {
+  const tool = toolNamed("write_bash", at({}));
+  const input = JSON.stringify({ shellId: "dev", input: "rm -rf x{enter}" });
+  expect(await requestFor(tool, input, "/")).toMatchObject({ kind: "shell", fullCommandText: "rm -rf x\n" });
+  expect(await requestFor(tool, undefined, "/")).toMatchObject({ kind: "shell", canOfferSessionApproval: false });
 });

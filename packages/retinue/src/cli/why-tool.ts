@@ -5,9 +5,10 @@ import type { SessionLimits } from "../host/session-limits.ts";
 import { nearest } from "../nearest.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { eventOf } from "../store/stored-event.ts";
+import { shownKeys } from "../tools/builtin/write-bash.ts";
 import { builtinTools } from "../tools/catalog.ts";
 import { linkTarget, resolvePath } from "../tools/files/file-path.ts";
-import { shellPermission } from "../tools/shell/shell-command.ts";
+import { shellPermission, typingPermission } from "../tools/shell/shell-command.ts";
 import { UsageError } from "./usage-error.ts";
 
 const LEADING = [
@@ -89,6 +90,8 @@ export async function requestFor(
   switch (tool.name) {
     case "bash":
       return shellPermission(given("command"), { intention: "", toolCallId: "" });
+    case "write_bash":
+      return typingPermission(shownKeys(given("input")), { intention: "", toolCallId: "" });
     case "view":
       return reading(at(given("path")));
     case "grep":

@@ -44,7 +44,7 @@ export const writeBashTool = (limit: OutputLimit = {}): Tool =>
       const before = openLine(shells.get(args.shellId));
       const about = { intention: `Write to shell ${args.shellId}`, toolCallId: context.callId };
       return {
-        permission: await typingPermission(before + shown(args.input), about),
+        permission: await typingPermission(before + shownKeys(args.input), about),
         run: () => withShell(args.shellId, shells, (shell) => typeAndRead(shell, args, { before, context, limit })),
       };
     },
@@ -55,7 +55,7 @@ const openLines = new WeakMap<Shell, string>();
 const openLine = (shell: Shell | undefined) => (shell && openLines.get(shell)) ?? "";
 
 /** An end of a line as such, and other keys by their names. */
-const shown = (text: string) => text.replaceAll("{enter}", "\n").replaceAll("{tab}", "\t");
+export const shownKeys = (text: string) => text.replaceAll("{enter}", "\n").replaceAll("{tab}", "\t");
 
 async function typeAndRead(
   shell: Shell,
@@ -64,7 +64,7 @@ async function typeAndRead(
 ): Promise<Outcome> {
   if (openLine(shell) !== before) return failure(typedMeanwhile(shell));
   const problem = type(shell, text);
-  openLines.set(shell, (before + shown(text)).replace(/^.*[\n\r]/s, ""));
+  openLines.set(shell, (before + shownKeys(text)).replace(/^.*[\n\r]/s, ""));
   return problem ?? (await readAfter(shell, delay, { context, limit }));
 }
 
