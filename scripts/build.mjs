@@ -48,6 +48,9 @@ function finish(outputFiles) {
   // One other character would make V8 keep the whole text with two bytes for each character: a megabyte more in every process.
   if (/[^\0-\x7f]/.test(bundle.text))
     throw new Error("the bundle is not ASCII: write \\u escapes in regular expressions");
+  // One function of `z.core` brings all of it, with texts in fifty languages, and every start takes a twentieth longer.
+  const locale = JSON.parse(map.text).sources.find((source) => /zod\/v4\/locales\/(?!en\.|index\.)/.test(source));
+  if (locale) throw new Error(`the bundle has ${path.basename(locale)}: use only the types of z.core`);
   const id = createHash("sha256").update(bundle.contents).digest("hex").slice(0, 32);
 
   mkdirSync(out, { recursive: true });

@@ -14,6 +14,7 @@ const byId = <Kind extends HTMLElement>(id: string) => document.getElementById(i
 const messages = byId("messages");
 const asks = byId("asks");
 const promptField = byId<HTMLTextAreaElement>("prompt");
+const form = byId<HTMLFormElement>("form");
 const stopButton = byId<HTMLButtonElement>("stop");
 
 const token = location.hash.slice(1);
@@ -30,6 +31,7 @@ try {
   await talk(await openSession());
 } catch (error) {
   show("error", String(error));
+  byId("state").textContent = "not connected";
 }
 
 /** A page that is loaded again goes on with its session. */
@@ -63,7 +65,16 @@ async function talk(session: Session): Promise<void> {
   draw();
   byId("state").textContent = `session ${session.sessionId}`;
   stopButton.addEventListener("click", () => void session.abort());
-  byId<HTMLFormElement>("form").addEventListener("submit", (event) => {
+  // A page that was loaded again in the middle of an answer does not stream it: it shows each message when it is whole.
+  session.on("assistant.message", ({ data, agentId }) => {
+    if (stopButton.hidden && agentId === undefined && data.content) show("agent", data.content);
+  });
+  promptField.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
     const prompt = promptField.value.trim();
     if (prompt === "") return;

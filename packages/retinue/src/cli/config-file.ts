@@ -2,7 +2,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, realpathSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, messageOf } from "@retinue/protocol";
-import * as z from "zod";
 import { homeFolder } from "../host/home.ts";
 import { configProblem } from "../models/config.ts";
 import { makePrivateFolder, PRIVATE_FILE } from "../store/private-files.ts";
@@ -18,12 +17,12 @@ export async function getConfig(
   { terminal, env }: CliContext,
 ): Promise<number> {
   const config = readConfig(configPath(homeFolder(env, home)));
-  const value = key === undefined ? withoutKeys(config) : valueAt(config, key);
+  const value = key === undefined ? config : valueAt(config, key);
   if (value === undefined) {
     terminal.note(`${key} is not set.`);
     return 1;
   }
-  terminal.out(`${typeof value === "string" ? value : JSON.stringify(value, null, 2)}\n`);
+  terminal.out(`${typeof value === "string" ? value : JSON.stringify(value, hidden, 2)}\n`);
   return 0;
 }
 
@@ -112,10 +111,6 @@ function whereLeads(file: string): string {
 const SECRETS = new Set(["apiKey", "bearerToken"]);
 
 /** For the screen: whoever looks over a shoulder reads it too. */
-function withoutKeys(config: unknown): unknown {
-  return z.json().parse(JSON.parse(JSON.stringify(config), hidden));
-}
-
 function hidden(this: unknown, name: string, value: unknown): unknown {
   if (SECRETS.has(name) && typeof value === "string") return "(hidden)";
   if (name !== "headers" || typeof value !== "object" || value === null) return value;

@@ -110,6 +110,17 @@ describe("retinue config", () => {
     expect(readdirSync(world.home)).toEqual(["config.json"]);
   });
 
+  test.each([undefined, "providers", "providers.o"])("get %s hides keys, and get of a key shows it", async (key) => {
+    using world = setUp();
+    const baseUrl = "http://127.0.0.1:1/v1";
+    world.put({ providers: [{ name: "o", baseUrl, apiKey: "sesame", headers: { "x-key": "open" }, models: ["m"] }] });
+    await getConfig({ key }, world.context);
+    expect(world.terminal.written).toContain('"apiKey": "(hidden)"');
+    expect(world.terminal.written).not.toMatch(/sesame|open"/);
+    await getConfig({ key: "providers.o.apiKey" }, world.context);
+    expect(world.terminal.written).toMatch(/\nsesame\n$/);
+  });
+
   test.each([
     ["modle", "x", "there is no setting modle. Did you mean model?"],
     ["providers.o.baseurl", "x", "there is no setting providers.o.baseurl (baseurl). Did you mean baseUrl?"],

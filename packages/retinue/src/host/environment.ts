@@ -12,7 +12,6 @@ import type { Environment } from "../loop/prompt.ts";
 import type { Session } from "../session/session.ts";
 import { document } from "../store/document.ts";
 import { gitContext } from "../workspace/git-context.ts";
-import { hasChanges } from "../workspace/git-diff.ts";
 import type { RuntimeConfig } from "./config.ts";
 
 /** By session. */
@@ -78,7 +77,8 @@ const asked = new Map<string, Promise<boolean | undefined>>();
 function isClean(gitRoot: string, limitMs: number): Promise<boolean | undefined> {
   const known = asked.get(gitRoot);
   if (known) return known;
-  const answer = hasChanges(gitRoot, AbortSignal.timeout(limitMs))
+  const answer = import("../workspace/git-diff.ts")
+    .then(({ hasChanges }) => hasChanges(gitRoot, AbortSignal.timeout(limitMs)))
     .then((isChanged) => !isChanged)
     .catch(() => undefined) // No git, not in time, or a repository that git does not trust: then nothing is said.
     .finally(() => asked.delete(gitRoot));

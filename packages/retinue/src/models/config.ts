@@ -5,7 +5,7 @@ import { AppError, Billing, lazy, messageOf } from "@retinue/protocol";
 import * as z from "zod";
 import { nearest } from "../nearest.ts";
 import { addOwnKey } from "../secrets/known-values.ts";
-import { unknownKeys } from "./unknown-keys.ts";
+import { dotted, unknownKeys } from "./unknown-keys.ts";
 
 /** Sources that the environment sets up, and the offline model. */
 const BUILTIN_SOURCES = ["retinue", "copilot", "openai", "anthropic", "offline"];
@@ -102,7 +102,9 @@ function examine(data: unknown): { config?: ModelsConfig; problem?: string; caus
 export function configWarnings(home: string): string[] {
   const file = join(home, "config.json");
   try {
-    const found = unknownKeys(parseJson(readIfThere(file) ?? "{}", file), ModelsConfig());
+    const text = readIfThere(file);
+    if (text === undefined) return [];
+    const found = unknownKeys(parseJson(text, file), ModelsConfig());
     return found.filter(({ isError }) => !isError).map(({ words }) => `${file}: ${words}`);
   } catch (error) {
     if (error instanceof AppError) return []; // Whoever needs the file reports that it cannot be read.
@@ -125,7 +127,7 @@ function modelProblem({ model = "", providers }: ModelsConfig): string | undefin
 
 /** In one line, by the place in the file: "providers[0].baseUrl is missing". */
 function problemsOf({ issues }: z.ZodError): string {
-  return issues.map((issue) => `${z.core.toDotPath(issue.path) || "it"} ${problemOf(issue)}`).join("; ");
+  return issues.map((issue) => `${dotted(issue.path) || "it"} ${problemOf(issue)}`).join("; ");
 }
 
 function problemOf(issue: z.core.$ZodIssue): string {

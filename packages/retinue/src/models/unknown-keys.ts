@@ -33,9 +33,17 @@ function walk(data: unknown, schema: z.core.$ZodType, path: readonly (string | n
 function complaint(key: string, known: readonly string[], path: readonly (string | number)[]): UnknownKey {
   const meant =
     known.find((each) => each.toLowerCase() === key.toLowerCase().replaceAll(/[_-]/g, "")) ?? nearest(key, known);
-  const place = [...path, key].map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
   const hint = meant === undefined ? `There are: ${known.join(", ")}` : `Did you mean ${meant}?`;
-  return { isError: path.length > 0 || meant !== undefined, words: `there is no setting '${place.slice(1)}'. ${hint}` };
+  return {
+    isError: path.length > 0 || meant !== undefined,
+    words: `there is no setting '${dotted([...path, key])}'. ${hint}`,
+  };
+}
+
+/** `providers[0].baseUrl` */
+export function dotted(path: readonly PropertyKey[]): string {
+  const parts = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`));
+  return parts.join("").replace(/^\./, "");
 }
 
 /** Without what makes a field optional or gives it a default. */
