@@ -96,7 +96,7 @@ async function send(session: Session, prompt: string): Promise<void> {
       } else if (part.type === "tool-start") show("step", `→ ${part.toolName}`);
       else if (part.type === "tool-end" && !part.success) show("step", `✗ ${part.toolName}: ${part.error ?? "failed"}`);
       else if (part.type === "agent-start") show("step", `→ ${part.displayName} begins`);
-      else if (part.type === "agent-end") show("step", `${part.name} ${part.status}`);
+      else if (part.type === "agent-end") show("step", `${part.displayName} ${part.status}`);
     }
   } catch (error) {
     show("error", String(error));

@@ -251,3 +251,11 @@ describe("text", () => {
     expect(colored).not.toBe(plain);
   });
 });
+
+test("two tasks of one agent are told apart by the names of the tasks", () => {
+  const tree = [
+    started("a", { agentName: "timer", agentDisplayName: "The timer", taskName: "tests" }),
+    started("b", { agentName: "timer", agentDisplayName: "The timer", taskName: "builds" }),
+  ].reduce(foldTree, emptyTree());
+  expect(renderTree(tree, { now: 0 })).toMatch(/tests \(timer\)[\s\S]*builds \(timer\)/);
+});

@@ -118,7 +118,7 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
     ...(known ?? newNode(id)),
     parentId,
     name: data.agentName,
-    displayName: data.agentDisplayName || data.agentName,
+    displayName: data.taskName || data.agentDisplayName || data.agentName,
     description: data.agentDescription ?? "",
     childSessionId: data.remoteSessionId ?? id,
     toolCallId: data.toolCallId,

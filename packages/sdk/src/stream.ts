@@ -28,12 +28,15 @@ export type StreamPart =
       readonly result?: string | undefined;
       /** Why it failed or was refused. */
       readonly error?: string | undefined;
+      /** `denied` by a rule or because nobody could be asked, `rejected` by whoever was asked, `failure`, `timeout`, … */
+      readonly code?: string | undefined;
       readonly agentId?: string | undefined;
     }
   | {
       readonly type: "agent-start";
       readonly agentId: string;
       readonly name: string;
+      /** What its task is called. */
       readonly displayName: string;
       /** The agent above, when that is a sub-agent too. */
       readonly parentId?: string | undefined;
@@ -42,6 +45,7 @@ export type StreamPart =
       readonly type: "agent-end";
       readonly agentId: string;
       readonly name: string;
+      readonly displayName: string;
       readonly status: "completed" | "failed" | "cancelled";
       readonly error?: string | undefined;
     }
@@ -169,13 +173,14 @@ class Parts {
     const { toolCallId, success, result, error } = data;
     const toolName = this.#tools.get(toolCallId) ?? "";
     this.#tools.delete(toolCallId);
-    const told = { result: result?.content, error: error?.message };
+    const told = { result: result?.content, error: error?.message, code: error?.code };
     return [{ type: "tool-end", toolCallId, toolName, success, ...told, agentId }];
   }
 }
 
 function started({ data, agentId }: EventOf<"subagent.started">): StreamPart {
-  const { toolCallId, agentName: name, agentDisplayName: displayName, parentId } = data;
+  const { toolCallId, agentName: name, agentDisplayName, taskName, parentId } = data;
+  const displayName = taskName || agentDisplayName;
   return { type: "agent-start", agentId: agentId ?? data.remoteSessionId ?? toolCallId, name, displayName, parentId };
 }
 
@@ -184,5 +189,7 @@ function ended(
   status: "completed" | "failed" | "cancelled",
   error?: string,
 ): StreamPart {
-  return { type: "agent-end", agentId: agentId ?? data.toolCallId, name: data.agentName, status, error };
+  const { toolCallId, agentName: name, agentDisplayName, taskName } = data;
+  const displayName = taskName || agentDisplayName;
+  return { type: "agent-end", agentId: agentId ?? toolCallId, name, displayName, status, error };
 }

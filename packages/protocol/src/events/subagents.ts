@@ -32,6 +32,8 @@ const ended = () => ({
   toolCallId: z.string(),
   agentName: z.string(),
   agentDisplayName: z.string(),
+  /** What its task is called. Ours. */
+  taskName: text(),
   model: text(),
   firstDispatchedModel: text(),
   modelSelectionSource: ModelSelectionSource().optional(),
@@ -61,6 +63,8 @@ export const SUBAGENT_EVENTS = byName(
         agentName: z.string(),
         agentDisplayName: z.string(),
         agentDescription: z.string(),
+        /** What its task is called: two tasks of one agent differ by it. Ours. */
+        taskName: text(),
         agentType: text(),
         executionMode: text(),
         /** The agent above, when that is a sub-agent too. */

@@ -40,14 +40,18 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
   }
 }
 
+/** Two tasks of one agent differ by the names of the tasks. */
+const nameOf = ({ taskName, agentDisplayName }: { taskName?: string | undefined; agentDisplayName: string }) =>
+  visible(taskName || agentDisplayName);
+
 function agentWords(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "subagent.started":
-      return `▸ ${visible(event.data.agentDisplayName)} (${visible(event.data.agentName)}) starts: ${oneLine(event.data.agentDescription, 200)}`;
+      return `▸ ${nameOf(event.data)} (${visible(event.data.agentName)}) starts: ${oneLine(event.data.agentDescription, 200)}`;
     case "subagent.failed":
-      return `✗ ${visible(event.data.agentDisplayName)} failed: ${oneLine(event.data.error, 300)}`;
+      return `✗ ${nameOf(event.data)} failed: ${oneLine(event.data.error, 300)}`;
     case "subagent.completed":
-      return `${event.data.cancelled ? "⊘" : "✓"} ${visible(event.data.agentDisplayName)} ${event.data.cancelled ? "was cancelled" : "is done"}`;
+      return `${event.data.cancelled ? "⊘" : "✓"} ${nameOf(event.data)} ${event.data.cancelled ? "was cancelled" : "is done"}`;
     default:
       return undefined;
   }

@@ -38,7 +38,9 @@ export class ProgressWords {
   }
 
   #agent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): string {
-    return visible((event.agentId && this.#agentPath(event.agentId)) || event.data.agentDisplayName);
+    return visible(
+      (event.agentId && this.#agentPath(event.agentId)) || event.data.taskName || event.data.agentDisplayName,
+    );
   }
 
   #prefix(agentId: string | undefined): string {

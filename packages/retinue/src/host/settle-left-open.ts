@@ -19,11 +19,12 @@ export function settleLeftOpen(log: Log, left: readonly LeftOpen[], world: World
     const session = new Session({ id: sessionId, log, world, inbox, state, place: NOWHERE });
     settleInterrupted(session);
     if (!start) continue;
-    const { toolCallId, agentName, agentDisplayName, model, modelSelectionSource } = start;
+    const { toolCallId, agentName, agentDisplayName, taskName, model, modelSelectionSource } = start;
     session.append("subagent.completed", {
       toolCallId,
       agentName,
       agentDisplayName,
+      taskName,
       model,
       modelSelectionSource,
       cancelled: true,

@@ -12,6 +12,7 @@ export { type EmitOptions, FakeSession } from "./fake-session.ts";
 export {
   call,
   type ModelCall,
+  type ModelParts,
   type ModelRequest,
   type ModelScript,
   type ModelTurn,

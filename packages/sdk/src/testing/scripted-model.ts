@@ -12,7 +12,7 @@ export interface ModelCall {
   readonly arguments: unknown;
 }
 export interface ModelTurn {
-  readonly text?: string;
+  readonly text?: string | undefined;
   readonly calls?: readonly ModelCall[];
 }
 export interface ModelRequest {
@@ -26,14 +26,18 @@ export interface ModelRequest {
   readonly tools: readonly string[];
   readonly body: Record<string, unknown>;
 }
-export type ModelScript = readonly ModelTurn[] | ((request: ModelRequest) => ModelTurn | Promise<ModelTurn>);
+/** An array is one turn of several parts: `[say("I look."), call("view", { path })]`. */
+export type ModelParts = ModelTurn | readonly ModelTurn[];
+export type ModelScript = readonly ModelParts[] | ((request: ModelRequest) => ModelParts | Promise<ModelParts>);
 
 export interface ScriptedModel extends AsyncDisposable {
-  /** For `provider` of a session. */
-  readonly provider: { type: "openai"; wireApi: "completions"; baseUrl: string; apiKey: string };
+  /** For `provider` of a session, which needs no `model` then. */
+  readonly provider: { type: "openai"; wireApi: "completions"; baseUrl: string; apiKey: string; modelId: string };
   readonly requests: readonly ModelRequest[];
   /** Throws when a turn was left over. */
   assertSpent(): void;
+  /** The same as leaving `await using`. */
+  close(): Promise<void>;
 }
 
 export function say(text: string): ModelTurn {
@@ -45,11 +49,11 @@ export function call(name: string, args: unknown = {}): ModelTurn {
 }
 
 export async function startScriptedModel(script: ModelScript): Promise<ScriptedModel> {
-  const left = typeof script === "function" ? [] : [...script];
+  const left = typeof script === "function" ? [] : script.map(wholeTurn);
   const requests: ModelRequest[] = [];
   const next = async (request: ModelRequest) => {
     requests.push(request);
-    return typeof script === "function" ? script(request) : left.shift();
+    return typeof script === "function" ? wholeTurn(await script(request)) : left.shift();
   };
   const server = createServer((incoming, response) => {
     answer(incoming, response, next).catch((error: unknown) => refuse(response, `scripted model: ${String(error)}`));
@@ -58,20 +62,41 @@ export async function startScriptedModel(script: ModelScript): Promise<ScriptedM
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = address && typeof address === "object" ? address.port : 0;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
   return {
     requests,
-    provider: { type: "openai", wireApi: "completions", baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: "scripted" },
+    provider: {
+      type: "openai",
+      wireApi: "completions",
+      baseUrl: `http://127.0.0.1:${port}/v1`,
+      apiKey: "scripted",
+      modelId: "scripted",
+    },
     assertSpent: () => {
       if (left.length > 0) throw new Error(`${left.length} scripted turns were never asked for`);
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
+/** A part of another kind, such as those of `retinue/testing`, would be an empty answer. */
+function wholeTurn(turn: ModelParts): ModelTurn {
+  const parts: readonly ModelTurn[] = [turn].flat();
+  if (parts.length === 0 || !parts.every((part) => isRecord(part) && ("text" in part || "calls" in part)))
+    throw new TypeError(
+      `scripted model: ${JSON.stringify(turn)} is not a turn. Use say() and call() of "@retinue/sdk/testing".`,
+    );
+  const text = parts.map((part) => part.text ?? "").join("");
+  return { text: text === "" ? undefined : text, calls: parts.flatMap(({ calls = [] }) => calls) };
+}
+
 let answered = 0;
+/** A second model that goes on with a session must not give out the ids of the first. */
+const series = Math.random().toString(36).slice(2, 8);
 
 async function answer(
   incoming: IncomingMessage,
@@ -118,7 +143,7 @@ const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 function toolCalls({ calls = [] }: ModelTurn) {
   return calls.map((made, index) => ({
     index,
-    id: `call_${answered}_${index}`,
+    id: `call_${series}_${answered}_${index}`,
     type: "function",
     function: { name: made.name, arguments: JSON.stringify(made.arguments) },
   }));

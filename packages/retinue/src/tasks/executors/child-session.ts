@@ -111,6 +111,7 @@ export class ChildSessions implements Executor<AgentRecord> {
       toolCallId: record.callId,
       agentName: agentType,
       agentDisplayName: displayName ?? record.name,
+      taskName: record.name,
       model,
       firstDispatchedModel: model,
       modelSelectionSource,
