@@ -37,6 +37,11 @@ export function folderKey(locationKey: string, value: object): string {
   return `${locationKey}\n${JSON.stringify(value)}`;
 }
 
+/** The folder of such a key. */
+export function folderOf(key: string): string {
+  return key.split("\n", 1)[0] ?? key;
+}
+
 export async function loadKept(keeping: Keeping, locationKey: string): Promise<Kept> {
   const domains = await load(keeping, ALLOWED_DOMAIN, "");
   return { ...(await loadFolder(keeping, locationKey)), domains: domains.map(({ value }) => value.domain) };

@@ -4,10 +4,11 @@
  * A killed server leaves its file behind; its process says whether that is so. The token is in none of them, because agents may read
  * the home folder.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { isProcessAlive, thisProcess } from "../store/holder.ts";
+import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 
 const schema = () =>
   z.object({
@@ -26,9 +27,9 @@ export function announceServer(home: string, server: Omit<RunningServer, "pid" |
   const running: RunningServer = { ...thisProcess(), ...server };
   const file = join(folderIn(home), `${running.pid}-${running.port}.json`);
   try {
-    mkdirSync(folderIn(home), { recursive: true, mode: 0o700 });
+    makePrivateFolder(folderIn(home));
     removeStale(home);
-    writeFileSync(file, JSON.stringify(running), { mode: 0o600 });
+    writePrivateFile(file, JSON.stringify(running));
   } catch {
     return () => undefined; // A home that cannot be written is reported by the first call; only the doctor misses this file.
   }

@@ -5,6 +5,7 @@ import { daemon } from "./daemon.ts";
 import { hook } from "./hook.ts";
 import { demo, doctor, why } from "./inspection.ts";
 import { checkpoint, mcp, op, search, transcript } from "./memory.ts";
+import { permissions } from "./permissions.ts";
 import { serve } from "./serve.ts";
 import { sessions } from "./sessions.ts";
 import { completionOf, config, init, models, update } from "./setup.ts";
@@ -20,6 +21,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   checkpoint,
   sessions,
   trust,
+  permissions,
   doctor,
   why,
   demo,
