@@ -27,6 +27,8 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   "retinue init --provider openai --api-key-env OPENAI_API_KEY --yes": 1, // There is no key.
   "retinue config get model": 1, // It is not set.
   "retinue connect claude-code": 2, // Nobody can be asked here.
+  "retinue permissions forget": 1, // No answers are kept.
+  "retinue permissions forget --addresses": 1,
   "retinue trust remove": 1, // Nothing was decided about it.
   "retinue trust remove ~/src/project": 1,
 };

@@ -95,8 +95,8 @@ async function send(session: Session, prompt: string): Promise<void> {
         messages.scrollTop = messages.scrollHeight;
       } else if (part.type === "tool-start") show("step", `→ ${part.toolName}`);
       else if (part.type === "tool-end" && !part.success) show("step", `✗ ${part.toolName}: ${part.error ?? "failed"}`);
-      else if (part.type === "agent-start") show("step", `→ ${part.displayName} begins`);
-      else if (part.type === "agent-end") show("step", `${part.displayName} ${part.status}`);
+      else if (part.type === "agent-start") show("step", `→ ${part.taskName ?? part.displayName} begins`);
+      else if (part.type === "agent-end") show("step", `${part.taskName ?? part.displayName} ${part.status}`);
     }
   } catch (error) {
     show("error", String(error));

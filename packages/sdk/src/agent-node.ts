@@ -38,6 +38,8 @@ export interface AgentNode {
   readonly depth: number;
   readonly name: string;
   readonly displayName: string;
+  /** What its task is called; two tasks of one agent differ by it. */
+  readonly taskName: string | undefined;
   readonly description: string;
   readonly childSessionId: string | undefined;
   /** The `task` call that started this agent. */
@@ -48,6 +50,8 @@ export interface AgentNode {
   readonly error: string | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
+  /** Whether a turn of its own goes on. */
+  readonly isInTurn: boolean;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly startedAt: number }[];
   readonly asks: readonly Ask[];
   readonly usage: NodeUsage;
@@ -94,6 +98,7 @@ export function newNode(id: string): AgentNode {
     depth: 0,
     name: id === MAIN ? "main" : "agent",
     displayName: id === MAIN ? "main" : "agent",
+    taskName: undefined,
     description: "",
     childSessionId: undefined,
     toolCallId: undefined,
@@ -103,6 +108,7 @@ export function newNode(id: string): AgentNode {
     error: undefined,
     startedAt: undefined,
     endedAt: undefined,
+    isInTurn: false,
     calls: [],
     asks: [],
     isUsageTold: false,
@@ -124,6 +130,11 @@ export function emptyTree(): AgentTree {
 
 export function mainNode(tree: AgentTree): AgentNode {
   return tree.nodes.get(MAIN) ?? newNode(MAIN);
+}
+
+/** What an agent is called beside others: by its task, unless that has the name of the agent. */
+export function titleOf({ displayName, taskName }: Pick<AgentNode, "displayName" | "taskName">): string {
+  return taskName && taskName.toLowerCase() !== displayName.toLowerCase() ? taskName : displayName;
 }
 
 export function childrenOf(tree: AgentTree, node: AgentNode): AgentNode[] {
@@ -150,10 +161,19 @@ export function waitReason(tree: AgentTree, node: AgentNode): WaitReason | undef
   if (ask) return { kind: ask.kind, text: ask.text, since: ask.since };
   if (node.status !== "running") return undefined;
   const [call] = node.calls;
-  if (!call) return undefined;
+  if (!call) return node.isInTurn ? undefined : waitForBackground(tree, node);
   const child = childrenOf(tree, node).find((sub) => sub.toolCallId === call.id);
-  if (child) return { kind: "sub-agent", text: child.displayName, since: call.startedAt };
+  if (child) return { kind: "sub-agent", text: titleOf(child), since: call.startedAt };
   return { kind: "tool", text: call.name, since: call.startedAt };
+}
+
+/** An agent that has said what it has to say works on until its background agents have answered. */
+function waitForBackground(tree: AgentTree, node: AgentNode): WaitReason | undefined {
+  const working = childrenOf(tree, node).filter(({ mode, status }) => mode === "background" && status === "running");
+  const [first] = working;
+  if (!first) return undefined;
+  const text = working.map(titleOf).join(", ");
+  return { kind: "sub-agent", text, since: first.startedAt ?? 0 };
 }
 
 /** The usage of an agent and everything below it. */

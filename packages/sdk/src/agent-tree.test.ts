@@ -257,5 +257,20 @@ test("two tasks of one agent are told apart by the names of the tasks", () => {
     started("a", { agentName: "timer", agentDisplayName: "The timer", taskName: "tests" }),
     started("b", { agentName: "timer", agentDisplayName: "The timer", taskName: "builds" }),
   ].reduce(foldTree, emptyTree());
-  expect(renderTree(tree, { now: 0 })).toMatch(/tests \(timer\)[\s\S]*builds \(timer\)/);
+  expect(renderTree(tree, { now: 0 })).toMatch(/tests \(The timer\)[\s\S]*builds \(The timer\)/);
+});
+
+test("an agent whose turn is over waits for its background agents, and does not just run", () => {
+  const events = [
+    event("user.message", { content: "Go" }),
+    event("assistant.turn_start", { turnId: "0" }),
+    started("a", { executionMode: "background" }),
+    started("b", { executionMode: "background" }),
+  ];
+  const main = (tree: AgentTree) => waitReason(tree, mainNode(tree));
+  const during = treeOf(events);
+  expect(main(during)).toBeUndefined();
+  const after = foldTree(during, event("assistant.turn_end", { turnId: "0" }));
+  expect(main(after)).toMatchObject({ kind: "sub-agent", text: "a, b" });
+  expect(main(foldTree(after, ended("a")))).toMatchObject({ text: "b" });
 });

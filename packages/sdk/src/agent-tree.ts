@@ -13,6 +13,7 @@ import {
   MAIN,
   type NodeUsage,
   newNode,
+  titleOf,
 } from "./agent-node.ts";
 
 export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
@@ -33,7 +34,7 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
       return begin(tree, id, at);
     case "assistant.turn_start":
       // Only a message starts a new run of a sub-agent: events of its last turns may come after its end.
-      return count(id === MAIN ? begin(tree, id, at) : tree, id, { turns: 1 });
+      return change(count(id === MAIN ? begin(tree, id, at) : tree, id, { turns: 1 }), id, { isInTurn: true });
     case "assistant.intent":
       return event.data.intent ? change(tree, id, { latest: event.data.intent }) : tree;
     case "assistant.message":
@@ -41,7 +42,7 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
     case "assistant.usage":
       return markUsage(count(tree, id, usageOf(event.data)), id);
     case "assistant.turn_end":
-      return settleFollowUp(tree, id, at);
+      return settleFollowUp(change(tree, id, { isInTurn: false }), id, at);
     case "tool.execution_start":
       return startCall(tree, id, { id: event.data.toolCallId, name: event.data.toolName, startedAt: at });
     case "tool.execution_complete":
@@ -57,19 +58,11 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
         since: at,
       });
     case "user_input.requested":
-      return ask(
-        tree,
-        askerOf(event),
-        textAsk("question", event.data.requestId, event.data.question, event.data.toolCallId, at),
-      );
+      return ask(tree, askerOf(event), { ...textAsk("question", event.data, at), text: event.data.question });
     case "elicitation.requested":
-      return ask(
-        tree,
-        askerOf(event),
-        textAsk("form", event.data.requestId, event.data.message, event.data.toolCallId, at),
-      );
+      return ask(tree, askerOf(event), { ...textAsk("form", event.data, at), text: event.data.message });
     case "exit_plan_mode.requested":
-      return ask(tree, event.agentId, textAsk("plan", event.data.requestId, event.data.summary, undefined, at));
+      return ask(tree, event.agentId, { ...textAsk("plan", event.data, at), text: event.data.summary });
     case "permission.completed":
     case "external_tool.completed":
     case "user_input.completed":
@@ -118,7 +111,8 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
     ...(known ?? newNode(id)),
     parentId,
     name: data.agentName,
-    displayName: data.taskName || data.agentDisplayName || data.agentName,
+    displayName: data.agentDisplayName || data.agentName,
+    taskName: data.taskName,
     description: data.agentDescription ?? "",
     childSessionId: data.remoteSessionId ?? id,
     toolCallId: data.toolCallId,
@@ -151,7 +145,7 @@ function leaveMain(tree: AgentTree, id: string): AgentTree {
 function repath(tree: AgentTree, id: string, parent: AgentNode): AgentTree {
   const node = tree.nodes.get(id);
   if (!node) return tree;
-  const placed = { ...node, depth: parent.depth + 1, path: [...parent.path, node.displayName] };
+  const placed = { ...node, depth: parent.depth + 1, path: [...parent.path, titleOf(node)] };
   return node.children.reduce((next, child) => repath(next, child, placed), put(tree, placed));
 }
 
@@ -296,8 +290,12 @@ function permissionAsk({ requestId, permissionRequest }: PermissionData, since: 
   return { id: requestId, kind: "permission", text, toolCallId, since };
 }
 
-function textAsk(kind: Ask["kind"], id: string, text: string, toolCallId: string | undefined, since: number): Ask {
-  return { id, kind, text, toolCallId, since };
+function textAsk(
+  kind: Ask["kind"],
+  { requestId: id, toolCallId }: { requestId: string; toolCallId?: string | undefined },
+  since: number,
+): Omit<Ask, "text"> {
+  return { id, kind, toolCallId, since };
 }
 
 function change(tree: AgentTree, id: string, parts: Partial<AgentNode>): AgentTree {

@@ -36,8 +36,9 @@ export type StreamPart =
       readonly type: "agent-start";
       readonly agentId: string;
       readonly name: string;
-      /** What its task is called. */
       readonly displayName: string;
+      /** What its task is called; two tasks of one agent differ by it. */
+      readonly taskName?: string | undefined;
       /** The agent above, when that is a sub-agent too. */
       readonly parentId?: string | undefined;
     }
@@ -46,6 +47,7 @@ export type StreamPart =
       readonly agentId: string;
       readonly name: string;
       readonly displayName: string;
+      readonly taskName?: string | undefined;
       readonly status: "completed" | "failed" | "cancelled";
       readonly error?: string | undefined;
     }
@@ -179,9 +181,9 @@ class Parts {
 }
 
 function started({ data, agentId }: EventOf<"subagent.started">): StreamPart {
-  const { toolCallId, agentName: name, agentDisplayName, taskName, parentId } = data;
-  const displayName = taskName || agentDisplayName;
-  return { type: "agent-start", agentId: agentId ?? data.remoteSessionId ?? toolCallId, name, displayName, parentId };
+  const { toolCallId, agentName: name, agentDisplayName: displayName, taskName, parentId } = data;
+  const id = agentId ?? data.remoteSessionId ?? toolCallId;
+  return { type: "agent-start", agentId: id, name, displayName, taskName, parentId };
 }
 
 function ended(
@@ -189,7 +191,6 @@ function ended(
   status: "completed" | "failed" | "cancelled",
   error?: string,
 ): StreamPart {
-  const { toolCallId, agentName: name, agentDisplayName, taskName } = data;
-  const displayName = taskName || agentDisplayName;
-  return { type: "agent-end", agentId: agentId ?? toolCallId, name, displayName, status, error };
+  const { toolCallId, agentName: name, agentDisplayName: displayName, taskName } = data;
+  return { type: "agent-end", agentId: agentId ?? toolCallId, name, displayName, taskName, status, error };
 }

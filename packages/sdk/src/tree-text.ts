@@ -11,6 +11,7 @@ import {
   childrenOf,
   mainNode,
   type NodeUsage,
+  titleOf,
   waitReason,
 } from "./agent-node.ts";
 
@@ -63,15 +64,17 @@ function line(
   const isAsk = waits !== undefined && waits.kind !== "tool" && waits.kind !== "sub-agent";
   const { sign, ansi } = isAsk ? WAITING : SIGNS[node.status];
   const facts = [state(node, waits && wordsFor(waits)), ...figures(node, now)].filter((fact) => fact !== "");
-  const name = titleOf(node);
+  const name = nameOf(node);
   const tail = cut(`  ${facts.join(" · ")}`, width === undefined ? Infinity : width - lead.length - 2 - name.length);
   if (!color) return `${lead}${sign} ${name}${tail}`;
   return `${dim(lead)}\u001b[${ansi}m${sign}\u001b[0m \u001b[1m${name}\u001b[0m${dim(tail)}`;
 }
 
-function titleOf({ name, displayName, mode }: AgentNode): string {
-  const title = displayName === name ? name : `${displayName} (${name})`;
-  return oneLine(mode === "background" ? `${title} &` : title);
+function nameOf(node: AgentNode): string {
+  const title = titleOf(node);
+  const agent = title === node.displayName ? node.name : node.displayName;
+  const whole = title === agent ? title : `${title} (${agent})`;
+  return oneLine(node.mode === "background" ? `${whole} &` : whole);
 }
 
 function state(node: AgentNode, waiting: string | undefined): string {
