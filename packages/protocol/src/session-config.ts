@@ -89,8 +89,10 @@ const mcpCommon = () => ({
   /** Names without the server's prefix, or `["*"]`. */
   tools: strings().optional(),
   excludeTools: strings().optional(),
-  /** Milliseconds. */
+  /** Milliseconds for a call; it starts over with each progress report. */
   timeout: count(),
+  /** Milliseconds that the server may take to start. Ours. */
+  startTimeout: count(),
   /** True: tools that the server marks as read-only run without asking. Ours. */
   trustReadOnlyHint: flag(),
 });

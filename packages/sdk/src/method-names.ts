@@ -58,6 +58,7 @@ export const METHOD_NAMES: Record<ServerMethodName, true> = {
   "session.mcp.isServerRunning": true,
   "session.mcp.list": true,
   "session.mcp.listTools": true,
+  "session.mcp.moveLoadingToBackground": true,
   "session.mcp.reload": true,
   "session.mcp.resources.list": true,
   "session.mcp.resources.listTemplates": true,

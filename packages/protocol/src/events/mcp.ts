@@ -9,6 +9,8 @@ export const McpServerStatus = lazy(() =>
 );
 export type McpServerStatus = Of<typeof McpServerStatus>;
 
+export const McpServerSource = lazy(() => z.enum(["user", "workspace", "plugin", "builtin", "managed"]));
+
 const serverName = () => z.string();
 
 export const MCP_EVENTS = byName(
@@ -23,8 +25,11 @@ export const MCP_EVENTS = byName(
             status: McpServerStatus(),
             displayName: text(),
             error: text(),
-            source: text(),
+            source: McpServerSource().optional(),
+            pluginName: text(),
+            pluginVersion: text(),
             transport: text(),
+            serverMetadata: z.object({ instructions: z.string().nullable() }).optional(),
           }),
         ),
       }),

@@ -1,6 +1,6 @@
 /** Calls about MCP servers. */
 import * as z from "zod";
-import { McpServerStatus } from "../events/mcp.ts";
+import { McpServerSource, McpServerStatus } from "../events/mcp.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
 import { json, lazy, type Of, strings, text } from "../schema.ts";
 import { McpServerConfig } from "../session-config.ts";
@@ -13,7 +13,9 @@ export const McpServerInfo = lazy(() =>
     name: z.string(),
     status: McpServerStatus(),
     displayName: text(),
-    source: text(),
+    source: McpServerSource().optional(),
+    sourcePlugin: text(),
+    sourcePluginVersion: text(),
     error: text(),
     serverMetadata: z.object({ instructions: z.string().nullable() }).optional(),
   }),
@@ -62,9 +64,14 @@ const servers = byName(
   }),
   method("session.mcp.stopServer", { summary: "Stops a server.", params: aServer, result: empty }),
   method("session.mcp.reload", {
-    summary: "Connects all servers anew.",
+    summary: "Reads what is configured again, and connects all servers anew.",
     params: justSession,
     result: empty,
+  }),
+  method("session.mcp.moveLoadingToBackground", {
+    summary: "Lets prompts go on without servers that are still starting.",
+    params: justSession,
+    result: () => z.object({ movedToBackground: z.boolean() }),
   }),
 );
 

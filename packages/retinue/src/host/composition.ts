@@ -163,6 +163,8 @@ function composeParts(
     configuration,
     clientVersion: runtime.version,
     processes: ledger,
+    waitMs: runtime.serverWaitMs,
+    startLimitMs: runtime.serverStartMs,
     hooks,
     agentOf,
     elicit: (agent, form) => elicit(participants, agent, form),

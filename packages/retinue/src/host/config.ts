@@ -17,6 +17,10 @@ export interface RuntimeConfig {
   sqlLimitMs: number;
   /** How long git may take to say whether a session's folder is changed; then the prompt does not say it. */
   gitLimitMs: number;
+  /** How long the first prompt waits for MCP servers that are starting. */
+  serverWaitMs: number;
+  /** How long an MCP server may take to start, where its configuration does not say. */
+  serverStartMs: number;
   maxDepth: number;
   maxConcurrent: number;
   /** What an ask does while no attached client can answer it, where the session does not say. */
@@ -33,6 +37,8 @@ export const NUMBERS = {
   RETINUE_SUBAGENT_MAX_DEPTH: { least: 0, most: 64, otherwise: 4 },
   RETINUE_SUBAGENT_MAX_CONCURRENT: { least: 1, most: 256, otherwise: 16 },
   RETINUE_HOOK_TIMEOUT_MS: { least: 1, most: 3_600_000, otherwise: 60_000 },
+  RETINUE_MCP_WAIT_MS: { least: 0, most: 3_600_000, otherwise: 5000 },
+  RETINUE_MCP_START_TIMEOUT_MS: { least: 1, most: 3_600_000, otherwise: 30_000 },
 } as const;
 
 export function runtimeConfig(
@@ -49,6 +55,8 @@ export function runtimeConfig(
     hooksOnError: choice(env, "RETINUE_HOOKS_ON_ERROR", ["ignore", "deny"]),
     sqlLimitMs: 30_000,
     gitLimitMs: 400,
+    serverWaitMs: number(env, "RETINUE_MCP_WAIT_MS"),
+    serverStartMs: number(env, "RETINUE_MCP_START_TIMEOUT_MS"),
     maxDepth: number(env, "RETINUE_SUBAGENT_MAX_DEPTH"),
     maxConcurrent: number(env, "RETINUE_SUBAGENT_MAX_CONCURRENT"),
     unattended: unattended(env),

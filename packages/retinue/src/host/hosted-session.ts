@@ -80,6 +80,7 @@ export class HostedSession {
     if (config.permissions) setPermissions(this, config.permissions, config); // First: one that is refused leaves no client behind.
     this.tree.participants.join(client, config);
     this.configure(config);
+    this.tree.servers.open();
     this.#unusedOptions.warn(client, config);
     this.#projectNotices.send(client);
     this.tree.asks.redeliver();

@@ -23,6 +23,7 @@ export async function followTrust({ session, tree }: HostedSession): Promise<voi
   if (!configuration.current.enableConfigDiscovery) return;
   await gate.refresh();
   if (!configuration.followGate()) return;
+  tree.servers.configured();
   session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));
   session.announce("session.skills_loaded", { skills: configuration.skills.list() });
   const { selectedAgent } = session.state;

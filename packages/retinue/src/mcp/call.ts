@@ -9,10 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type ActiveCall, CallFailed, type CallOptions } from "./call-failed.ts";
-import { TimeLimit } from "./time-limit.ts";
-
-/** The library's own time limit is switched off; TimeLimit is the one that counts. */
-const NO_LIMIT_MS = 2 ** 31 - 1;
+import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
 
 /** The call is in `active` while it runs. Throws CallFailed. */
 export async function callServerTool(

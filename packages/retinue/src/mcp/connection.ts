@@ -11,6 +11,8 @@ import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type ActiveCall, CallFailed, type CallOptions, unlessCancelled } from "./call-failed.ts";
 import { type Elicit, serveElicitation } from "./elicitation.ts";
 import type { Live } from "./handshake.ts";
+import { RESTART_DELAYS_MS, Restarts } from "./restarts.ts";
+import { startLimitMs } from "./server-config.ts";
 
 export interface ConnectionOptions {
   name: string;
@@ -20,6 +22,9 @@ export interface ConnectionOptions {
   processes?: ProcessLedger;
   /** Disabled from the start. */
   isDisabled: boolean;
+  /** Where the configuration does not say. */
+  startLimitMs?: number;
+  restartDelaysMs?: readonly number[];
   onStatus(status: McpServerStatus, error?: string): void;
   onToolsChanged(): void;
   elicit?: Elicit;
@@ -30,8 +35,6 @@ const NONE: readonly ServerTool[] = [];
 export interface ConnectionReport {
   error?: string;
   instructions?: string;
-  /** A server that did not start is not tried again at every turn, only on request. */
-  hasStartFailed: boolean;
 }
 
 export class Connection {
@@ -46,10 +49,13 @@ export class Connection {
   #live: Live | undefined;
   #stopStarting = new AbortController();
   #tools = NONE;
-  #hasStartFailed = false;
+  readonly #restarts: Restarts;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#restarts = new Restarts(options.restartDelaysMs ?? RESTART_DELAYS_MS, () => {
+      void this.#connected().catch(() => undefined); // The state says what went wrong.
+    });
     this.#held = options.isDisabled ? "disabled" : undefined;
     this.#status = this.#held ?? "pending";
   }
@@ -69,7 +75,7 @@ export class Connection {
   /** What the server says of itself, or what went wrong with it. */
   get report(): ConnectionReport {
     const instructions = this.#live?.client.getInstructions();
-    return { error: this.#error, instructions, hasStartFailed: this.#hasStartFailed };
+    return { error: this.#error, instructions };
   }
 
   /** The list that the server sent last. A change makes a new array. Empty while the server is disabled. */
@@ -115,6 +121,7 @@ export class Connection {
 
   async start(): Promise<void> {
     this.#held = undefined;
+    this.#restarts.reset();
     await this.ready();
   }
 
@@ -138,10 +145,13 @@ export class Connection {
   }
 
   async #connect(signal: AbortSignal): Promise<Live> {
+    this.#restarts.cancel();
     this.#move("pending");
     try {
       const { connect } = await import("./handshake.ts");
+      const limitMs = startLimitMs(this.config, this.#options.startLimitMs);
       const { live, tools } = await connect(this.#options, {
+        limitMs,
         signal,
         prepare: (client) => {
           const { elicit } = this.#options;
@@ -151,14 +161,16 @@ export class Connection {
         onLost: (lost) => this.#onLost(lost),
       });
       this.#live = live;
-      this.#hasStartFailed = false;
+      this.#restarts.connected();
       this.#setTools(tools);
       this.#move("connected");
       return live;
     } catch (error) {
       this.#attempt = undefined;
-      this.#hasStartFailed = true;
-      if (!signal.aborted) this.#move(isAuthNeeded(error) ? "needs-auth" : "failed", messageOf(error));
+      if (!signal.aborted) {
+        this.#move(isAuthNeeded(error) ? "needs-auth" : "failed", messageOf(error));
+        if (this.#restarts.isUnderWay && !isAuthNeeded(error)) this.#restarts.failed();
+      }
       throw new AppError("not_configured", `MCP server '${this.name}': ${messageOf(error)}`, { cause: error });
     }
   }
@@ -172,16 +184,18 @@ export class Connection {
     if (JSON.stringify(tools) !== JSON.stringify(this.#tools)) this.#tools = tools;
   }
 
-  /** The server ended by itself. Its tools stay listed: the next call starts it again. */
+  /** The server ended by itself. Its tools stay listed: the next call starts it again, if it is not back before. */
   #onLost(live: Live): void {
     if (this.#live !== live) return;
     this.#live = undefined;
     this.#attempt = undefined;
     this.#move("failed", live.link.explain(new Error("the connection was lost")).message);
+    this.#restarts.lost();
   }
 
   async #disconnect(): Promise<void> {
     const attempt = this.#attempt;
+    this.#restarts.reset();
     this.#live = undefined;
     this.#attempt = undefined;
     this.#stopStarting.abort();

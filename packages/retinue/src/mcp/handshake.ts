@@ -3,6 +3,7 @@ import { Client, SdkHttpError, type Tool as ServerTool, UnauthorizedError } from
 import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type Link, openLink } from "./link.ts";
+import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
 
 /** An open connection. */
 export interface Live {
@@ -14,10 +15,17 @@ export interface Live {
 
 export interface Handshake {
   signal: AbortSignal;
+  /** For the whole start. */
+  limitMs: number;
   /** Called before the first message, to set handlers for what the server may ask. */
   prepare(client: Client): void;
   onToolsChanged(tools: readonly ServerTool[]): void;
   onLost(live: Live): void;
+}
+
+export interface Opened {
+  live: Live;
+  tools: readonly ServerTool[];
 }
 
 interface Server {
@@ -28,32 +36,37 @@ interface Server {
   elicit?: unknown;
 }
 
-const START_LIMIT_MS = 30_000;
 const PROBE_LIMIT_MS = 2000;
 
 /** Throws the server's own error, or `authentication_required`; then nothing is left behind. */
-export async function connect(server: Server, shake: Handshake): Promise<{ live: Live; tools: readonly ServerTool[] }> {
+export async function connect(server: Server, shake: Handshake): Promise<Opened> {
+  const limit = new TimeLimit(shake.limitMs);
+  const signal = AbortSignal.any([shake.signal, limit.signal]);
+  try {
+    return await connectEitherWay(server, { ...shake, signal });
+  } finally {
+    limit.clear();
+  }
+}
+
+async function connectEitherWay(server: Server, shake: Handshake): Promise<Opened> {
   const first = openLink(server.config, server);
   try {
     return await greet(server, first, { ...shake, mode: "auto" });
   } catch (error) {
-    await first.close();
-    if (shake.signal.aborted || !first.endedEarly()) throw reasonOf(error, first);
+    await giveUp(first, shake);
+    if (!first.endedEarly()) throw reasonOf(error, first);
   }
   const second = openLink(server.config, server);
   try {
     return await greet(server, second, { ...shake, mode: "legacy" });
   } catch (error) {
-    await second.close();
+    await giveUp(second, shake);
     throw reasonOf(error, second);
   }
 }
 
-async function greet(
-  server: Server,
-  link: Link,
-  shake: Handshake & { mode: "auto" | "legacy" },
-): Promise<{ live: Live; tools: readonly ServerTool[] }> {
+async function greet(server: Server, link: Link, shake: Handshake & { mode: "auto" | "legacy" }): Promise<Opened> {
   const client = new Client(
     { name: "retinue", version: server.clientVersion },
     {
@@ -68,12 +81,21 @@ async function greet(
     },
   );
   shake.prepare(client);
-  const limits = { timeout: START_LIMIT_MS, signal: shake.signal };
+  const limits = { timeout: NO_LIMIT_MS, signal: shake.signal };
   await client.connect(link.transport, limits);
   const live: Live = { client, link, close: () => link.close().then(() => client.close()) };
   client.onclose = () => shake.onLost(live);
+  // The library would print a line to our output when it is asked for tools of a server that has none.
+  if (client.getServerCapabilities()?.tools === undefined) return { live, tools: [] };
   const { tools } = await client.listTools({}, limits);
   return { live, tools };
+}
+
+/** Throws when the time is up; why the server ended is of no interest then. */
+async function giveUp(link: Link, { signal, limitMs }: Handshake): Promise<void> {
+  const late = signal.aborted ? link.explain(new Error(`it did not start within ${limitMs} ms`)) : undefined;
+  await link.close();
+  if (late) throw late;
 }
 
 function reasonOf(error: unknown, link: Link): Error {

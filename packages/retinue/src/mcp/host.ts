@@ -19,6 +19,10 @@ export interface McpHostOptions extends ToolCallbacks {
   /** Where servers are written down, so that the next runtime ends those that a killed one left. */
   processes?: ProcessLedger;
   disabledServers?: readonly string[];
+  /** How long a server may take to start, where its configuration does not say. */
+  startLimitMs?: number;
+  /** How long after each failure in a row a server is started again. */
+  restartDelaysMs?: readonly number[];
   onStatus?(change: { serverName: string; status: McpServerStatus; error?: string }): void;
   onToolsChanged?(serverName: string): void;
   /** Absent: servers learn that nobody can be asked. */
@@ -150,14 +154,11 @@ export class McpHost {
     const identity = serverIdentity(name, config);
     const known = this.#servers.get(identity);
     if (known) return known;
-    const { workingDirectory, clientVersion, processes, elicit, onStatus, onToolsChanged } = this.#options;
+    const { onStatus, onToolsChanged } = this.#options;
     const connection = new Connection({
+      ...this.#options,
       name,
       config,
-      workingDirectory,
-      clientVersion,
-      processes,
-      elicit,
       isDisabled: this.#disabled.has(name),
       onStatus: (status, error) => onStatus?.({ serverName: name, status, error }),
       onToolsChanged: () => onToolsChanged?.(name),
@@ -215,9 +216,9 @@ const firstOfEachName = (tools: readonly Tool[]): Tool[] => {
   return [...byName.values()];
 };
 
+/** One that failed is started by a call, by request, or by itself after a while, and never because a turn begins. */
 async function startIfWanted(connection: Connection): Promise<void> {
-  const isOff = connection.status === "disabled" || connection.status === "stopped";
-  if (!isOff && !connection.report.hasStartFailed) await connection.ready();
+  if (connection.status === "pending") await connection.ready();
 }
 
 function stateOf(connection: Connection, config: McpServerConfig): McpServerState {

@@ -15,6 +15,17 @@ import type { LocalServer } from "./server-config.ts";
 
 const PROBE = fileURLToPath(new URL("./fixtures/probe-server.mjs", import.meta.url));
 
+/** Ends as soon as it has listed its tools. */
+const SHORT_LIVED = `
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined) return;
+  const info = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "brief", version: "1" } };
+  const known = { initialize: info, "tools/list": { tools: [] } }[method];
+  const answer = known ? { result: known } : { error: { code: -32601, message: "no" } };
+  process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...answer }) + "\\n", () => method === "tools/list" && process.exit(1));
+});`;
+
 let folder: string;
 let hosts: McpHost[];
 let processes: ChildProcess[];
@@ -460,6 +471,17 @@ describe("a server that fails", () => {
     expect(use.tools()).toBe(tools);
     expect(await call(use, "probe-echo", { text: "back" })).toMatchObject({ text: "echo: back" });
     expect(statuses).toEqual(["probe pending", "probe connected", "probe failed", "probe pending", "probe connected"]);
+  });
+
+  test("between calls is started again by itself, later and later, and then no more", async () => {
+    const { host, statuses } = open({ restartDelaysMs: [1, 1] });
+    const config = { command: process.execPath, args: ["-e", SHORT_LIVED] };
+    host.use({ brief: config }).ready();
+    const failures = () => statuses.filter((each) => each === "brief failed").length;
+    while (failures() < 3) await realImmediate();
+    expect(statuses).toEqual(Array(3).fill(["brief pending", "brief connected", "brief failed"]).flat());
+    await host.restart("brief");
+    expect(statuses.slice(9, 11)).toEqual(["brief pending", "brief connected"]);
   });
 
   test("over HTTP is connected again when it is back", async () => {

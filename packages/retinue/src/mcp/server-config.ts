@@ -12,6 +12,7 @@ export type LocalServer = Extract<McpServerConfig, { command: string }>;
 export type RemoteServer = Extract<McpServerConfig, { url: string }>;
 
 const DEFAULT_CALL_LIMIT_MS = 120_000;
+const DEFAULT_START_LIMIT_MS = 30_000;
 
 export const isLocal = (config: McpServerConfig): config is LocalServer => "command" in config;
 
@@ -37,6 +38,9 @@ export function mayOffer(config: McpServerConfig, tool: string): boolean {
 }
 
 export const callLimitMs = (config: McpServerConfig): number => config.timeout ?? DEFAULT_CALL_LIMIT_MS;
+
+export const startLimitMs = (config: McpServerConfig, otherwise = DEFAULT_START_LIMIT_MS): number =>
+  config.startTimeout ?? otherwise;
 
 const sorted = (record: Readonly<Record<string, string>> = {}): [string, string][] =>
   Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));

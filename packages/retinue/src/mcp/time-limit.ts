@@ -1,6 +1,9 @@
 /** A time limit that can be extended: it starts over with each progress report, and is paused while a person is asked. */
 import { type LongTimer, longTimer } from "@retinue/protocol";
 
+/** For the library, whose own time limits are switched off: TimeLimit is the one that counts. */
+export const NO_LIMIT_MS = 2 ** 31 - 1;
+
 export class TimeLimit {
   readonly #ms: number;
   readonly #controller = new AbortController();

@@ -61,7 +61,7 @@ export function directoriesReport({ tree }: HostedSession): string {
 }
 
 export async function serversReport({ tree }: HostedSession): Promise<string> {
-  const servers = tree.servers.hasOwn ? (await tree.servers.host()).list() : [];
+  const servers = await tree.servers.list();
   return lines(
     "MCP servers",
     servers.map(({ name, status, error }) => `${name}: ${status}${error ? ` (${error})` : ""}`),

@@ -1,99 +1,127 @@
 /**
  * The MCP servers of one session tree: those of the session, and those that agent definitions name.
  *
- * Owns when they start and what their messages mean for the session: status, progress, hooks, questions. The connections are in mcp/,
- * which is loaded only when there is a server.
+ * Owns when they start: with the session and with each change of what is configured, without anybody waiting for it. A prompt waits a little
+ * for servers that are starting. Which servers there are is in server-sources.ts, the connections are in mcp/, which is loaded only when
+ * there is a server.
  */
-import { type McpServerConfig, visible } from "@retinue/protocol";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { McpServerStatus } from "@retinue/protocol";
 import type { AgentDefinition } from "../agents/definition.ts";
-import type { Hooks } from "../hooks/hooks.ts";
-import type { Agent } from "../loop/agent.ts";
-import { callerOf } from "../loop/calls.ts";
-import type { McpHost, McpUse } from "../mcp/host.ts";
+import { type ConfiguredServer, configsOf } from "../mcp/configured-servers.ts";
+import type { McpHost, McpServerState, McpUse } from "../mcp/host.ts";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
-import type { ProjectGate } from "../project/gate.ts";
-import { shellWord } from "../project/shown.ts";
-import type { Session } from "../session/session.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { Configuration } from "./configuration.ts";
-
-type Form = {
-  message: string;
-  requestedSchema: Record<string, unknown>;
-  source?: string;
-  callId?: string;
-  signal: AbortSignal;
-};
+import { type ServerEventsOptions, serverEvents } from "./server-events.ts";
+import { ServerSources, type ServerSourcesOptions } from "./server-sources.ts";
 
 /** What of an agent's definition decides about its servers. */
 type ServerOwner = Pick<AgentDefinition, "name" | "source" | "mcpServers">;
 
-export interface TreeServersOptions {
-  root: Session;
-  gate: ProjectGate;
-  configuration: Configuration;
+export interface TreeServersOptions extends ServerEventsOptions, ServerSourcesOptions {
   clientVersion: string;
   processes: ProcessLedger;
-  hooks: Hooks;
-  /** The agent of a session of the tree; the main agent when the session is unknown. */
-  agentOf(sessionId: string | undefined): Agent;
-  elicit(
-    agent: Agent,
-    form: Form,
-  ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }>;
+  /** How long a prompt waits for servers that are starting, counted from their start. */
+  waitMs: number;
+  /** How long a server may take to start, where its configuration does not say. */
+  startLimitMs: number;
+}
+
+/** A server as `session.mcp.list` shows it. */
+export type ListedServer = McpServerState & Partial<Pick<ConfiguredServer, "source" | "plugin">>;
+
+/** The servers that count now, and the hold on their connections. */
+interface Held {
+  servers: readonly ConfiguredServer[];
+  use: McpUse;
 }
 
 export class TreeServers {
   readonly #options: TreeServersOptions;
+  readonly #sources: ServerSources;
   /** When each failed server failed. */
   readonly #failures = new Map<string, number>();
-  #mcp: { host: McpHost; use: McpUse } | undefined;
+  readonly #closing = new AbortController();
+  #host: McpHost | undefined;
+  #held: Held | undefined;
+  #isOpen = false;
+  /** The latest choice of what is configured; choices are made one after the other. */
+  #chosen: Promise<void> = Promise.resolve();
+  /** Settles when a prompt need not wait any longer. */
+  #waited: Promise<unknown> = Promise.resolve();
+  #stopWaiting: (() => void) | undefined;
 
   constructor(options: TreeServersOptions) {
     this.#options = options;
+    this.#sources = new ServerSources(options);
   }
 
   /** Whether the session or one of its agents has needed servers so far. */
   get isUsed(): boolean {
-    return this.#mcp !== undefined;
+    return this.#host !== undefined;
   }
 
-  get #own(): Readonly<Record<string, McpServerConfig>> {
-    return this.#options.configuration.current.mcpServers ?? {};
+  /** Starts what is configured as soon as the session is stored. Nobody waits for it. */
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    if (this.#sources.isEmpty) return;
+    this.#begin(async () => {
+      await nextTurn(); // The answer to whoever opens the session goes first.
+      await this.#options.root.log.recorded({ signal: this.#closing.signal });
+    });
   }
 
-  get hasOwn(): boolean {
-    return Object.keys(this.#own).length > 0;
+  /** Follows a change of what is configured. A connection that is needed before and after is kept. */
+  configured(): void {
+    if (this.#isOpen && (this.isUsed || !this.#sources.isEmpty)) this.#begin();
   }
 
-  /** The session's own servers start at the first prompt. */
+  /** Waits for servers that are starting, but not for long: what starts later is offered then. */
   async ready(): Promise<void> {
-    if (this.#mcp || this.hasOwn) await (await this.#load()).use.ready();
+    this.open();
+    await this.#waited;
   }
 
-  /** The states of the session's own servers. */
+  /** Whoever waits for servers goes on without them. Returns whether anybody could have waited. */
+  moveToBackground(): boolean {
+    const isWaiting = this.#stopWaiting !== undefined;
+    this.#stopWaiting?.();
+    return isWaiting;
+  }
+
+  /** Of the session's own servers. */
   tools(): readonly Tool[] {
-    return this.#mcp?.use.tools() ?? NONE;
+    return this.#held?.use.tools() ?? NONE;
   }
 
+  /** When this returns, what is configured is known to the host. */
   async host(): Promise<McpHost> {
-    return (await this.#load()).host;
+    this.open();
+    await this.#chosen;
+    return this.#host ?? (await this.#load());
+  }
+
+  /** Every server of the session and of its agents, and those that may not start. Loads nothing when there is none. */
+  async list(): Promise<ListedServer[]> {
+    this.open();
+    await this.#chosen;
+    const held = new Map(this.#held?.servers.map((server) => [server.name, server]));
+    const states = this.#host?.list() ?? [];
+    return [...states, ...this.#sources.refused].map((state) => ({ ...held.get(state.name), ...state }));
+  }
+
+  /** Reads everything that is configured again, and connects anew. */
+  async reload(): Promise<void> {
+    this.configured();
+    await (await this.host()).reload();
   }
 
   /** Servers of one agent, besides those of the session. Those of a project start only if somebody has consented to exactly them. */
-  async use({ name, source, mcpServers }: ServerOwner): Promise<McpUse | undefined> {
-    if (Object.keys(mcpServers).length === 0) return undefined;
-    const servers = source === "project" ? await this.#allowed(name, mcpServers) : mcpServers;
+  async use(owner: ServerOwner): Promise<McpUse | undefined> {
+    const servers = await this.#sources.ofAgent(owner);
     if (Object.keys(servers).length === 0) return undefined;
     return (await this.host()).use(servers);
-  }
-
-  /** Applies a changed list of servers. New ones start first, so that a connection that both lists need is kept. */
-  configured(): void {
-    if (!this.#mcp) return;
-    const { host, use } = this.#mcp;
-    this.#mcp = { host, use: host.use(this.#own) };
-    void use.close();
   }
 
   failedAt(serverName: string): number | undefined {
@@ -101,83 +129,97 @@ export class TreeServers {
   }
 
   async close(): Promise<void> {
-    await this.#mcp?.host.close();
-    this.#mcp = undefined;
+    this.#closing.abort();
+    this.#stopWaiting?.();
+    await this.#chosen;
+    await this.#host?.close();
+    this.#host = undefined;
+    this.#held = undefined;
   }
 
-  /** Asks the store, since trust may have been taken away elsewhere. */
-  async #allowed(agent: string, servers: ServerOwner["mcpServers"]): Promise<ServerOwner["mcpServers"]> {
-    const { gate, root } = this.#options;
-    const { serverIdentity, startedIn } = await import("../mcp/server-config.ts");
-    await gate.refresh();
-    const isAllowed = ([name, config]: [string, McpServerConfig]) => gate.mayStart(serverIdentity(name, config));
-    const all = Object.entries(servers);
-    const refused = all.filter((each) => !isAllowed(each)).map(([name]) => visible(name));
-    if (refused.length > 0) {
-      const what = refused.length === 1 ? "The MCP server" : "The MCP servers";
-      const message = `${what} ${refused.join(", ")} of the agent ${visible(agent)} did not start: nobody has allowed this command line or address. To look at it and allow it: retinue trust add ${shellWord(gate.folder)} (in a program: session.permissions.folderTrust.addTrusted).`;
-      root.announce("session.warning", { warningType: "server_consent", message });
-    }
-    // Relative paths were shown as those of the project, wherever the session works by now.
-    return Object.fromEntries(all.filter(isAllowed).map(([name, config]) => [name, startedIn(gate.folder, config)]));
+  #begin(after: () => Promise<void> = async () => undefined): void {
+    const chosen = this.#chosen.then(after).then(() => this.#choose());
+    // A store that refused until the end, or a file that cannot be read: what is to be said about it has been said.
+    this.#chosen = chosen.catch(() => undefined);
+    const started = this.#chosen.then(() => this.#start());
+    this.#waited = Promise.race([started, this.#patience(started)]);
   }
 
-  async #load(): Promise<{ host: McpHost; use: McpUse }> {
-    if (this.#mcp) return this.#mcp;
+  async #choose(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const servers = await this.#sources.read();
+    const host = this.#host ?? (await this.#load());
+    const before = this.#held;
+    // New ones first, so that a connection that both lists need is kept.
+    this.#held = { servers, use: host.use(configsOf(servers)) };
+    await before?.use.close();
+  }
+
+  async #start(): Promise<void> {
+    const { root } = this.#options;
+    const held = this.#held;
+    await held?.use.ready();
+    if (held !== this.#held || this.#closing.signal.aborted) return; // A later start says how it went.
+    root.announce("session.mcp_servers_loaded", { servers: (await this.list()).map(loadedServer) });
+  }
+
+  #patience(started: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(stop, this.#options.waitMs);
+      function stop(): void {
+        clearTimeout(timer);
+        resolve();
+      }
+      this.#stopWaiting = stop;
+      void started.then(() => {
+        stop();
+        if (this.#stopWaiting === stop) this.#stopWaiting = undefined;
+      });
+    });
+  }
+
+  async #load(): Promise<McpHost> {
     const { McpHost } = await import("../mcp/host.ts");
-    if (this.#mcp) return this.#mcp;
-    const host = new McpHost(this.#hostOptions());
-    this.#mcp = { host, use: host.use(this.#own) };
-    return this.#mcp;
-  }
-
-  #hostOptions(): ConstructorParameters<typeof McpHost>[0] {
-    const { root, configuration, clientVersion, processes, hooks, agentOf, elicit } = this.#options;
-    return {
+    const { root, clientVersion, processes, startLimitMs } = this.#options;
+    this.#host ??= new McpHost({
+      ...serverEvents(this.#options),
       workingDirectory: root.place.workingDirectory,
       clientVersion,
       processes,
-      disabledServers: configuration.current.disabledMcpServers,
-      onStatus: (change) => {
-        const isDown = change.status === "failed" || change.status === "needs-auth";
-        if (isDown) this.#failures.set(change.serverName, root.world.now());
-        else this.#failures.delete(change.serverName);
-        root.announce("session.mcp_server_status_changed", change);
-      },
-      onProgress: ({ sessionId, callId }, progressMessage) =>
-        agentOf(sessionId).session.announce("tool.execution_progress", { toolCallId: callId, progressMessage }),
-      beforeCall: async ({ sessionId, callId, serverName, toolName, arguments: args }, { signal }) => {
-        if (hooks.isEmpty) return undefined;
-        const details = { toolCallId: callId, serverName, toolName, arguments: args };
-        const output = await hooks.run("preMcpToolCall", details, { caller: callerOf(agentOf(sessionId)), signal });
-        return output?.metaToUse;
-      },
-      elicit: async ({ server, message, requestedSchema = {}, call }, { signal }) => {
-        const { action, content } = await elicit(agentOf(call?.sessionId), {
-          message,
-          requestedSchema: { ...requestedSchema },
-          source: server,
-          callId: call?.callId,
-          signal,
-        });
-        return content ? { action, content: formValues(content) } : { action };
-      },
-    };
+      startLimitMs,
+      disabledServers: this.#sources.disabled,
+      onStatus: (change) => this.#onStatus(change),
+    });
+    return this.#host;
+  }
+
+  #onStatus(change: { serverName: string; status: McpServerStatus; error?: string }): void {
+    const { root } = this.#options;
+    const isDown = change.status === "failed" || change.status === "needs-auth";
+    if (isDown) this.#failures.set(change.serverName, root.world.now());
+    else this.#failures.delete(change.serverName);
+    root.announce("session.mcp_server_status_changed", change);
   }
 }
 
 const NONE: readonly Tool[] = [];
 
-type FormValue = string | number | boolean | string[];
-
-/** The values that a form can have; anything else is not an answer to it. */
-function formValues(content: Record<string, unknown>): Record<string, FormValue> {
-  const values: Record<string, FormValue> = {};
-  for (const [name, value] of Object.entries(content)) if (isFormValue(value)) values[name] = value;
-  return values;
+/** As the protocol shows it: a server of the session itself has no source. */
+export function shownServer({ source, plugin, ...server }: ListedServer) {
+  const { name, status, displayName, error, serverMetadata } = server;
+  return {
+    name,
+    status,
+    displayName,
+    error,
+    serverMetadata,
+    source: source === "session" ? undefined : source,
+    sourcePlugin: plugin?.name,
+    sourcePluginVersion: plugin?.version,
+  };
 }
 
-function isFormValue(value: unknown): value is FormValue {
-  if (Array.isArray(value)) return value.every((each) => typeof each === "string");
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+function loadedServer(server: ListedServer) {
+  const { sourcePlugin: pluginName, sourcePluginVersion: pluginVersion, ...shown } = shownServer(server);
+  return { ...shown, pluginName, pluginVersion, transport: server.transport };
 }

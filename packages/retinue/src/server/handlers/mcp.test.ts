@@ -7,6 +7,9 @@ const PROBE = fileURLToPath(new URL("../../mcp/fixtures/probe-server.mjs", impor
 const probe = { command: process.execPath, args: [PROBE] };
 const broken = { command: process.execPath, args: [PROBE], env: { PROBE: "broken" } };
 
+/** Starts, and never answers. */
+const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"] };
+
 /** A server with only the older handshake, one resource and one template. */
 const LIBRARY = `
 const answers = {
@@ -55,6 +58,91 @@ test("servers are listed with their states, and are stopped and started by name"
     await expect(client.call("session.mcp.enable", { sessionId, serverName: "nope" })).rejects.toThrow(
       "MCP server 'nope' is not configured",
     );
+  });
+});
+
+test("a program that never prompts sees its servers go from pending to connected, and session.create does not wait for them", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create({ mcpServers: { probe, silent } });
+    expect(client.of("session.mcp_server_status_changed")).toEqual([]);
+    const states = async () =>
+      Object.fromEntries(
+        (await client.call("session.mcp.list", { sessionId })).servers.map(({ name, status }) => [name, status]),
+      );
+    expect(await states()).toEqual({ probe: "pending", silent: "pending" });
+    await client.until(({ data }) => data.serverName === "probe" && data.status === "connected");
+    expect(await states()).toEqual({ probe: "connected", silent: "pending" });
+  });
+});
+
+test("when all servers have started or failed, the session says so once, and a resume starts them again", async () => {
+  await inSmallWorld(
+    [],
+    async ({ client, create, folder, restart }) => {
+      const sessionId = await create({ mcpServers: { probe, broken } });
+      const { servers } = await client.received("session.mcp_servers_loaded");
+      expect(servers).toMatchObject([
+        { name: "broken", status: "failed", transport: "stdio" },
+        { name: "probe", status: "connected", serverMetadata: { instructions: "use echo" } },
+      ]);
+      expect(client.of("session.mcp_servers_loaded")).toHaveLength(1);
+      const { client: second } = await restart();
+      await second.call("session.resume", { sessionId, workingDirectory: folder, mcpServers: { probe } });
+      expect(await second.received("session.mcp_servers_loaded")).toMatchObject({
+        servers: [{ name: "probe", status: "connected" }],
+      });
+    },
+    { isOnDisk: true },
+  );
+});
+
+test("a server that does not start holds the first answer up only for so long, and a client can shorten that", async () => {
+  const config = { serverWaitMs: 1 };
+  const slow = { mcpServers: { silent } };
+  await inSmallWorld(
+    [[say("without it")]],
+    async ({ client, create, send }) => {
+      const sessionId = await create(slow);
+      await send(sessionId, "hello");
+      expect(client.of("assistant.message")).toMatchObject([{ content: "without it" }]);
+      expect((await client.call("session.mcp.list", { sessionId })).servers).toMatchObject([{ status: "pending" }]);
+    },
+    { config },
+  );
+  await inSmallWorld(
+    [[say("moved on")]],
+    async ({ client, create }) => {
+      const sessionId = await create(slow);
+      await client.call("session.send", { sessionId, prompt: "hello" });
+      const move = () => client.call("session.mcp.moveLoadingToBackground", { sessionId });
+      expect(await move()).toEqual({ movedToBackground: true });
+      await client.received("session.idle");
+    },
+    { config: { serverWaitMs: 3_600_000 } },
+  );
+});
+
+test("a server that has not started in its time has failed, and says what it printed meanwhile", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const chatty = {
+      command: process.execPath,
+      args: ["-e", "console.error('warming up');setInterval(() => {}, 1000)"],
+    };
+    await create({ mcpServers: { chatty: { ...chatty, startTimeout: 3000 } } });
+    const { servers } = await client.received("session.mcp_servers_loaded");
+    expect(servers).toMatchObject([{ status: "failed", error: "it did not start within 3000 ms: warming up" }]);
+  });
+});
+
+test("a server that a configuration call brings starts at once, and one that it leaves out is ended", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create({ mcpServers: { probe } });
+    await client.received("session.mcp_servers_loaded");
+    const after = client.events.length;
+    await client.call("session.options.update", { sessionId, mcpServers: { library } });
+    expect(await client.received("session.mcp_servers_loaded", { after })).toMatchObject({
+      servers: [{ name: "library", status: "connected" }],
+    });
   });
 });
 
@@ -110,9 +198,6 @@ test("aborting a session whose preMcpToolCall hook hangs ends at once, and the s
     expect(client.of("tool.execution_complete")).toMatchObject([{ success: false, error: { code: "interrupted" } }]);
   });
 });
-
-/** Starts, and never answers. */
-const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"] };
 
 test("aborting a session whose MCP server does not start ends at once, and the prompt does not run later", async () => {
   await inSmallWorld([[say("later")]], async ({ client, create, provider }) => {

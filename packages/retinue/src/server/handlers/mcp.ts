@@ -2,6 +2,7 @@
 import type { McpServerConfig, Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import type { McpServerState } from "../../mcp/host.ts";
+import { shownServer } from "../../tree/servers.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const mcpHandlers: Handlers = {
@@ -26,10 +27,12 @@ export const mcpHandlers: Handlers = {
     return await onServer(params, scope, (host, name) => host.restart(name));
   },
   "session.mcp.reload": async (params, scope) => {
-    const { tree } = hosted(params, scope);
-    await (await tree.servers.host()).reload();
+    await hosted(params, scope).tree.servers.reload();
     return {};
   },
+  "session.mcp.moveLoadingToBackground": (params, scope) => ({
+    movedToBackground: hosted(params, scope).tree.servers.moveToBackground(),
+  }),
 
   "session.mcp.resources.list": async (params, scope) => {
     const host = await hosted(params, scope).tree.servers.host();
@@ -95,11 +98,11 @@ async function setConfig(
 const page = ({ cursor }: { cursor?: string }) => (cursor === undefined ? {} : { cursor });
 
 async function listServers({ tree, session }: HostedSession): Promise<Result<"session.mcp.list">> {
-  const servers = tree.servers.hasOwn || tree.servers.isUsed ? (await tree.servers.host()).list() : [];
+  const servers = await tree.servers.list();
   const named = (status: McpServerState["status"]) => servers.filter((server) => server.status === status);
   const since = (name: string) => tree.servers.failedAt(name) ?? session.world.now();
   return {
-    servers: servers.map(({ transport: _, ...server }) => server),
+    servers: servers.map(shownServer),
     host: {
       mcp3pEnabled: true,
       disabledServers: named("disabled").map(({ name }) => name),

@@ -160,7 +160,8 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
 }
 
 async function disableServers(tree: TreeParts, names: readonly string[]): Promise<void> {
+  const known = new Set((await tree.servers.list()).map(({ name }) => name));
+  if (known.size === 0) return;
   const host = await tree.servers.host();
-  const known = new Set(host.list().map(({ name }) => name));
   await Promise.all(names.filter((name) => known.has(name)).map((name) => host.disable(name)));
 }
