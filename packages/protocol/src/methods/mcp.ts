@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { McpServerSource, McpServerStatus } from "../events/mcp.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
-import { json, lazy, type Of, strings, text } from "../schema.ts";
+import { flag, json, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
 import { McpServerConfig } from "../session-config.ts";
 
 const aServer = lazy(() => ofSession({ serverName: z.string() }));
@@ -93,4 +93,65 @@ const resources = byName(
   }),
 );
 
-export const MCP_METHODS = { ...servers, ...resources };
+/** Checked by the handler, which can say what is wrong with it; fields that only other runtimes know stay in the file. */
+const named = lazy(() => z.object({ name: z.string(), config: jsonObject() }));
+const names = lazy(() => z.object({ names: strings() }));
+const nothing = () => z.null();
+
+export const DiscoveredMcpServer = lazy(() =>
+  z.object({
+    name: z.string(),
+    type: z.enum(["stdio", "http", "sse", "memory"]).optional(),
+    source: McpServerSource(),
+    sourcePlugin: text(),
+    sourcePluginVersion: text(),
+    effectiveSource: z
+      .object({
+        kind: z.string(),
+        id: z.string(),
+        editability: z.string(),
+        file: z.object({ uri: z.string(), jsonPointer: text() }).optional(),
+      })
+      .optional(),
+    /** False: switched off, or of a project and not allowed. */
+    enabled: z.boolean(),
+  }),
+);
+export type DiscoveredMcpServer = Of<typeof DiscoveredMcpServer>;
+
+const configuration = byName(
+  method("mcp.config.list", {
+    summary: "The user's own MCP servers: `mcp-config.json` in the home folder.",
+    params: empty,
+    result: () => z.object({ servers: z.record(z.string(), jsonObject()) }),
+  }),
+  method("mcp.config.add", { summary: "Adds a server of the user.", params: named, result: nothing }),
+  method("mcp.config.update", { summary: "Replaces a server of the user.", params: named, result: nothing }),
+  method("mcp.config.remove", {
+    summary: "Removes a server of the user.",
+    params: () => z.object({ name: z.string(), authClientIdMetadataUrl: text() }),
+    result: nothing,
+  }),
+  method("mcp.config.enable", {
+    summary: "Switches servers on for new sessions.",
+    params: names,
+    result: nothing,
+  }),
+  method("mcp.config.disable", {
+    summary: "Switches servers off for new sessions, wherever they are configured.",
+    params: names,
+    result: nothing,
+  }),
+  method("mcp.config.reload", {
+    summary: "Does nothing: files are read when a session is opened and at `session.mcp.reload`.",
+    params: empty,
+    result: nothing,
+  }),
+  method("mcp.discover", {
+    summary: "Every server that a session in this folder would have, and those that it may not start.",
+    params: () => z.object({ workingDirectory: text(), includeEffectiveSource: flag() }),
+    result: () => z.object({ servers: z.array(DiscoveredMcpServer()) }),
+  }),
+);
+
+export const MCP_METHODS = { ...servers, ...resources, ...configuration };

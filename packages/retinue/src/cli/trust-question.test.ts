@@ -78,11 +78,14 @@ describe("a folder that nobody has decided about", () => {
     agent("helper");
     mkdirSync(join(folder, ".github/skills/deploy"), { recursive: true });
     writeFileSync(join(folder, ".github/skills/deploy/SKILL.md"), "---\ndescription: d\n---\nDeploy.\n");
-    writeFileSync(join(folder, ".mcp.json"), "{}");
+    const sent = { Authorization: `Bearer \${env:TOKEN}`, "X-Key": "secret" };
+    const files = { url: "https://files.example", headers: sent };
+    writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { files } }));
     const { text } = await opening("y");
-    for (const words of ["agents: helper", "skills: deploy", "MCP server docs of the agent helper:", LINE, ".mcp.json"])
-      expect(text).toContain(words);
-    expect(await allowed()).toEqual({ isTrusted: true, servers: [LINE] });
+    const address = `https://files.example with the headers Authorization \${env:TOKEN}, X-Key`;
+    const owners = ["MCP server docs of the agent helper:", "MCP server files of .mcp.json:"];
+    for (const words of ["agents: helper", "skills: deploy", ...owners, LINE, address]) expect(text).toContain(words);
+    expect(await allowed()).toEqual({ isTrusted: true, servers: [address, LINE] });
     expect((await opening("n")).isAsked).toBe(false);
   });
 

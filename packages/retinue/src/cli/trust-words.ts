@@ -1,5 +1,5 @@
 /** What a project brings, as lines for a person who decides about it. Command lines are never cut: what is hidden cannot be judged. */
-import type { ProjectContent, ProjectServer } from "../workspace/survey.ts";
+import { ownerOf, type ProjectContent, type ProjectServer } from "../workspace/survey.ts";
 
 const MAX_NAMES = 50;
 
@@ -15,7 +15,7 @@ export function contentLines({ agents, skills, servers, otherFiles, problems }: 
 }
 
 export function serverLines(servers: readonly ProjectServer[]): string[] {
-  return servers.flatMap(({ name, agent, line }) => [`  MCP server ${name} of the agent ${agent}:`, `    ${line}`]);
+  return servers.flatMap((server) => [`  MCP server ${server.name} of ${ownerOf(server)}:`, `    ${server.line}`]);
 }
 
 function named(what: string, names: readonly string[]): string[] {

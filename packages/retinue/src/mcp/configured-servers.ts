@@ -3,7 +3,19 @@
  *
  * Whoever brings servers hands over a list of `ConfiguredServer`: the session, files of the project, the user's file, plugins.
  */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type McpServerConfig, visible } from "@retinue/protocol";
+
+/** In the home folder. */
+export const USER_FILE = "mcp-config.json";
+/** The first counts when both name a server. */
+export const PROJECT_FILES: readonly string[] = [".mcp.json", ".vscode/mcp.json"];
+
+/** One look at the disk, for whoever wants to know whether there is anything to read. */
+export const hasUserServers = (home: string): boolean => existsSync(join(home, USER_FILE));
+export const hasProjectServers = (folder: string): boolean =>
+  PROJECT_FILES.some((name) => existsSync(join(folder, name)));
 
 /** From the strongest to the weakest: whoever is nearer to the session knows better. */
 export const SERVER_SOURCES = ["session", "workspace", "user", "plugin"] as const;
@@ -15,6 +27,8 @@ export interface ConfiguredServer {
   source: ServerSource;
   /** The file or plugin, as a person knows it. */
   from: string;
+  /** It does not start until somebody enables it. */
+  isOff?: boolean;
   plugin?: { name: string; version?: string };
 }
 

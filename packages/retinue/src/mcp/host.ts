@@ -58,14 +58,20 @@ export class McpHost {
   readonly #options: McpHostOptions;
   readonly #servers = new Map<string, Shared>();
   readonly #disabled: Set<string>;
+  /** Names that were to be kept off before: whoever has enabled one since has decided. */
+  readonly #keptOff = new Set<string>();
 
   constructor(options: McpHostOptions) {
     this.#options = options;
     this.#disabled = new Set(options.disabledServers);
   }
 
-  /** Nothing starts yet: servers start at `ready`, or when they are asked for by name. */
-  use(servers: Readonly<Record<string, McpServerConfig>>): McpUse {
+  /**
+   * Nothing starts yet: servers start at `ready`, or when they are asked for by name. Those that are `off` start when somebody enables
+   * them; one that is in use already stays as it is.
+   */
+  use(servers: Readonly<Record<string, McpServerConfig>>, { off = [] }: { off?: readonly string[] } = {}): McpUse {
+    this.#keepOff(off);
     const held = Object.entries(servers).map(([name, config]) => ({ name, config, shared: this.#share(name, config) }));
     const cache = new ToolCache(
       () => held.map(({ shared, config }) => ({ connection: shared.connection, config })),
@@ -148,6 +154,13 @@ export class McpHost {
     const all = [...this.#servers.values()];
     this.#servers.clear();
     await Promise.all(all.map(({ connection }) => connection.close()));
+  }
+
+  #keepOff(names: readonly string[]): void {
+    for (const name of names) {
+      if (!this.#keptOff.has(name)) this.#disabled.add(name);
+      this.#keptOff.add(name);
+    }
   }
 
   #share(name: string, config: McpServerConfig): Shared {

@@ -19,16 +19,20 @@ import { ServerSources, type ServerSourcesOptions } from "./server-sources.ts";
 type ServerOwner = Pick<AgentDefinition, "name" | "source" | "mcpServers">;
 
 export interface TreeServersOptions extends ServerEventsOptions, ServerSourcesOptions {
-  clientVersion: string;
   processes: ProcessLedger;
-  /** How long a prompt waits for servers that are starting, counted from their start. */
-  waitMs: number;
-  /** How long a server may take to start, where its configuration does not say. */
-  startLimitMs: number;
+  runtime: ServerSourcesOptions["runtime"] & {
+    version: string;
+    /** How long a prompt waits for servers that are starting, counted from their start. */
+    serverWaitMs: number;
+    /** How long a server may take to start, where its configuration does not say. */
+    serverStartMs: number;
+  };
 }
 
 /** A server as `session.mcp.list` shows it. */
-export type ListedServer = McpServerState & Partial<Pick<ConfiguredServer, "source" | "plugin">>;
+export type ListedServer = Omit<McpServerState, "transport"> &
+  Partial<Pick<McpServerState, "transport">> &
+  Partial<Pick<ConfiguredServer, "source" | "plugin">>;
 
 /** The servers that count now, and the hold on their connections. */
 interface Held {
@@ -108,7 +112,15 @@ export class TreeServers {
     await this.#chosen;
     const held = new Map(this.#held?.servers.map((server) => [server.name, server]));
     const states = this.#host?.list() ?? [];
-    return [...states, ...this.#sources.refused].map((state) => ({ ...held.get(state.name), ...state }));
+    const refused = this.#sources.refused.filter(({ name }) => !held.has(name));
+    return [
+      ...states.map((state) => ({
+        ...state,
+        source: held.get(state.name)?.source,
+        plugin: held.get(state.name)?.plugin,
+      })),
+      ...refused.map(({ name, source, why }) => ({ name, source, status: "not_configured" as const, error: why })),
+    ];
   }
 
   /** Reads everything that is configured again, and connects anew. */
@@ -147,11 +159,11 @@ export class TreeServers {
 
   async #choose(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    const servers = await this.#sources.read();
+    const { servers, off } = await this.#sources.read();
     const host = this.#host ?? (await this.#load());
     const before = this.#held;
     // New ones first, so that a connection that both lists need is kept.
-    this.#held = { servers, use: host.use(configsOf(servers)) };
+    this.#held = { servers, use: host.use(configsOf(servers), { off }) };
     await before?.use.close();
   }
 
@@ -165,7 +177,7 @@ export class TreeServers {
 
   #patience(started: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(stop, this.#options.waitMs);
+      const timer = setTimeout(stop, this.#options.runtime.serverWaitMs);
       function stop(): void {
         clearTimeout(timer);
         resolve();
@@ -180,14 +192,13 @@ export class TreeServers {
 
   async #load(): Promise<McpHost> {
     const { McpHost } = await import("../mcp/host.ts");
-    const { root, clientVersion, processes, startLimitMs } = this.#options;
+    const { root, processes, runtime } = this.#options;
     this.#host ??= new McpHost({
       ...serverEvents(this.#options),
       workingDirectory: root.place.workingDirectory,
-      clientVersion,
+      clientVersion: runtime.version,
       processes,
-      startLimitMs,
-      disabledServers: this.#sources.disabled,
+      startLimitMs: runtime.serverStartMs,
       onStatus: (change) => this.#onStatus(change),
     });
     return this.#host;

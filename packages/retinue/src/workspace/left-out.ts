@@ -3,7 +3,7 @@ import { visible } from "@retinue/protocol";
 import type { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
 import { brief, shellWord } from "../project/shown.ts";
-import { isEmpty, type ProjectContent, type ProjectServer } from "./survey.ts";
+import { isEmpty, ownerOf, type ProjectContent, type ProjectServer } from "./survey.ts";
 
 const MAX_NAMES = 10;
 /** Whoever decides is shown all of it. */
@@ -35,7 +35,7 @@ function untrustedLine({ agents, skills, servers }: ProjectContent, gate: Projec
 
 function serversLine(servers: readonly ProjectServer[], gate: ProjectGate): string {
   const names = listed(
-    servers.map(({ name, agent, line }) => `${brief(name)} of the agent ${agent} (${brief(line, MAX_SERVER)})`),
+    servers.map((server) => `${brief(server.name)} of ${ownerOf(server)} (${brief(server.line, MAX_SERVER)})`),
   );
   return `Nobody has allowed these MCP servers of ${visible(gate.root)}, which are new or have changed, so they are not started: ${names}. ${howTo(gate)}`;
 }

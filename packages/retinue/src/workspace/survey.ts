@@ -8,17 +8,18 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type McpServerConfig, visible } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import { readProjectServers } from "../mcp/config-files.ts";
 import { isLocal, serverIdentity } from "../mcp/server-config.ts";
 import type { ProjectGate } from "../project/gate.ts";
-import { isThere } from "../project/root.ts";
 import { brief } from "../project/shown.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 
 export interface ProjectServer {
   identity: string;
   name: string;
-  /** The agent that names it. */
-  agent: string;
+  /** The agent that names it, or else the file. */
+  agent?: string;
+  file?: string;
   /** What would be started or reached, in full. */
   line: string;
 }
@@ -41,13 +42,20 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
   const agents = catalog.list().filter(({ source }) => source === "project");
   const folders = skillFolders({ home, workingDirectory: folder, enableConfigDiscovery: true, project });
   const skills = new SkillCatalog({ folders });
-  const servers = agents.flatMap((agent) =>
-    Object.entries(agent.mcpServers).map(([name, config]) => serverOf(name, config, agent.name)),
-  );
+  const files = readProjectServers(project);
+  const servers = [
+    ...files.servers.map(({ name, config, from }) => ({ ...serverOf(name, config), file: from })),
+    ...agents.flatMap((agent) =>
+      Object.entries(agent.mcpServers).map(([name, config]) => ({
+        ...serverOf(name, config),
+        agent: brief(agent.name),
+      })),
+    ),
+  ];
   const long = servers.filter(({ name, line }) => name.length + line.length > MAX_LINE);
   const tooLong = long.map(
-    ({ agent, name }) =>
-      `The command line of the MCP server ${brief(name)} of the agent ${agent} is too long to be shown, so it cannot be allowed`,
+    (server) =>
+      `The command line of the MCP server ${brief(server.name)} of ${ownerOf(server)} is too long to be shown, so it cannot be allowed`,
   );
   const own = skills.list().filter(({ source }) => source === "project");
   return {
@@ -55,7 +63,13 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
     skills: own.map(({ name }) => brief(name)),
     servers: servers.filter((server) => !long.includes(server)),
     otherFiles: filesOfOthers(folder),
-    problems: [...catalog.problems.errors, ...catalog.problems.warnings, ...skills.problems.errors, ...tooLong],
+    problems: [
+      ...catalog.problems.errors,
+      ...catalog.problems.warnings,
+      ...skills.problems.errors,
+      ...files.problems,
+      ...tooLong,
+    ],
   };
 }
 
@@ -69,19 +83,24 @@ export function consentTo(servers: readonly ProjectServer[]): ReadonlyMap<string
   return new Map(servers.map(({ identity, name, line }) => [identity, `${visible(name)}: ${line}`]));
 }
 
-function serverOf(name: string, config: McpServerConfig, agent: string): ProjectServer {
-  return {
-    identity: serverIdentity(name, config),
-    name: visible(name),
-    agent: brief(agent),
-    line: serverLine(config),
-  };
+/** As it is written: what variables stand for is the user's. */
+function serverOf(name: string, config: McpServerConfig): ProjectServer {
+  return { identity: serverIdentity(name, config), name: visible(name), line: serverLine(config) };
 }
 
-/** Values of the environment are shown, since they can decide what a program does. Those of headers are not: they may be secrets. */
+/** Whose it is, in words. */
+export const ownerOf = ({ agent, file = "the project" }: Pick<ProjectServer, "agent" | "file">): string =>
+  agent === undefined ? file : `the agent ${agent}`;
+
+/**
+ * Values of the environment are shown, since they can decide what a program does. Those of headers are not, since they may be secrets; but
+ * which variables of the user are sent to an address has to be seen.
+ */
 export function serverLine(config: McpServerConfig): string {
   if (!isLocal(config)) {
-    const headers = Object.keys(config.headers ?? {});
+    const headers = Object.entries(config.headers ?? {}).map(([key, value]) =>
+      [key, ...(value.match(/\$\{[^{}]*\}/g) ?? [])].join(" "),
+    );
     return visible(`${config.url}${headers.length > 0 ? ` with the headers ${headers.join(", ")}` : ""}`);
   }
   const env = Object.entries(config.env ?? {}).map(([key, value]) => `${key}=${word(value)}`);
@@ -92,8 +111,7 @@ export function serverLine(config: McpServerConfig): string {
 const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text));
 
 function filesOfOthers(folder: string): string[] {
-  const configs = [".mcp.json", ".vscode/mcp.json"].filter((name) => isThere(join(folder, name)));
-  return [...configs, ...hookFiles(folder)].map(visible);
+  return hookFiles(folder).map(visible);
 }
 
 function hookFiles(folder: string): string[] {

@@ -9,6 +9,7 @@ import { eventLogHandlers } from "./event-log.ts";
 import { fleetHandlers } from "./fleet.ts";
 import { historyHandlers } from "./history.ts";
 import { mcpHandlers } from "./mcp.ts";
+import { mcpConfigHandlers } from "./mcp-config.ts";
 import { metadataHandlers } from "./metadata.ts";
 import { modeHandlers } from "./mode-plan.ts";
 import { modelHandlers } from "./model.ts";
@@ -42,6 +43,7 @@ export const handlers: Handlers = {
   ...commandHandlers,
   ...skillHandlers,
   ...mcpHandlers,
+  ...mcpConfigHandlers,
   ...workspaceHandlers,
   ...shellHandlers,
 };

@@ -1,0 +1,113 @@
+/** Changes of the user's own MCP servers: `mcp-config.json` in the home folder. What else the file has stays. */
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { AppError, messageOf, visible } from "@retinue/protocol";
+import { didYouMean } from "../nearest.ts";
+import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
+import { contentOf, type ServerFileContent, serverOf } from "./config-files.ts";
+import { USER_FILE } from "./configured-servers.ts";
+
+type Config = Readonly<Record<string, unknown>>;
+
+export class UserServers {
+  readonly #home: string;
+
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  get path(): string {
+    return join(this.#home, USER_FILE);
+  }
+
+  /** As they are written, without those that make no sense. */
+  list(): Record<string, Config> {
+    return Object.fromEntries(
+      Object.entries(this.#read().mcpServers ?? {}).flatMap(([name, value]) => {
+        const config = asConfig(name, value);
+        return config ? [[name, config]] : [];
+      }),
+    );
+  }
+
+  add(name: string, config: Config): void {
+    this.#change((servers) => {
+      if (Object.hasOwn(servers, name))
+        throw new AppError("invalid_params", `There is an MCP server ${visible(name)} already.`);
+      return { ...servers, [name]: checked(name, config) };
+    });
+  }
+
+  update(name: string, config: Config): void {
+    this.#change((servers) => {
+      refuseUnknown(name, servers);
+      return { ...servers, [name]: checked(name, config) };
+    });
+  }
+
+  remove(name: string): void {
+    this.#change((servers) => {
+      refuseUnknown(name, servers);
+      const { [name]: _, ...others } = servers;
+      return others;
+    });
+  }
+
+  /** For new sessions. A name need not be that of a server of this file. */
+  setDisabled(names: readonly string[], isDisabled: boolean): void {
+    const content = this.#read();
+    const before = content.disabledMcpServers ?? [];
+    const others = before.filter((each) => !names.includes(each));
+    this.#write({ ...content, disabledMcpServers: isDisabled ? [...others, ...new Set(names)] : others });
+  }
+
+  #change(change: (servers: Readonly<Record<string, unknown>>) => Record<string, unknown>): void {
+    const content = this.#read();
+    this.#write({ ...content, mcpServers: change({ ...content.mcpServers }) });
+  }
+
+  #read(): ServerFileContent {
+    if (!existsSync(this.path)) return {};
+    try {
+      return contentOf(readFileSync(this.path, "utf8"));
+    } catch (error) {
+      throw new AppError("invalid_params", `${this.path} cannot be read, so nothing was changed: ${messageOf(error)}`);
+    }
+  }
+
+  /** Whoever reads meanwhile sees the old file or the new one. */
+  #write(content: ServerFileContent): void {
+    makePrivateFolder(this.#home);
+    const next = `${this.path}.${randomUUID()}`;
+    try {
+      writePrivateFile(next, `${JSON.stringify(content, null, 2)}\n`);
+      renameSync(next, this.path);
+    } finally {
+      rmSync(next, { force: true });
+    }
+  }
+}
+
+function checked(name: string, config: Config): Config {
+  try {
+    serverOf(name, config);
+    return config;
+  } catch (error) {
+    throw new AppError("invalid_params", `The MCP server ${visible(name)}: ${messageOf(error)}.`);
+  }
+}
+
+function asConfig(name: string, value: unknown): Config | undefined {
+  try {
+    return { ...serverOf(name, value).config };
+  } catch {
+    return undefined; // Whoever opens a session is told.
+  }
+}
+
+function refuseUnknown(name: string, servers: Readonly<Record<string, unknown>>): void {
+  if (Object.hasOwn(servers, name)) return;
+  const names = Object.keys(servers);
+  throw new AppError("invalid_params", `There is no MCP server ${visible(name)}${didYouMean(name, names) || "."}`);
+}
