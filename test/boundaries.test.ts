@@ -133,6 +133,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "project",
     "tools",
     "agents",
+    "mcp",
     "tasks",
     "workspace",
     "continuity/connectors",

@@ -36,7 +36,7 @@ export function allPlaces(all: readonly (Command | Group)[]): Place[] {
           {
             path: each.name,
             commands: each.commands.map(({ name, summary: about }) => ({ name, about })),
-            options: [HELP],
+            options: each.alone ? placeOf(each.name, each.alone).options : [HELP],
             values: NONE,
           },
           ...each.commands.map((one) => placeOf(`${each.name} ${one.name}`, one)),

@@ -48,10 +48,12 @@ export function parserOf({ print, run }: ParserOptions): Parser {
 }
 
 function addGroup(parser: Parser, group: Group, run: Run): void {
-  describe(parser, { ...group, fields: {} });
+  const { alone } = group;
+  describe(parser.enablePositionalOptions(), { ...group, fields: alone?.fields ?? {} });
   for (const each of group.commands) addCommand(parser.command(each.name), each, run);
-  above(parser).action(() => {
+  above(parser).action(async () => {
     refuseUnknown(parser);
+    if (alone) return await run(alone, { ...valuesOf(parser, alone.fields), ...givenBefore(parser, alone.fields) });
     throw new UsageError(`${group.name} needs a command: ${namesIn(parser).join(", ")}. ${seeHelp(parser)}`);
   });
 }

@@ -54,6 +54,8 @@ export type Values = Readonly<Record<string, unknown>>;
 /** Commands that share a first word. */
 export interface Group extends Described {
   readonly commands: readonly Command[];
+  /** What the word does without a command. */
+  readonly alone?: Command;
 }
 
 export function isGroup(each: Command | Group): each is Group {

@@ -1,8 +1,7 @@
-/** `retinue search`, `transcript`, `checkpoint`, `mcp` and `op`: what was said in sessions. */
+/** `retinue search`, `transcript`, `checkpoint` and `op`: what was said in sessions. */
 
 import { nearest } from "../../nearest.ts";
 import { continuityContext } from "../continuity-context.ts";
-import { untilStopped } from "../interrupts.ts";
 import { UsageError } from "../usage-error.ts";
 import { jsonObject, time, wholeNumber } from "./checked-values.ts";
 import { command } from "./command.ts";
@@ -93,17 +92,6 @@ export const checkpoint = command({
     const [{ addCheckpointTo }, { fullKey }] = await Promise.all([load(), loadKeys()]);
     const place = continuityContext(given, context);
     await addCheckpointTo(place, { ...input, key: await fullKey(place, input), summary });
-  },
-});
-
-export const mcp = command({
-  name: "mcp",
-  summary: "serve session_search to other programs over MCP, on standard input and output",
-  fields: { home },
-  examples: ["retinue mcp"],
-  async run({ home: given }, context) {
-    const { runMcp } = await load();
-    await runMcp(continuityContext(given, context), { signal: untilStopped() });
   },
 });
 

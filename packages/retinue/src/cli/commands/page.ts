@@ -16,7 +16,10 @@ export function withCommands(page: string): string {
 function commandSections(): string {
   const sections = COMMANDS.flatMap((each) =>
     isGroup(each)
-      ? each.commands.map((one) => section(`retinue ${each.name} ${one.name}`, one))
+      ? [
+          ...(each.alone ? [section(`retinue ${each.name}`, each.alone)] : []),
+          ...each.commands.map((one) => section(`retinue ${each.name} ${one.name}`, one)),
+        ]
       : [section(`retinue ${each.name}`, each)],
   );
   return [section("retinue -p", prompt), ...sections].join("\n\n");

@@ -1,0 +1,75 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { cliWorld } from "./test-world.ts";
+
+const require = createRequire(import.meta.url);
+const everything = require
+  .resolve("@modelcontextprotocol/server-everything/package.json")
+  .replace("package.json", "dist/index.js");
+
+test("a server is added, listed, tested with all that it offers, and removed", async () => {
+  await using world = await cliWorld();
+  const none = await world.run(["mcp", "list"]);
+  expect(none).toMatchObject({ code: 0, stdout: "No MCP server is configured. To add one: retinue mcp add --help\n" });
+  const added = await world.run(["mcp", "add", "all", "--env", "A=b=c", "--", process.execPath, everything]);
+  expect(added.stdout).toMatch(/^Added all to .*mcp-config\.json\. To try it: retinue mcp test all\n$/);
+  const { stdout: listed } = await world.run(["mcp", "list", "--json"]);
+  expect(JSON.parse(listed)).toEqual([
+    {
+      name: "all",
+      source: "user",
+      from: "mcp-config.json",
+      state: "on",
+      line: `A=b=c ${process.execPath} ${everything}`,
+    },
+  ]);
+  const shown = await world.run(["mcp", "test"]);
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).toMatch(
+    /^all: connected \(.*\)\n {2}tools\n[\s\S]* {4}echo: .*\n[\s\S]* {2}resources\n[\s\S]* {2}prompts\n/,
+  );
+  const tested = await world.run(["mcp", "test", "all", "--json"]);
+  expect(JSON.parse(tested.stdout)).toMatchObject({ name: "all", status: "connected" });
+  expect(await world.run(["mcp", "remove", "all"])).toMatchObject({ code: 0 });
+  expect((await world.run(["mcp", "list"])).stdout).toContain("No MCP server");
+});
+
+test("a server that cannot be reached is the finding of a test, with exit code 1", async () => {
+  await using world = await cliWorld();
+  await world.run(["mcp", "add", "gone", "--", "/nonexistent/program"]);
+  await world.run(["mcp", "add", "needy", "--url", `http://127.0.0.1:9/\${NOT_SET_ANYWHERE}`]);
+  const { code, stdout } = await world.run(["mcp", "test"]);
+  expect(code).toBe(1);
+  expect(stdout.split("\n")).toEqual([
+    "gone: failed: failed to start /nonexistent/program: No such file or directory",
+    "needy: failed: the environment variable NOT_SET_ANYWHERE is not set",
+    "",
+  ]);
+});
+
+test("a server of a project is shown and not started before somebody has allowed it", async () => {
+  await using world = await cliWorld();
+  const mark = join(world.folder, "started");
+  world.put(".mcp.json", JSON.stringify({ mcpServers: { helper: { command: "touch", args: [mark] } } }));
+  const { stdout, stderr } = await world.run(["mcp", "list"]);
+  expect(stdout).toBe(`helper  not allowed  .mcp.json  touch ${mark}\n`);
+  expect(stderr).toContain("retinue trust add");
+  expect(await world.run(["mcp", "test", "helper"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("nobody has allowed helper of .mcp.json"),
+  });
+  await world.run(["trust", "add"]);
+  expect((await world.run(["mcp", "list"])).stdout).toContain("helper  on ");
+  expect((await world.run(["mcp", "test"])).stdout).toMatch(/^helper: failed: .*the process ended with exit code 0/);
+});
+
+test.each([
+  [["mcp", "add", "x"], "mcp add needs a command line after --, or --url"],
+  [["mcp", "add", "x", "--url", "http://h/", "--header", "wrong"], '--header must be name=value, not "wrong"'],
+  [["mcp", "test", "nope"], "there is no MCP server nope. See: retinue mcp list"],
+  [["mcp", "lst"], 'there is no command lst. Did you mean "retinue mcp list"?'],
+])("wrong usage is explained in one line: %j", async (args, words) => {
+  await using world = await cliWorld();
+  expect(await world.run(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
+});

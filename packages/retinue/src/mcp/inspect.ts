@@ -1,0 +1,71 @@
+/** Connects to one server, looks at everything that it offers, and leaves it again: for a person who sets it up. */
+import { type McpServerConfig, messageOf } from "@retinue/protocol";
+import type { ProcessLedger } from "../processes/process-ledger.ts";
+import { McpHost } from "./host.ts";
+
+/** One thing that a server offers. */
+export interface Offered {
+  name: string;
+  description?: string;
+}
+
+export interface Inspection {
+  name: string;
+  status: "connected" | "failed" | "needs-auth";
+  error?: string;
+  /** What the server calls itself. */
+  server?: { name: string; version: string };
+  instructions?: string;
+  tools: Offered[];
+  resources: Offered[];
+  prompts: Offered[];
+}
+
+export interface InspectOptions {
+  workingDirectory: string;
+  clientVersion: string;
+  processes?: ProcessLedger;
+  startLimitMs: number;
+}
+
+/** Never throws: what goes wrong is the finding, also with the configuration itself. */
+export async function inspectServer(
+  name: string,
+  config: () => McpServerConfig,
+  options: InspectOptions,
+): Promise<Inspection> {
+  const host = new McpHost(options);
+  try {
+    const use = host.use({ [name]: config() });
+    await use.ready();
+    const [state] = use.list();
+    if (state?.status !== "connected") return failed(name, state?.error, state?.status === "needs-auth");
+    return await host.with(name, async (client) => {
+      const can = client.getServerCapabilities() ?? {};
+      const { resources } = can.resources ? await client.listResources() : { resources: [] };
+      const { prompts } = can.prompts ? await client.listPrompts() : { prompts: [] };
+      return {
+        name,
+        status: "connected",
+        server: client.getServerVersion(),
+        instructions: client.getInstructions(),
+        tools: (await host.listTools(name)).map(offered),
+        resources: resources.map(({ uri, name: title, description }) => ({
+          name: uri,
+          description: description ?? title,
+        })),
+        prompts: prompts.map(offered),
+      };
+    });
+  } catch (error) {
+    return failed(name, messageOf(error), false);
+  } finally {
+    await host.close();
+  }
+}
+
+const offered = ({ name, description }: Offered): Offered => ({ name, description });
+
+function failed(name: string, error = "it did not connect", needsAuth: boolean): Inspection {
+  return { name, status: needsAuth ? "needs-auth" : "failed", error, tools: [], resources: [], prompts: [] };
+}
