@@ -90,6 +90,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "project",
     "tools",
     "agents",
+    "skills",
     "loop",
     "tree",
     "tasks",

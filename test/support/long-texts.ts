@@ -276,11 +276,11 @@ export const READERS: readonly Reader[] = [
   { name: "the mark of a message", read: (text) => markOf({ role: "user", text }) },
   {
     name: "front matter",
-    read: (text) => attempt(() => parseFrontMatter(`---\n${text}\n---\n`, z.looseObject({}), "a.md")),
+    read: (text) => attempt(() => parseFrontMatter(`---\n${text}\n---\n`, z.looseObject({}), { file: "a.md" })),
   },
   {
     name: "a file without front matter",
-    read: (text) => attempt(() => parseFrontMatter(text, z.looseObject({}), "a.md")),
+    read: (text) => attempt(() => parseFrontMatter(text, z.looseObject({}), { file: "a.md" })),
   },
   { name: "a stream of events", read: (text) => readEvents(`data: ${text}\n\n`) },
   { name: "frames", read: (text) => readFrames(text) },

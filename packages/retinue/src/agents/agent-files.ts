@@ -6,15 +6,19 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
+import { fileStamp } from "../project/file-stamp.ts";
 import { checkFolder, readWholeTextFile } from "../project/text-file.ts";
 import { builtinAgents } from "./builtin.ts";
-import { type AgentDefinition, type AgentSource, agentFromFile, normaliseName } from "./definition.ts";
+import { type AgentDefinition, agentFromFile, normaliseName } from "./definition.ts";
+import { hasFrontMatter, mistakesOf } from "./front-matter.ts";
 
 export interface AgentFolder {
-  source: Exclude<AgentSource, "builtin" | "sdk">;
+  source: "user" | "project" | "plugin";
   path: string;
-  /** The real path of the project that the files must lie in. */
+  /** The real path of the project or plugin that the files must lie in. */
   within?: string;
+  /** The name of the plugin. Its agents never take a name that is built in or the user's. */
+  plugin?: string;
 }
 
 export interface AgentProblems {
@@ -22,25 +26,43 @@ export interface AgentProblems {
   errors: string[];
   /** What is other than the files say. */
   warnings: string[];
+  /** Files of a folder of agents that are none. Nobody has to be told, but whoever looks for one can see it. */
+  notes: string[];
 }
+
+export const noProblems = (): AgentProblems => ({ errors: [], warnings: [], notes: [] });
 
 const MAX_FILE_BYTES = 256 * 1024;
 const MAX_FILES = 100;
 
 export function readAgents(folder: AgentFolder, problems: AgentProblems): AgentDefinition[] {
   const { errors } = problems;
-  return agentFiles(folder, errors).flatMap((file) => {
+  return agentFiles(folder, problems).flatMap((file) => {
     try {
       const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within: folder.within });
-      if (text === undefined) return [];
+      if (text === undefined || !isAgent(file, text, problems)) return [];
       const warn = (message: string) => problems.warnings.push(visible(message));
-      const agent = agentFromFile(text, { source: folder.source, path: file, warn });
+      const agent = agentFromFile(text, { source: folder.source, path: file, plugin: folder.plugin, warn });
       return [folder.source === "user" ? agent : doubted(agent, problems)];
     } catch (error) {
-      errors.push(visible(messageOf(error)));
+      errors.push(...mistakesOf(error).map(visible));
       return [];
     }
   });
+}
+
+/** A plain Markdown file is an agent when it has a head; other texts lie in such folders too. */
+function isAgent(file: string, text: string, { notes, warnings }: AgentProblems): boolean {
+  if (file.endsWith(".agent.md") || hasFrontMatter(text)) return true;
+  const isReadme = /^(readme|changelog|contributing|license|agents|claude)\.md$/i.test(path.basename(file));
+  const words = `${file}:1: it has no front matter (---), so it is not an agent`;
+  (isReadme ? notes : warnings).push(visible(words));
+  return false;
+}
+
+/** Differs after a file of these folders has changed, come or gone. */
+export function stampOf(folders: readonly AgentFolder[]): string {
+  return fileStamp(folders.flatMap((folder) => agentFiles(folder, noProblems())));
 }
 
 /** A file that came with a project or a plugin cannot decide that a server is to be believed. */
@@ -54,31 +76,31 @@ function doubted(agent: AgentDefinition, { warnings }: AgentProblems): AgentDefi
   return { ...agent, mcpServers: Object.fromEntries(mcpServers) };
 }
 
-/** An agent of the project whose name is taken by a built-in agent or one of the user's is called `project:<name>`. */
+/** An agent of somebody else whose name is taken by a built-in agent or one of the user's is called `project:<name>`, or after its plugin. */
 export function underOtherNames(agents: readonly AgentDefinition[], problems: AgentProblems): AgentDefinition[] {
   const owners = new Map<string, string>();
   for (const { name } of builtinAgents()) owners.set(looksLike(name), "a built-in agent"); // Also of one that the host has excluded.
   for (const { name, source } of agents) if (source === "user") owners.set(looksLike(name), "an agent of yours");
   return agents.flatMap((agent) => {
-    if (agent.source !== "project") return [agent];
+    const origin = originOf(agent);
+    if (origin === undefined) return [agent];
+    const where = visible(agent.path ?? origin);
     if (visible(agent.name) !== agent.name) {
-      problems.errors.push(
-        `${visible(agent.path ?? "")}: the name ${visible(agent.name)} has characters that cannot be seen`,
-      );
+      problems.errors.push(`${where}: the name ${visible(agent.name)} has characters that cannot be seen`);
       return [];
     }
     const owner = owners.get(looksLike(agent.name));
     if (owner === undefined) return [agent];
-    const name = qualifiedName(agent.name);
-    problems.warnings.push(
-      `${visible(agent.path ?? "")}: ${agent.name} is the name of ${owner}, so this one is called ${name}`,
-    );
+    const name = `${origin}:${agent.name}`;
+    problems.warnings.push(`${where}: ${agent.name} is the name of ${owner}, so this one is called ${name}`);
     return [{ ...agent, name, displayName: agent.displayName === agent.name ? name : agent.displayName }];
   });
 }
 
-export function qualifiedName(name: string): string {
-  return `project:${name}`;
+/** What is put before a name that is taken; undefined for those that may take any name. */
+function originOf({ source, plugin }: AgentDefinition): string | undefined {
+  if (source === "project" || source === "remote") return source;
+  return plugin === undefined ? undefined : visible(plugin);
 }
 
 /** The same for names that differ only in the form of their letters. */
@@ -86,10 +108,13 @@ function looksLike(name: string): string {
   return normaliseName(name.normalize("NFKC"));
 }
 
-function agentFiles({ path: folder, within }: AgentFolder, errors: string[]): string[] {
+function agentFiles({ path: folder, within }: AgentFolder, { errors, notes }: AgentProblems): string[] {
   try {
     checkFolder(folder, within);
-    const names = readdirSync(folder).filter((name) => name.endsWith(".agent.md"));
+    const entries = readdirSync(folder, { withFileTypes: true });
+    for (const entry of entries)
+      if (entry.isDirectory()) notes.push(visible(`${path.join(folder, entry.name)}: folders in here are not read`));
+    const names = entries.filter((entry) => entry.name.endsWith(".md") && !entry.isDirectory()).map(({ name }) => name);
     if (names.length > MAX_FILES)
       errors.push(`${visible(folder)}: only the first ${MAX_FILES} of ${names.length} agents are read`);
     return names

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { AgentCatalog, agentFolders } from "./catalog.ts";
+import { AgentCatalog, agentFolders, namedIn } from "./catalog.ts";
 
 let root: string;
 beforeEach(() => {
@@ -165,7 +165,7 @@ describe("what the model is offered", () => {
 describe("an unknown name", () => {
   test("is answered with the names that exist", () => {
     const catalog = new AgentCatalog({ folders: [], customAgents: [{ name: "mine", prompt: "p", infer: false }] });
-    expect(() => catalog.get("X")).toThrow(/^Unknown agent_type: X\. Valid types are: explore, .*rubber-duck.*, mine$/);
+    expect(() => catalog.get("X")).toThrow(/^Unknown agent_type: X\. Valid types are: explore, .*rubber-duck$/);
     expect(() => catalog.getCustom("explore")).toThrow("Custom agent 'explore' not found");
   });
 });
@@ -193,6 +193,7 @@ describe("an unknown key in a file", () => {
     expect(catalog.find("good")).toBeDefined();
     expect(catalog.problems).toEqual({
       errors: [],
+      notes: [],
       warnings: [
         expect.stringContaining("good.agent.md:4: there is no field 'colour', so it has no effect. There are: name, "),
         expect.stringContaining(
@@ -213,14 +214,18 @@ describe("files", () => {
     expect(catalog.problems.errors).toEqual([expect.stringContaining("bad.agent.md:4: infer")]);
   });
 
-  test("are read again at reload, and only *.agent.md counts", () => {
+  test("are read again at reload, and a README is none of them", () => {
     const catalog = new AgentCatalog({ folders: folders() });
     write("home/agents", "late", "d");
     writeFileSync(path.join(root, "home/agents", "README.md"), "not an agent");
     expect(catalog.find("late")).toBeUndefined();
     catalog.reload();
     expect(catalog.get("late")).toMatchObject({ source: "user", path: path.join(root, "home/agents/late.agent.md") });
-    expect(catalog.problems).toEqual({ errors: [], warnings: [] });
+    expect(catalog.problems).toEqual({
+      errors: [],
+      warnings: [],
+      notes: [expect.stringContaining("README.md:1: it has no front matter (---), so it is not an agent")],
+    });
   });
 
   test("a pipe, a link out of the project and a file without end are reported, and none of them is read", () => {
@@ -252,5 +257,116 @@ describe("files", () => {
     const catalog = new AgentCatalog({ folders: folders() });
     expect(catalog.custom().map(({ name, source }) => [name, source])).toEqual([["outside", "user"]]);
     expect(catalog.problems.errors).toEqual([expect.stringContaining("leads out of the project")]);
+  });
+
+  test("plain *.md with a head is an agent in every folder, and one without a head is reported", () => {
+    for (const place of ["home", "project/.claude", "project/.github", "project/.retinue"]) {
+      const folder = path.join(root, place, "agents");
+      mkdirSync(path.join(folder, "below"), { recursive: true });
+      writeFileSync(path.join(folder, `${path.basename(place)}.md`), "---\ndescription: d\n---\nP");
+      writeFileSync(path.join(folder, "thoughts.md"), "Only words.");
+    }
+    const read = new AgentCatalog({ folders: folders() });
+    expect(read.custom().map(({ name, source }) => [name, source])).toEqual([
+      ["home", "user"],
+      [".claude", "project"],
+      [".github", "project"],
+      [".retinue", "project"],
+    ]);
+    expect(read.problems.warnings).toHaveLength(4);
+    expect(read.problems.warnings[0]).toMatch(/thoughts\.md:1: it has no front matter \(---\), so it is not an agent$/);
+    expect(read.problems.notes).toHaveLength(4);
+    expect(read.problems.notes[0]).toMatch(/below: folders in here are not read$/);
+  });
+
+  test("of a user lie beside the home folder too, where it is the usual one and they are asked for", () => {
+    write(".claude/agents", "theirs", "d");
+    write(".github/agents", "octo", "d");
+    write(".retinue/agents", "mine", "d");
+    const named = (home: string, enableConfigDiscovery: boolean) =>
+      new AgentCatalog({ folders: agentFolders({ home: path.join(root, home), enableConfigDiscovery }) })
+        .custom()
+        .map(({ name, source }) => `${source} ${name}`);
+    expect(named(".retinue", true)).toEqual(["user theirs", "user octo", "user mine"]);
+    expect(named(".retinue", false)).toEqual(["user mine"]);
+    expect(named("elsewhere", true)).toEqual([]);
+  });
+
+  test("of a plugin never take a name that is built in, and say where they are from", () => {
+    write("plugin/agents", "explore", "d");
+    write("plugin/agents", "deploy", "d");
+    const plugin = { source: "plugin" as const, path: path.join(root, "plugin/agents"), plugin: "kit" };
+    const catalog = new AgentCatalog({ folders: [plugin] });
+    expect(catalog.custom().map(({ name, plugin: from }) => [name, from])).toEqual([
+      ["deploy", "kit"],
+      ["kit:explore", "kit"],
+    ]);
+  });
+
+  test("that hide another of their name are known", () => {
+    for (const place of [".claude", ".github", ".retinue"]) write(`project/${place}/agents`, "twice", place);
+    const catalog = new AgentCatalog({ folders: folders(), customAgents: [{ name: "explore", prompt: "p" }] });
+    expect(catalog.get("twice").description).toBe(".retinue");
+    expect(catalog.get("twice").hides?.map(({ description }) => description)).toEqual([".github", ".claude"]);
+    expect(catalog.get("explore").hides?.map(({ source }) => source)).toEqual(["builtin"]);
+    expect(catalog.get("task").hides).toBeUndefined();
+  });
+
+  test("that have changed, come or gone are noticed, and nothing is read again otherwise", () => {
+    write("home/agents", "a", "first");
+    const catalog = new AgentCatalog({ folders: folders() });
+    const before = catalog.list();
+    expect(catalog.reload({ onlyIfChanged: true })).toBe(false);
+    expect(catalog.list()).toBe(before);
+    write("home/agents", "a", "the second one");
+    expect(catalog.reload({ onlyIfChanged: true })).toBe(true);
+    expect(catalog.get("a").description).toBe("the second one");
+    write("project/.claude/agents", "b", "d");
+    expect(catalog.reload({ onlyIfChanged: true })).toBe(true);
+    rmSync(path.join(root, "home/agents/a.agent.md"));
+    expect(catalog.reload({ onlyIfChanged: true })).toBe(true);
+    expect(catalog.custom().map(({ name }) => name)).toEqual(["b"]);
+  });
+
+  test("that are links in a circle are reported", () => {
+    const agents = path.join(root, "project/.claude/agents");
+    mkdirSync(agents, { recursive: true });
+    symlinkSync(path.join(agents, "b.md"), path.join(agents, "a.md"));
+    symlinkSync(path.join(agents, "a.md"), path.join(agents, "b.md"));
+    symlinkSync(agents, path.join(agents, "folder.md"));
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(catalog.custom()).toEqual([]);
+    expect(catalog.problems.errors).toHaveLength(3);
+    expect(catalog.reload({ onlyIfChanged: true })).toBe(false);
+  });
+});
+
+describe("an agent that only other agents start", () => {
+  test("cannot be selected, and the words say why and what can", () => {
+    write("home/agents", "helper", "d", "user-invocable: false\n");
+    write("home/agents", "lead", "d");
+    const catalog = new AgentCatalog({ folders: folders() });
+    expect(() => catalog.getCustom("helper")).toThrow(
+      "The agent 'helper' cannot be selected: its file says user-invocable: false, so only other agents start it. There are: lead",
+    );
+    expect(catalog.get("helper").name).toBe("helper");
+  });
+});
+
+describe("an agent that the model is not offered", () => {
+  const customAgents = [
+    { name: "dangerous-cleanup", prompt: "p", infer: false },
+    { name: "mine", prompt: "p" },
+  ];
+  test.each([
+    ["run dangerous-cleanup", true],
+    ["Use the Dangerous Cleanup agent.", true],
+    ["@dangerous_cleanup: go", true],
+    ["clean up what is dangerous", false],
+    ["not-dangerous-cleanups", false],
+    ["ask mine and explore", false],
+  ])("is named by the prompt %j: %s", (prompt, isNamed) => {
+    const catalog = new AgentCatalog({ folders: [], customAgents });
+    expect(namedIn(prompt, catalog).map(({ name }) => name)).toEqual(isNamed ? ["dangerous-cleanup"] : []);
   });
 });

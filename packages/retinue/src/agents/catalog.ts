@@ -1,19 +1,28 @@
 /**
- * All agents of a session by name: built-in < user < project < plugin < SDK. A later one replaces an earlier one of the
- * same name, except that an agent of a project never takes a name that is built in or the user's (agent-files.ts).
+ * All agents of a session by name: built-in < remote < user < project < plugin < SDK. A later one replaces an earlier one of the
+ * same name, except that one of somebody else never takes a name that is built in or the user's (agent-files.ts).
  *
  * Files are read when the catalog opens and at `reload`. A file that cannot be read as an agent is a problem to report,
  * never the end of the session.
  */
 import path from "node:path";
 import { AppError, type CustomAgentConfig, visible } from "@retinue/protocol";
-import { type AgentFolder, type AgentProblems, qualifiedName, readAgents, underOtherNames } from "./agent-files.ts";
+import {
+  type AgentFolder,
+  type AgentProblems,
+  noProblems,
+  readAgents,
+  stampOf,
+  underOtherNames,
+} from "./agent-files.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, agentFromConfig, normaliseName } from "./definition.ts";
 
 export interface CatalogOptions {
   /** Lowest rank first; see `agentFolders`. */
   folders: readonly AgentFolder[];
+  /** Of the catalog that the user's configuration names. */
+  remote?: readonly AgentDefinition[];
   /** From session.create and session.resume. */
   customAgents?: readonly CustomAgentConfig[];
   excludedBuiltinAgents?: readonly string[];
@@ -27,27 +36,40 @@ export interface InvokeRules {
   agents?: Readonly<Record<string, { autoInvoke?: boolean }>>;
 }
 
+/** In each of these there are `agents` and `skills`, lowest rank first. The first two are of other programs. */
+export const PLACES = [".claude", ".github", ".retinue"] as const;
+
 /** Where agent files are looked for. `project` is given only where the host asks for such files and a person trusts the folder. */
 export function agentFolders(options: {
   home: string;
+  /** Also what other programs keep for the user beside the home folder. */
+  enableConfigDiscovery?: boolean;
   /** The working folder, and the root of its project, which its files must not leave. */
   project?: { folder: string; root: string };
   pluginDirectories?: readonly string[];
+  /** Of installed plugins. */
+  plugins?: readonly AgentFolder[];
 }): AgentFolder[] {
-  const { project } = options;
-  const own = path.resolve(options.home, "agents");
+  const { project, home, enableConfigDiscovery = project !== undefined } = options;
+  const own = userPlaces(home, { withOthers: enableConfigDiscovery }).map((place) => path.join(place, "agents"));
+  const ofProject = project ? PLACES.map((place) => path.resolve(project.folder, place, "agents")) : [];
   return [
-    { source: "user", path: own },
-    ...(project ? projectFolders(project).filter((folder) => folder.path !== own) : []), // In ~ they are the user's.
+    ...own.map((each): AgentFolder => ({ source: "user", path: each })),
+    ...ofProject
+      .filter((each) => !own.includes(each)) // In ~ they are the user's.
+      .map((each): AgentFolder => ({ source: "project", path: each, within: project?.root })),
+    ...(options.plugins ?? []),
     ...(options.pluginDirectories ?? []).map(
       (folder): AgentFolder => ({ source: "plugin", path: path.join(folder, "agents") }),
     ),
   ];
 }
 
-function projectFolders({ folder, root }: { folder: string; root: string }): AgentFolder[] {
-  const folders = [".github/agents", ".retinue/agents"].map((name) => path.resolve(folder, name));
-  return folders.map((each) => ({ source: "project", path: each, within: root }));
+/** The home folder, and before it what other programs keep beside it. A home that is elsewhere stands alone, for tests and servers. */
+export function userPlaces(home: string, { withOthers }: { withOthers: boolean }): string[] {
+  const isUsual = /^\.(retinue|copilot)$/.test(path.basename(home));
+  const others = withOthers && isUsual ? [".claude", ".github"].map((name) => path.resolve(home, "..", name)) : [];
+  return [...others, path.resolve(home)];
 }
 
 export class AgentCatalog {
@@ -56,7 +78,8 @@ export class AgentCatalog {
   #rules: InvokeRules = {};
   readonly #prompts: Map<string, string>;
   #byName = new Map<string, AgentDefinition>();
-  #problems: AgentProblems = { errors: [], warnings: [] };
+  #problems: AgentProblems = noProblems();
+  #stamp = "";
   /** Computed on first use, and again after a change. */
   #lists: { all?: readonly AgentDefinition[]; offered?: readonly AgentDefinition[] } = {};
 
@@ -72,23 +95,29 @@ export class AgentCatalog {
     return this.#problems;
   }
 
-  /** Reads the folders again. */
-  reload(): void {
+  /** Reads the folders again, or only if one of their files has changed. Returns whether it has read them. */
+  reload({ onlyIfChanged = false } = {}): boolean {
+    const stamp = stampOf(this.#options.folders);
+    if (onlyIfChanged && stamp === this.#stamp) return false;
     const excluded = new Set((this.#options.excludedBuiltinAgents ?? []).map(normaliseName));
-    const problems: AgentProblems = { errors: [], warnings: [] };
+    const problems = noProblems();
+    this.#stamp = stamp;
     const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
     const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
-    const fromFiles = underOtherNames(read, problems);
+    const fromFiles = underOtherNames([...(this.#options.remote ?? []), ...read], problems);
     problems.warnings.push(...sharedNames(this.#sdk));
     this.#byName = new Map();
     for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
       const key = normaliseName(agent.name);
+      const before = this.#byName.get(key);
       this.#byName.delete(key);
-      const prompt = this.#prompts.get(key);
-      this.#byName.set(key, prompt === undefined ? agent : { ...agent, prompt });
+      const hides = before && { hides: [before, ...(before.hides ?? [])] };
+      const prompt = this.#prompts.get(key) ?? agent.prompt;
+      this.#byName.set(key, { ...agent, ...hides, prompt });
     }
     this.#problems = problems;
     this.#lists = {};
+    return true;
   }
 
   /** Replaces the prompt of an agent until the session ends. */
@@ -133,24 +162,39 @@ export class AgentCatalog {
     return this.list().find((agent) => normaliseName(agent.name) === wanted);
   }
 
-  /** For the task tool: an unknown name is answered with the names that exist. */
+  /** For the task tool: an unknown name is answered with the names that the model may know. */
   get(name: string): AgentDefinition {
     const agent = this.find(name);
     if (agent) return agent;
-    throw new AppError("agent_not_found", `Unknown agent_type: ${name}. Valid types are: ${this.names().join(", ")}`);
+    const names = this.offered().map((each) => each.name);
+    throw new AppError("agent_not_found", `Unknown agent_type: ${name}. Valid types are: ${names.join(", ")}`);
   }
 
-  /** For `session.agent.select`, which knows custom agents only. */
+  /** For `session.agent.select`, which knows custom agents only, and those that people may choose. */
   getCustom(name: string): AgentDefinition {
     const agent = this.find(name);
-    if (agent && agent.source !== "builtin") return agent;
-    const qualified = this.find(qualifiedName(name));
-    const names = this.custom().map((each) => each.name);
-    const others = names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
-    const leftOut = this.#problems.errors.find((problem) => problem.includes(`${path.sep}${name}.agent.md:`));
-    const hint = leftOut === undefined ? others : `Its file cannot be used: ${leftOut}`;
-    const words = qualified ? `The agent of the project is called '${qualified.name}'` : hint;
-    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${words}`);
+    if (agent && agent.source !== "builtin") {
+      if (agent.userInvocable) return agent;
+      const words = `The agent '${agent.name}' cannot be selected: its file says user-invocable: false, so only other agents start it`;
+      throw new AppError("invalid_params", `${words}. ${this.#selectable()}`);
+    }
+    throw new AppError("agent_not_found", `Custom agent '${name}' not found. ${this.#hintFor(name)}`);
+  }
+
+  #hintFor(name: string): string {
+    const wanted = normaliseName(name);
+    const qualified = this.custom().find((each) => normaliseName(each.name).endsWith(`:${wanted}`));
+    if (qualified) return `The agent of the ${qualified.source} is called '${qualified.name}'`;
+    const files = [`${path.sep}${name}.agent.md:`, `${path.sep}${name}.md:`];
+    const leftOut = [...this.#problems.errors, ...this.#problems.warnings].find((problem) =>
+      files.some((file) => problem.includes(file)),
+    );
+    return leftOut === undefined ? this.#selectable() : `Its file cannot be used: ${leftOut}`;
+  }
+
+  #selectable(): string {
+    const names = this.custom().flatMap((each) => (each.userInvocable ? [each.name] : []));
+    return names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
   }
 
   names(): readonly string[] {
@@ -182,4 +226,14 @@ function sharedNames(agents: readonly AgentDefinition[]): string[] {
     seen.add(normaliseName(name));
     return isSecond ? [visible(`customAgents: there are two agents called ${name}, and the last one counts`)] : [];
   });
+}
+
+/** Agents that the model is not offered, and that a prompt of the user names. */
+export function namedIn(prompt: string, agents: AgentCatalog): readonly AgentDefinition[] {
+  const offered = agents.offered();
+  const kept = agents.custom().filter((agent) => !offered.includes(agent));
+  if (kept.length === 0) return [];
+  const words = (text: string) => ` ${normaliseName(text).replaceAll("-", " ")} `;
+  const said = words(prompt.replaceAll(/[^\p{L}\p{N}:_-]+|:(?=\s|$)/gu, " "));
+  return kept.filter(({ name }) => said.includes(words(name)));
 }

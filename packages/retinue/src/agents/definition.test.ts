@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { agentInfo } from "./agent-info.ts";
 import { agentFromConfig, agentFromFile, normaliseName } from "./definition.ts";
+import { mistakesOf } from "./front-matter.ts";
 
 const read = (text: string) => agentFromFile(text, { source: "project", path: "agents/reviewer.agent.md" });
 
@@ -88,7 +89,6 @@ Be brief.
       "agents/reviewer.agent.md:4: budget.turns",
     ],
     ["YAML that does not parse", "---\ndescription: d\ntools: [view\n---\nP", /agents\/reviewer\.agent\.md:[34]: /],
-    ["no description", "---\nname: a\n---\nP", "agents/reviewer.agent.md:1: description"],
     [
       "an inherit that does not exist",
       "---\ndescription: d\ninherit: all\n---\nP",
@@ -157,4 +157,72 @@ describe("an agent of the host", () => {
 
 test("a name is the same in any case and with spaces, underscores or dashes", () => {
   expect(new Set(["General Purpose", "general-purpose", " GENERAL_PURPOSE "].map(normaliseName)).size).toBe(1);
+});
+
+describe("tools of other programs in a file", () => {
+  const toolsOf = (tools: string, warnings: string[] = []) =>
+    agentFromFile(`---\ndescription: d\ntools: ${tools}\n---\nP`, {
+      source: "project",
+      path: "a.md",
+      warn: (message) => warnings.push(message),
+    }).tools;
+
+  test.each([
+    ["Read, Write, Edit, MultiEdit, Bash", ["view", "create", "edit", "bash"]],
+    ["Grep, Glob, WebFetch, Task, LS", ["grep", "glob", "web_fetch", "task", "view"]],
+    [
+      "[execute, search, read, edit, agent, web, todo]",
+      ["bash", "grep", "glob", "view", "edit", "task", "web_fetch", "sql"],
+    ],
+    ["[mcp__docs__find, mcp__github, 'docs/*']", ["docs/find", "github/*", "docs/*"]],
+    ["[deploy, 'custom:search', '*']", ["deploy", "custom:search", "*"]],
+  ])("%s are ours", (given, ours) => {
+    expect(toolsOf(given)).toEqual(ours);
+  });
+
+  test("with a condition do not count, since without it they would allow more, and none left is none", () => {
+    const warnings: string[] = [];
+    expect(toolsOf("['Bash(git status)']", warnings)).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("a.md:3: tools cannot hold a condition, so 'Bash(git status)'")]);
+  });
+});
+
+describe("the front matter of other programs", () => {
+  test.each([
+    ["You find bugs. You are brief.", "You find bugs."],
+    ["# Bugs\n\nYou find bugs in\ntwo lines! And more.", "You find bugs in two lines!"],
+    ["no end of a sentence", "no end of a sentence"],
+  ])("may lack a description, which is then the first sentence of the text: %j", (body, description) => {
+    expect(read(`---\nname: a\n---\n${body}`).description).toBe(description);
+    expect(read(body).description).toBe(description);
+  });
+
+  test("may have github, which is kept", () => {
+    expect(read("---\ngithub: { permissions: { contents: read } }\n---\nP").github).toEqual({
+      permissions: { contents: "read" },
+    });
+  });
+
+  test.each([
+    ["sonnet", [], "session"],
+    ["inherit", [], "session"],
+    ["haiku", [], "fast"],
+    ["gpt-4.1", ["gpt-4.1"], "session"],
+  ])("may name a size instead of a model: %s", (model, models, modelClass) => {
+    expect(read(`---\nmodel: ${model}\n---\nP`)).toMatchObject({ models, modelClass });
+  });
+
+  test("is reported with every mistake and its line", () => {
+    expect.assertions(1);
+    try {
+      read("---\ninfer: perhaps\ntool: view\nbudget:\n  turns: 0\n  turn: 3\n---\nP");
+    } catch (error) {
+      expect(mistakesOf(error)).toEqual([
+        expect.stringContaining("reviewer.agent.md:2: infer"),
+        expect.stringContaining("reviewer.agent.md:5: budget.turns"),
+        expect.stringContaining("reviewer.agent.md:3: there is no field 'tool'"),
+        expect.stringContaining("reviewer.agent.md:6: there is no field 'turn'"),
+      ]);
+    }
+  });
 });

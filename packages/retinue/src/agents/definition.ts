@@ -15,10 +15,12 @@ import {
   McpServerConfig,
 } from "@retinue/protocol";
 import * as z from "zod";
-import { type FrontMatter, parseFrontMatter } from "./front-matter.ts";
+import { ownNames } from "./foreign-tools.ts";
+import { type Check, type FrontMatter, parseFrontMatter } from "./front-matter.ts";
 import { type UnknownKey, unknownKey } from "./unknown-keys.ts";
 
-export type AgentSource = "builtin" | "user" | "project" | "plugin" | "sdk";
+/** `remote`: from the catalog that the user's configuration names. */
+export type AgentSource = "builtin" | "user" | "project" | "plugin" | "remote" | "sdk";
 
 /** What the child session inherits from its parent. */
 export type Inherit = "none" | "brief" | "fork" | { tail: number };
@@ -56,6 +58,12 @@ export interface AgentDefinition {
   readOnly: boolean;
   source: AgentSource;
   path?: string;
+  /** The plugin that it came with. */
+  plugin?: string;
+  /** Those of its name that cannot be called because of this one, the next in rank first. */
+  hides?: readonly AgentDefinition[];
+  /** What GitHub reads of the file. It is kept and shown. */
+  github?: Readonly<Record<string, unknown>>;
 }
 
 const limit = lazy(() => z.number().positive());
@@ -66,7 +74,7 @@ const fileHead = lazy(() =>
   z.object({
     name: z.string().trim().min(1).optional(),
     "display-name": z.string().optional(),
-    description: z.string(),
+    description: z.string().optional(),
     tools: list().nullish(),
     model: list().optional(),
     "model-policy": z.enum(["preferred", "required"]).default("preferred"),
@@ -100,6 +108,7 @@ const fileHead = lazy(() =>
         spawns: limit().optional(),
       })
       .default({}),
+    github: z.record(z.string(), z.unknown()).optional(),
   }),
 );
 
@@ -107,25 +116,27 @@ export interface AgentFile {
   source: AgentSource;
   /** Where the text comes from: it appears in messages, and gives the name when the front matter has none. */
   path: string;
+  plugin?: string;
   /** Told what of the head has no effect. */
   warn?(message: string): void;
 }
 
 export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
-  const { head, body, ...written } = parseFrontMatter(text, fileHead(), file.path);
-  checkKeys(written, file);
+  const { warn = () => undefined } = file;
+  const check: Check = (written) => wrongKeys(written, { path: file.path, warn });
+  const { head, body, lineOf } = parseFrontMatter(text, fileHead(), { file: file.path, check });
   if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);
   const name = head.name ?? path.basename(file.path).replace(/(\.agent)?\.md$/, "");
+  const isFile = file.source !== "builtin" && file.source !== "remote";
   return {
     name,
     displayName: head["display-name"] ?? name,
-    description: head.description,
+    description: head.description?.trim() || firstSentence(body),
     prompt: body,
-    tools: head.tools ?? null,
+    tools: ownTools(head.tools, (index, words) => warn(`${file.path}:${lineOf(["tools", String(index)])}: ${words}`)),
     toolDefinitions: [],
-    models: head.model ?? [],
+    ...modelsOf(head),
     modelPolicy: head["model-policy"],
-    modelClass: head["model-class"],
     ...(head["reasoning-effort"] === undefined ? {} : { reasoningEffort: head["reasoning-effort"] }),
     mcpServers: head["mcp-servers"],
     skills: head.skills,
@@ -137,36 +148,65 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
     budget: toBudget(head.budget),
     readOnly: head["read-only"],
     source: file.source,
-    ...(file.source === "builtin" ? {} : { path: file.path }),
+    ...defined({ path: isFile ? file.path : undefined, plugin: file.plugin, github: head.github }),
   };
 }
 
-/** Throws for an unknown key that looks like a limit of the agent. */
-function checkKeys(
+type Head = z.output<ReturnType<typeof fileHead>>;
+
+/** The names of tools as they are here. A list that has nothing of ours is an empty list, and never every tool. */
+function ownTools(tools: Head["tools"], warn: (index: number, words: string) => void): AgentDefinition["tools"] {
+  if (!tools) return null;
+  const names = tools.flatMap((name, index) => ownNames(name, (words) => warn(index, words)));
+  return [...new Set(names)];
+}
+
+/** Claude Code names sizes and not models: its small one is our fast class, any other is the session's model. */
+function modelsOf({ model = [], "model-class": modelClass }: Head): Pick<AgentDefinition, "models" | "modelClass"> {
+  const [only = ""] = model;
+  if (model.length !== 1 || !/^(inherit|sonnet|opus|haiku)$/.test(only)) return { models: model, modelClass };
+  return { models: [], modelClass: only === "haiku" ? "fast" : modelClass };
+}
+
+const MAX_DESCRIPTION = 300;
+
+/** What stands for the description of an agent that has none. */
+function firstSentence(body: string): string {
+  const lines = body.split("\n").map((line) => line.trim());
+  const start = lines.findIndex((line) => line !== "" && !line.startsWith("#"));
+  const end = lines.findIndex((line, index) => index > start && (line === "" || line.startsWith("#")));
+  const paragraph = lines.slice(Math.max(start, 0), end < 0 ? undefined : end).join(" ");
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(paragraph.slice(0, MAX_DESCRIPTION))?.[0] ?? paragraph;
+  return sentence.length <= MAX_DESCRIPTION ? sentence : `${sentence.slice(0, MAX_DESCRIPTION - 1)}…`;
+}
+
+/** Other programs show these; they say nothing to an agent. */
+const FOR_OTHER_SCREENS: ReadonlySet<string> = new Set(["color", "target", "argument-hint", "version", "author"]);
+
+/** Returns the unknown keys that look like a limit of the agent, and warns of the others. */
+function wrongKeys(
   { data, lineOf }: Pick<FrontMatter<unknown>, "data" | "lineOf">,
-  { path: file, warn = () => undefined }: AgentFile,
-): void {
+  { path: file, warn }: { path: string; warn(message: string): void },
+): string[] {
   const { budget, ...fields } = fileHead().shape;
-  const complain = (at: readonly string[], { words }: UnknownKey) => `${file}:${lineOf(at)}: ${words}`;
+  const wrong: string[] = [];
+  const complain = (at: readonly string[], { words, isLimit }: UnknownKey) => {
+    const line = `${file}:${lineOf(at)}: ${words}`;
+    if (isLimit) wrong.push(line);
+    else warn(line);
+  };
   for (const key of keysOf(data)) {
-    if (key === "budget" || Object.hasOwn(fields, key)) continue;
-    const found = unknownKey(key, [...Object.keys(fields), "budget"]);
-    if (found.isLimit) throw new AppError("invalid_params", complain([key], found));
-    warn(complain([key], found));
+    if (key === "budget" || Object.hasOwn(fields, key) || FOR_OTHER_SCREENS.has(key)) continue;
+    complain([key], unknownKey(key, [...Object.keys(fields), "budget"]));
   }
   for (const server of keysOf(data, "mcp-servers")) {
-    for (const key of keysOf(valueAt(data, "mcp-servers"), server)) {
-      if (serverKeys().includes(key)) continue;
-      const at = ["mcp-servers", server, key];
-      const found = unknownKey(key, serverKeys());
-      if (found.isLimit) throw new AppError("invalid_params", complain(at, found));
-      warn(complain(at, found));
-    }
+    for (const key of keysOf(valueAt(data, "mcp-servers"), server))
+      if (!serverKeys().includes(key)) complain(["mcp-servers", server, key], unknownKey(key, serverKeys()));
   }
   const limits = Object.keys(budget.unwrap().shape);
-  const wrong = keysOf(data, "budget").find((key) => !limits.includes(key));
-  if (wrong !== undefined)
-    throw new AppError("invalid_params", complain(["budget", wrong], unknownKey(wrong, limits, { isLimit: true })));
+  for (const key of keysOf(data, "budget"))
+    if (!limits.includes(key)) complain(["budget", key], unknownKey(key, limits, { isLimit: true }));
+  return wrong;
 }
 
 /** The keys of a map, or of the map under one of its keys. */
@@ -224,7 +264,7 @@ export function toInherit(value: string | undefined): Inherit {
   return value === "none" || value === "fork" ? value : "brief";
 }
 
-function toBudget(budget: z.output<ReturnType<typeof fileHead>>["budget"]): Budget {
+function toBudget(budget: Head["budget"]): Budget {
   return defined({
     maxTurns: budget.turns,
     maxSubtreeTurns: budget["subtree-turns"],

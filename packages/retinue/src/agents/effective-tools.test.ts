@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ancestorsOfChild, checkToolNames, decideTool, effectiveTools, type NodeLimits } from "./effective-tools.ts";
-import { matchesAny, type ToolRef } from "./tool-patterns.ts";
+import {
+  ancestorsOfChild,
+  decideTool,
+  effectiveTools,
+  isListed,
+  type NodeLimits,
+  unknownTools,
+} from "./effective-tools.ts";
+import type { ToolRef } from "./tool-patterns.ts";
 
 const TOOLS: readonly ToolRef[] = [
   ...["view", "edit", "create", "bash", "grep", "task", "skill", "sql"].map((name) => ({
@@ -52,8 +59,8 @@ describe("an agent's own list", () => {
     expect(names({ ...CHILD, definition: agent(tools) })).toEqual(expected);
   });
 
-  test("of the main agent keeps skill and sql beside it", () => {
-    expect(names({ ...MAIN, definition: agent(["view"]) })).toEqual(["view", "skill", "sql"]);
+  test("of the main agent keeps sql beside it", () => {
+    expect(names({ ...MAIN, definition: agent(["view"]) })).toEqual(["view", "sql"]);
     expect(names({ ...CHILD, definition: agent(["view"]) })).toEqual(["view"]);
   });
 });
@@ -140,17 +147,47 @@ describe("ceilings", () => {
 });
 
 describe("a tool that does not exist", () => {
-  test("is an error with the valid names", () => {
-    const definition = { ...agent(["view", "veiw", "mcp:db-drop"]), source: "sdk" as const };
-    expect(() => checkToolNames(TOOLS, definition)).toThrow(
+  test("is named with the valid names", () => {
+    const definition = { ...agent(["view", "veiw", "mcp:db-drop"]), source: "sdk" as const, mcpServers: {} };
+    expect(unknownTools(TOOLS, definition)).toMatch(
       /^Agent 'worker' names tools that do not exist: veiw, mcp:db-drop\. Valid tools are: bash, create, db-query, .*view$/,
     );
   });
 
   test("is none when a wildcard matches nothing, or when a built-in agent names what is switched off here", () => {
-    expect(() => checkToolNames(TOOLS, { ...agent(["gone/*"]), source: "sdk" })).not.toThrow();
-    expect(() => checkToolNames(TOOLS, { ...agent(["web_fetch"]), source: "builtin" })).not.toThrow();
-    expect(() => checkToolNames(TOOLS, { ...agent(null), source: "project" })).not.toThrow();
+    const of = (tools: string[] | null, source: "sdk" | "builtin" | "project", mcpServers = {}) =>
+      unknownTools(TOOLS, { ...agent(tools), source, mcpServers });
+    expect(of(["gone/*"], "sdk")).toBeUndefined();
+    expect(of(["web_fetch"], "builtin")).toBeUndefined();
+    expect(of(null, "project")).toBeUndefined();
+    expect(of(["wiki/find", "wiki-find"], "sdk")).toContain("wiki/find, wiki-find");
+    expect(of(["wiki/find", "wiki-find"], "sdk", { wiki: { command: "wiki" } })).toBeUndefined();
+  });
+});
+
+describe("companions", () => {
+  const ref = (name: string, source: ToolRef["source"] = "builtin"): ToolRef => ({ name, source });
+  const all = ["bash", "read_bash", "write_bash", "stop_bash", "list_bash", "edit", "create", "view"].map((name) =>
+    ref(name),
+  );
+  const of = (tools: string[], node: NodeLimits = CHILD) =>
+    effectiveTools(all, { ...node, definition: agent(tools) }).allowed.map(({ name }) => name);
+
+  test("bash brings the tools for its shells, and edit brings create", () => {
+    expect(of(["bash"])).toEqual(["bash", "read_bash", "write_bash", "stop_bash", "list_bash"]);
+    expect(of(["edit", "view"])).toEqual(["edit", "create", "view"]);
+    expect(of(["create", "read_bash"])).toEqual(["read_bash", "create"]);
+  });
+
+  test("are still under the limits of the session and of agents above", () => {
+    const lead = { ...CHILD, definition: agent(["view", "edit"], { ceiling: "own" }) };
+    expect(of(["bash", "edit"], { ...CHILD, ancestors: ancestorsOfChild(lead) })).toEqual(["edit", "create"]);
+    expect(of(["bash"], { ...CHILD, sessionFilters: { excludedTools: ["*_bash"] } })).toEqual(["bash"]);
+  });
+
+  test("are tools of the runtime and never of the host", () => {
+    const node = { ...CHILD, definition: agent(["edit"]) };
+    expect(effectiveTools([ref("create", "host")], node).allowed).toEqual([]);
   });
 });
 
@@ -203,8 +240,8 @@ test("authority only shrinks down any tree", () => {
         node = { ...limits, isMainAgent: false, ancestors, definition: next };
         const own = effectiveTools(TOOLS, node).allowed;
         expect(own.every((tool) => above.has(tool.name))).toBe(true);
-        expect(own.every((tool) => matchesAny(next.tools, tool))).toBe(true);
-        expect(own.every((tool) => ancestors.every((a) => a.ceiling === "session" || matchesAny(a.tools, tool)))).toBe(
+        expect(own.every((tool) => isListed(next.tools, tool))).toBe(true);
+        expect(own.every((tool) => ancestors.every((a) => a.ceiling === "session" || isListed(a.tools, tool)))).toBe(
           true,
         );
         const below = ceiling(node);

@@ -4,7 +4,6 @@
  * A pure function over plain data, so that the list for the model, the check before a call and `retinue why` cannot disagree.
  * Every answer names the rule that decided.
  */
-import { AppError } from "@retinue/protocol";
 import { decideOffer, type ToolFilters } from "../tools/filters.ts";
 import type { AgentDefinition } from "./definition.ts";
 import { matchesAny, matchesPattern, meansAll, namesOneTool, type ToolRef } from "./tool-patterns.ts";
@@ -60,7 +59,16 @@ export interface EffectiveTools<T extends ToolRef> {
 }
 
 /** The main agent keeps these when it takes on an agent with a list of its own. */
-const KEPT_BY_MAIN_AGENT = ["skill", "sql"];
+const KEPT_BY_MAIN_AGENT = ["sql"];
+
+/** Of little use without the tool that brings them, and no use to it alone: whoever has the one has the others. */
+const COMPANION_OF: Readonly<Record<string, string>> = {
+  read_bash: "bash",
+  write_bash: "bash",
+  stop_bash: "bash",
+  list_bash: "bash",
+  create: "edit",
+};
 
 /** In plan mode the main agent writes its plan with these. A sub-agent has no plan, so it does not get them. */
 const FILE_WRITERS = ["create", "edit"];
@@ -89,21 +97,20 @@ export function ancestorsOfChild(node: NodeLimits): readonly Ancestor[] {
   return [...node.ancestors, { name, ceiling, tools }];
 }
 
-/** Throws when the definition names a tool that does not exist. Built-in agents may name tools that are switched off here. */
-export function checkToolNames(
+/** What a definition names that does not exist, with the words to say so. Built-in agents may name tools that are switched off here. */
+export function unknownTools(
   tools: readonly ToolRef[],
-  definition: Pick<AgentDefinition, "name" | "tools" | "source">,
-): void {
-  if (definition.source === "builtin") return;
-  const unknown = (definition.tools ?? []).filter(
-    (pattern) => namesOneTool(pattern) && !tools.some((tool) => matchesPattern(pattern, tool)),
+  { name, tools: patterns, source, mcpServers }: Pick<AgentDefinition, "name" | "tools" | "source" | "mcpServers">,
+): string | undefined {
+  if (source === "builtin") return undefined;
+  const ofOwnServer = (pattern: string) =>
+    Object.keys(mcpServers).some((server) => pattern.startsWith(`${server}/`) || pattern.startsWith(`${server}-`));
+  const unknown = (patterns ?? []).filter(
+    (pattern) => namesOneTool(pattern) && !ofOwnServer(pattern) && !tools.some((tool) => matchesPattern(pattern, tool)),
   );
-  if (unknown.length === 0) return;
+  if (unknown.length === 0) return undefined;
   const valid = tools.map((tool) => tool.name).sort();
-  throw new AppError(
-    "spawn_refused",
-    `Agent '${definition.name}' names ${unknown.length === 1 ? "a tool that does" : "tools that do"} not exist: ${unknown.join(", ")}. Valid tools are: ${valid.join(", ")}`,
-  );
+  return `Agent '${name}' names ${unknown.length === 1 ? "a tool that does" : "tools that do"} not exist: ${unknown.join(", ")}. Valid tools are: ${valid.join(", ")}`;
 }
 
 const ALLOWED: Decision = { allowed: true, rule: "allowed", reason: "no rule forbids it" };
@@ -124,7 +131,7 @@ function underCeilings(tool: ToolRef, node: NodeLimits): Decision | undefined {
     return forbidden("plan-mode", "sub-agents write no files in plan mode");
   }
 
-  const above = node.ancestors.find((ancestor) => ancestor.ceiling === "own" && !matchesAny(ancestor.tools, tool));
+  const above = node.ancestors.find((ancestor) => ancestor.ceiling === "own" && !isListed(ancestor.tools, tool));
   return (
     above && forbidden("ancestor-ceiling", `the ceiling of ${above.name}, which is above this agent, does not have it`)
   );
@@ -138,13 +145,20 @@ function underOwnRules(tool: ToolRef, node: NodeLimits): Decision | undefined {
       ? forbidden("defaultAgent.excludedTools", "defaultAgent.excludedTools hides it from the main agent")
       : undefined;
   }
-  if (matchesAny(definition.tools, tool)) {
+  if (isListed(definition.tools, tool)) {
     if (!isHidden || names(definition, tool)) return undefined;
     const reason = `defaultAgent.excludedTools hides it, and the agent ${definition.name} does not name it`;
     return forbidden("defaultAgent.excludedTools", reason);
   }
   if (node.isMainAgent && tool.source === "builtin" && KEPT_BY_MAIN_AGENT.includes(tool.name)) return undefined;
   return forbidden("agent-tools", `the tools of the agent ${definition.name} do not have it`);
+}
+
+/** In the list of an agent, by name or as the companion of what is. */
+export function isListed(patterns: readonly string[] | null, tool: ToolRef): boolean {
+  if (matchesAny(patterns, tool)) return true;
+  const leader = tool.source === "builtin" ? COMPANION_OF[tool.name] : undefined;
+  return leader !== undefined && matchesAny(patterns, { name: leader, source: "builtin" });
 }
 
 /** Whether an agent asks for this tool in particular: by its list, or because it brings the tool itself. */

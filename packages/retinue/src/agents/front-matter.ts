@@ -3,7 +3,7 @@
  *
  * Used for agents (`*.agent.md`) and skills (`SKILL.md`). The head is data only; nothing in it is ever run.
  */
-import { AppError } from "@retinue/protocol";
+import { AppError, messageOf } from "@retinue/protocol";
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import type * as z from "zod";
 
@@ -28,14 +28,39 @@ const MAX_BRACKETS = 200;
 const MAX_LEADING_MARKS = 4;
 const LEADING_MARKS = /^(?:[ \t]*[-:](?=\s|$))+/;
 const MAX_MARKS = 40;
+const MAX_MISTAKES = 20;
 /** `? key`: nobody needs them here, and the parser takes exponential time for nested ones. */
 const EXPLICIT_KEY = /(?:^[\s:-]*|[[{,]\s*)\?(?=\s|$)/m;
+
+/** Everything that is wrong in a head, each mistake with its file and line. */
+export class BadFrontMatter extends AppError {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super("invalid_params", mistakes.join("; "));
+    this.mistakes = mistakes;
+  }
+}
+
+/** Each of them, of whatever was thrown while a file was read. */
+export function mistakesOf(error: unknown): readonly string[] {
+  return error instanceof BadFrontMatter ? error.mistakes : [messageOf(error)];
+}
+
+/** Whether a text begins with a head at all. */
+export function hasFrontMatter(text: string): boolean {
+  const plain = text.replace(/^\uFEFF/, "").replace("\r\n", "\n");
+  return isFence(plain.slice(0, endOfLine(plain, 0)));
+}
+
+/** More rules for a head than its schema has. */
+export type Check = (written: { data: unknown; lineOf(path: readonly string[]): number }) => readonly string[];
 
 /** Parses `text`; `file` is only for messages. A text without a head is checked as an empty head. */
 export function parseFrontMatter<Schema extends z.ZodType>(
   text: string,
   schema: Schema,
-  file: string,
+  { file, check = () => [] }: { file: string; check?: Check },
 ): FrontMatter<z.output<Schema>> {
   const { yaml, body } = split(text.replace(/^\uFEFF/, ""), file);
   if (yaml.length > MAX_HEAD_CHARACTERS) throw complaint(file, 1, TOO_LONG);
@@ -43,18 +68,21 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   if (EXPLICIT_KEY.test(yaml)) throw complaint(file, 1, "the front matter has a key with a question mark before it");
   const lines = new LineCounter();
   const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-  const [broken] = document.errors;
   // The head starts on line 2 of the file, under the fence.
-  if (broken) throw complaint(file, lines.linePos(broken.pos[0]).line + 1, broken.message);
+  const broken = document.errors.map(({ pos, message }) => at(file, lines.linePos(pos[0]).line + 1, message));
+  if (broken.length > 0) throw new BadFrontMatter(broken);
   const twice = repeatedKey(document);
   if (twice !== undefined) throw complaint(file, lines.linePos(twice).line + 1, "Map keys must be unique");
 
   const data: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
   const parsed = schema.safeParse(data);
-  if (parsed.success) return { head: parsed.data, body, data, lineOf };
-  const [issue] = parsed.error.issues;
-  const path = issue?.path.map(String) ?? [];
-  throw complaint(file, lineOf(path), `${path.join(".") || "front matter"}: ${issue?.message ?? "not valid"}`);
+  const more = check({ data, lineOf }).slice(0, MAX_MISTAKES);
+  if (parsed.success && more.length === 0) return { head: parsed.data, body, data, lineOf };
+  const issues = (parsed.error?.issues ?? []).slice(0, MAX_MISTAKES).map(({ path: keys, message }) => {
+    const path = keys.map(String);
+    return at(file, lineOf(path), `${path.join(".") || "front matter"}: ${message}`);
+  });
+  throw new BadFrontMatter([...issues, ...more]);
 
   /** The line of the deepest value on the path that exists. */
   function lineOf(wanted: readonly string[]): number {
@@ -117,5 +145,7 @@ function endOfLine(text: string, from: number): number {
 const isFence = (line: string): boolean => line.length <= MAX_HEAD_CHARACTERS && FENCE.test(line);
 
 function complaint(file: string, line: number, problem: string): AppError {
-  return new AppError("invalid_params", `${file}:${line}: ${problem}`);
+  return new BadFrontMatter([at(file, line, problem)]);
 }
+
+const at = (file: string, line: number, problem: string): string => `${file}:${line}: ${problem}`;

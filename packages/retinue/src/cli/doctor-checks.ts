@@ -101,7 +101,7 @@ export function checkConfig(home: string): Check {
 
 /** Agents of the user. Those of a project are looked at when a session opens there. */
 export function checkAgents(home: string): Check[] {
-  const { problems } = new AgentCatalog({ folders: agentFolders({ home }) });
+  const { problems } = new AgentCatalog({ folders: agentFolders({ home, enableConfigDiscovery: true }) });
   return [
     ...problems.errors.map((text) => problem("agents", `an agent is left out: ${text}`, "Correct the file.")),
     ...problems.warnings.map((text) => warning("agents", text, "Correct the file.")),

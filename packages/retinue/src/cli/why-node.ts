@@ -97,6 +97,11 @@ async function catalogOf({ store, record, limits, home, warn }: NodeContext): Pr
   const { enableConfigDiscovery = false, pluginDirectories, customAgents, excludedBuiltinAgents } = limits;
   const gate = new ProjectGate(record.cwd, new FolderTrust({ documents: store.documents, warn }));
   if (enableConfigDiscovery) await gate.refresh();
-  const folders = agentFolders({ home, project: gate.isTrusted ? gate : undefined, pluginDirectories });
+  const folders = agentFolders({
+    home,
+    enableConfigDiscovery,
+    project: gate.isTrusted ? gate : undefined,
+    pluginDirectories,
+  });
   return new AgentCatalog({ folders, customAgents, excludedBuiltinAgents });
 }

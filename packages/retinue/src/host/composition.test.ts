@@ -76,6 +76,8 @@ const BUILTIN = [
   "list_agents",
   "session_search",
 ];
+/** Skills are not inherited, so a sub-agent without any has no tool for them. */
+const INHERITED = BUILTIN.filter((name) => name !== "skill");
 const without = (names: readonly string[], ...gone: string[]) => names.filter((name) => !gone.includes(name));
 const descriptionOf = (tools: readonly ToolSpec[], name: string) =>
   tools.find((tool) => tool.name === name)?.description ?? "";
@@ -84,9 +86,9 @@ describe("the tools that the model is offered", () => {
   test("are the built-in ones in their order, then those of the host", async () => {
     await inTree({ tools: [{ name: "shout" }, { name: "call_home" }] }, async ({ offered, below }) => {
       expect(await offered()).toEqual([...BUILTIN, "shout", "call_home"]);
-      expect(await below("general-purpose")).toEqual([...BUILTIN, "shout", "call_home"]);
+      expect(await below("general-purpose")).toEqual([...INHERITED, "shout", "call_home"]);
       expect((await below("explore")).sort()).toEqual(
-        ["bash", "glob", "grep", "list_bash", "read_bash", "session_search", "stop_bash", "view"].sort(),
+        ["bash", "glob", "grep", "list_bash", "read_bash", "session_search", "stop_bash", "view", "write_bash"].sort(),
       );
     });
   });
@@ -135,7 +137,7 @@ describe("a resume changes what it names and nothing else", () => {
       expect(await offered()).toEqual(BUILTIN);
       await configure({ excludedTools: ["bash", "web_fetch"] });
       expect(await offered()).toEqual(without(BUILTIN, "bash", "web_fetch"));
-      expect(await below("general-purpose")).toEqual(without(BUILTIN, "bash", "web_fetch"));
+      expect(await below("general-purpose")).toEqual(without(INHERITED, "bash", "web_fetch"));
       await configure({ clientName: "again" });
       expect(await offered()).toEqual(without(BUILTIN, "bash", "web_fetch"));
       await configure({ availableTools: ["view", "bash"] });
@@ -149,7 +151,7 @@ describe("a resume changes what it names and nothing else", () => {
     await inTree({}, async ({ offered, below, configure }) => {
       await configure({ defaultAgent: { excludedTools: ["bash", "task"] } });
       expect(await offered()).toEqual(without(BUILTIN, "bash", "task"));
-      expect(await below("general-purpose")).toEqual(without(BUILTIN, "bash", "task"));
+      expect(await below("general-purpose")).toEqual(without(INHERITED, "bash", "task"));
       expect(await below("explore")).toContain("bash");
     });
   });
@@ -177,9 +179,8 @@ describe("a resume changes what it names and nothing else", () => {
       await configure({ skillDirectories: [folder] });
       const before = await list();
       expect(descriptionOf(before, "skill")).toContain("tidy");
-      writeSkill(home, "sort");
       expect(await list()).toBe(before);
-      await client.call("session.skills.reload", { sessionId });
+      writeSkill(home, "sort");
       expect(descriptionOf(await list(), "skill")).toContain("sort");
       await client.call("session.skills.disable", { sessionId, name: "tidy" });
       expect(descriptionOf(await list(), "skill")).not.toContain("tidy");
@@ -273,7 +274,7 @@ describe("the selected agent", () => {
     await inTree(withAgents, async ({ offered, client, sessionId, provider }) => {
       expect(await offered()).toEqual([...BUILTIN, "shout", "whisper"]);
       await client.call("session.agent.select", { sessionId, name: "reviewer" });
-      expect((await offered()).sort()).toEqual(["grep", "shout", "skill", "sql", "view"]);
+      expect((await offered()).sort()).toEqual(["grep", "shout", "sql", "view"]);
       expect(provider.requests.at(-1)?.system).toContain("You review.");
       await client.call("session.agent.setPrompt", { sessionId, id: "reviewer", prompt: "You praise." });
       await offered();
@@ -310,15 +311,14 @@ describe("the selected agent", () => {
     });
   });
 
-  test("from a file is known once the folders were read again", async () => {
+  test("from a file is known with the next prompt", async () => {
     await inTree({}, async ({ list, client, sessionId, runtime }) => {
+      expect(descriptionOf(await list(), "task")).not.toContain("smith");
       const folder = join(runtime.config.home, "agents");
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, "smith.agent.md"), "---\nname: smith\ndescription: Forges.\n---\nYou forge.\n");
-      const before = await list();
-      expect(descriptionOf(before, "task")).not.toContain("smith");
-      await client.call("session.agent.reload", { sessionId });
       expect(descriptionOf(await list(), "task")).toContain("`smith`");
+      expect((await client.call("session.agent.list", { sessionId })).agents).toMatchObject([{ name: "smith" }]);
     });
   });
 
@@ -339,10 +339,10 @@ describe("the mode", () => {
       const to = (mode: "plan" | "autopilot" | "interactive") => client.call("session.mode.set", { sessionId, mode });
       await to("plan");
       expect(await offered()).toEqual([...BUILTIN, "exit_plan_mode"]);
-      expect(await below("general-purpose")).toEqual(without(BUILTIN, "create", "edit"));
+      expect(await below("general-purpose")).toEqual(without(INHERITED, "create", "edit"));
       await to("interactive");
       expect(JSON.stringify(await list())).toBe(JSON.stringify(first));
-      expect(await below("general-purpose")).toEqual(BUILTIN);
+      expect(await below("general-purpose")).toEqual(INHERITED);
     });
   });
 
@@ -365,7 +365,7 @@ describe("rules and settings", () => {
         rules: { approved: [], denied: [{ kind: "bash", argument: null }] },
       });
       expect(await offered()).toEqual([...without(BUILTIN, "bash"), "shout"]);
-      expect(await below("general-purpose")).toEqual([...without(BUILTIN, "bash"), "shout"]);
+      expect(await below("general-purpose")).toEqual([...without(INHERITED, "bash"), "shout"]);
       await client.call("session.permissions.configure", { sessionId, rules: { approved: [], denied: [] } });
       expect(await offered()).toEqual([...BUILTIN, "shout"]);
       await modify({ add: [{ kind: "custom-tool", argument: null }] });

@@ -1,6 +1,7 @@
 /** Tells each client once what of the project was left out, refused or renamed when the session was opened. */
 import { configWarnings } from "../models/config.ts";
 import type { Client } from "../tree/client.ts";
+import type { Configuration } from "../tree/configuration.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
 import { surveyProject } from "../workspace/survey.ts";
@@ -51,17 +52,19 @@ export function projectNotices({ configuration, gate }: TreeParts, home: string)
   // Files of the user and of plugins are read whether or not the project's are.
   const hasProject = configuration.current.enableConfigDiscovery === true;
   const line = hasProject ? leftOutLine(surveyProject(gate, home), gate) : undefined;
-  const { agents, skills } = configuration;
-  const problems = [
-    ...agents.problems.errors,
-    ...agents.problems.warnings,
-    ...skills.problems.errors,
-    ...skills.problems.warnings,
-  ];
   return [
     ...(line === undefined ? [] : [{ warningType: "folder_trust", message: line }]),
-    ...problems
-      .slice(0, MAX_PROBLEMS)
-      .map((problem) => ({ warningType: "project_file", message: /[.?]$/.test(problem) ? problem : `${problem}.` })),
+    ...fileNotices(fileProblems(configuration)),
   ];
+}
+
+/** What of the files of agents and skills is left out, or is other than they say. */
+export function fileProblems({ agents, skills }: Pick<Configuration, "agents" | "skills">): readonly string[] {
+  return [agents.problems.errors, agents.problems.warnings, skills.problems.errors, skills.problems.warnings].flat();
+}
+
+export function fileNotices(problems: readonly string[]): Notice[] {
+  return problems
+    .slice(0, MAX_PROBLEMS)
+    .map((problem) => ({ warningType: "project_file", message: /[.?]$/.test(problem) ? problem : `${problem}.` }));
 }

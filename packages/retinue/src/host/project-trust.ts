@@ -7,6 +7,7 @@ import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import { consentTo, surveyProject } from "../workspace/survey.ts";
 import type { HostedSession } from "./hosted-session.ts";
+import { fileNotices, fileProblems } from "./project-notices.ts";
 
 /** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
 export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
@@ -17,19 +18,24 @@ export async function trustProject(target: HostedSession, folder: string, home: 
   await trust.trust(folder, consentTo(places.flatMap((place) => surveyProject(place, home).servers)));
 }
 
-/** Loads what has become trusted, and drops what is trusted no longer. */
+/** Loads what has become trusted, drops what is trusted no longer, and reads files again that have changed. */
 export async function followTrust({ session, tree }: HostedSession): Promise<void> {
   const { configuration, gate } = tree;
-  if (!configuration.current.enableConfigDiscovery) return;
-  await gate.refresh();
-  if (!configuration.followGate()) return;
-  tree.servers.configured();
+  const before = new Set(fileProblems(configuration));
+  if (configuration.current.enableConfigDiscovery) await gate.refresh();
+  const why = configuration.follow();
+  if (why === undefined) return;
+  if (why === "trust") tree.servers.configured();
+  for (const notice of fileNotices(fileProblems(configuration).filter((problem) => !before.has(problem))))
+    session.announce("session.warning", notice);
   session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));
   session.announce("session.skills_loaded", { skills: configuration.skills.list() });
   const { selectedAgent } = session.state;
   if (selectedAgent === undefined || configuration.agents.find(selectedAgent)) return;
   session.append("subagent.deselected", {});
-  const message = `The agent ${visible(selectedAgent)} is not there any more, since the folder ${visible(gate.root)} is not trusted. The default agent goes on.`;
+  const cause =
+    why === "trust" ? `, since the folder ${visible(gate.root)} is not trusted` : ": its file is gone or broken";
+  const message = `The agent ${visible(selectedAgent)} is not there any more${cause}. The default agent goes on.`;
   session.announce("session.warning", { warningType: "agent_gone", message });
 }
 

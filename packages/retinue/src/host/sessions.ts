@@ -22,6 +22,7 @@ import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
 import { recordResume, recover } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
+import { selectAgent } from "./select-agent.ts";
 import { withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import { warnUnreadable } from "./unreadable.ts";
@@ -250,16 +251,6 @@ export class Sessions {
     if (config.agent) selectAgent(hosted, config.agent);
     await session.log.committed();
   }
-}
-
-function selectAgent({ tree, session }: HostedSession, wanted: string): void {
-  const { name, displayName, tools } = tree.configuration.agents.getCustom(wanted);
-  if (session.state.selectedAgent === name) return;
-  session.append("subagent.selected", {
-    agentName: name,
-    agentDisplayName: displayName,
-    tools: tools ? [...tools] : null,
-  });
 }
 
 function useModel({ session }: HostedSession, { model = "", reasoningEffort = "" }: SessionConfig): void {

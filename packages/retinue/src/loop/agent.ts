@@ -38,6 +38,8 @@ export interface Kit {
   tools(options?: KitOptions): Promise<Toolset>;
   systemPrompt(toolset: Toolset, options?: KitOptions): Promise<string>;
   services(callId: string, signal: AbortSignal): CallServices;
+  /** What the model is told beside a prompt of the user. */
+  aboutPrompt?(prompt: string): string | undefined;
 }
 
 /** A server that does not start and a client that does not answer hold nobody who has been stopped. */

@@ -227,6 +227,7 @@ async function transform(
     `${mark}${text}`,
     after,
     reminder && systemReminder(reminder),
+    remarkOn(agent, prompt.source, text),
   ]
     .filter(Boolean)
     .join("\n\n");
@@ -235,6 +236,12 @@ async function transform(
     transformed = output?.modifiedTransformedPrompt ?? transformed;
   }
   return { text, transformed };
+}
+
+/** Only the user's own words count, not those of an agent or of the runtime. */
+function remarkOn({ kit }: Agent, source: string | undefined, text: string): string | undefined {
+  const words = source ? undefined : kit.aboutPrompt?.(text);
+  return words && systemReminder(words);
 }
 
 function notify({ session }: Agent, notice: Notice): void {
@@ -254,11 +261,12 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
     hasUserSpoken = true;
     const { after, before } = await describeAttachments(entry.attachments ?? [], attachmentLimits(agent));
     const attachments = await withImages(entry.attachments ?? [], attachmentLimits(agent));
-    const isChanged = Boolean(after || before || entry.displayPrompt);
+    const remark = remarkOn(agent, entry.source, entry.prompt);
+    const isChanged = Boolean(after || before || entry.displayPrompt || remark);
     session.inbox.delivered(entry);
     session.append("user.message", {
       content: entry.displayPrompt ?? entry.prompt,
-      transformedContent: isChanged ? [before, entry.prompt, after].filter(Boolean).join("\n\n") : undefined,
+      transformedContent: isChanged ? [before, entry.prompt, after, remark].filter(Boolean).join("\n\n") : undefined,
       messageId: entry.messageId,
       attachments: attachments.length > 0 ? attachments : undefined,
       source: entry.source || undefined,

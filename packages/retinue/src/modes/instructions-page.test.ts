@@ -71,6 +71,7 @@ test("docs/instructions.md names the folders of skills in their order, and every
     "/work/given",
     "/plugin/skills",
     "/home/skills",
+    "/work/.retinue/skills",
     "/work/.github/skills",
     "/work/.claude/skills",
   ]);
@@ -78,7 +79,7 @@ test("docs/instructions.md names the folders of skills in their order, and every
     "`skillDirectories`",
     "`skills/` in each of `pluginDirectories`",
     "`skills/` in the home folder",
-    "`.github/skills`, then `.claude/skills`",
+    "`.retinue/skills`, `.github/skills`, then `.claude/skills`",
   ];
   const found = places.map((words) => page.indexOf(words));
   expect(found.every((at) => at > 0)).toBe(true);

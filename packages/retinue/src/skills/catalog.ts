@@ -6,15 +6,20 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { AppError, messageOf, type SkillInfo, visible } from "@retinue/protocol";
+import { AppError, defined, messageOf, type SkillInfo, visible } from "@retinue/protocol";
+import { PLACES, userPlaces } from "../agents/catalog.ts";
+import type { AgentDefinition } from "../agents/definition.ts";
+import { fileStamp } from "../project/file-stamp.ts";
 import { checkFolder } from "../project/text-file.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
 
 export interface SkillFolder {
   source: Skill["source"];
   path: string;
-  /** The real path of the project that the files must lie in. */
+  /** The real path of the project or plugin that the files must lie in. */
   within?: string;
+  /** The name of the plugin. */
+  plugin?: string;
 }
 
 const MAX_SKILLS = 100;
@@ -28,24 +33,27 @@ export function skillFolders(options: {
   /** Given only where the host asks for files of the project and a person trusts it. */
   project?: { folder: string; root: string };
   pluginDirectories?: readonly string[];
+  /** Of installed plugins. */
+  plugins?: readonly SkillFolder[];
 }): SkillFolder[] {
-  const given = options.skillDirectories ?? [];
-  const plugins = options.pluginDirectories ?? [];
-  const { project, workingDirectory } = options;
-  const personal: SkillFolder = { source: "personal-copilot", path: path.join(options.home, "skills") };
+  const { project, workingDirectory, home, enableConfigDiscovery } = options;
+  const inside = (place: string) => path.resolve(place, "skills");
+  const own = enableConfigDiscovery ? userPlaces(home, { withOthers: true }).reverse().map(inside) : [];
+  const ofProject = project ? [...PLACES].reverse().map((place) => inside(path.join(project.folder, place))) : [];
   return [
-    ...given.map((folder): SkillFolder => ({ source: "custom", path: path.resolve(workingDirectory, folder) })),
-    ...plugins.map((folder): SkillFolder => ({ source: "plugin", path: path.join(folder, "skills") })),
-    ...(options.enableConfigDiscovery ? [personal] : []),
-    ...(project
-      ? [".github/skills", ".claude/skills"].map(
-          (folder): SkillFolder => ({
-            source: "project",
-            path: path.join(project.folder, folder),
-            within: project.root,
-          }),
-        )
-      : []),
+    ...(options.skillDirectories ?? []).map(
+      (folder): SkillFolder => ({ source: "custom", path: path.resolve(workingDirectory, folder) }),
+    ),
+    ...(options.pluginDirectories ?? []).map(
+      (folder): SkillFolder => ({ source: "plugin", path: path.join(folder, "skills") }),
+    ),
+    ...own.map(
+      (each): SkillFolder => ({ source: each === inside(home) ? "personal-copilot" : "personal-agents", path: each }),
+    ),
+    ...(options.plugins ?? []),
+    ...ofProject
+      .filter((each) => !own.includes(each)) // In ~ they are the user's.
+      .map((each): SkillFolder => ({ source: "project", path: each, within: project?.root })),
   ];
 }
 
@@ -55,6 +63,7 @@ export class SkillCatalog {
   #skills = new Map<string, Skill>();
   #problems: { warnings: readonly string[]; errors: readonly string[] } = { warnings: [], errors: [] };
   #offered: readonly Skill[] | undefined;
+  #stamp = "";
 
   constructor(options: { folders: readonly SkillFolder[]; disabledSkills?: readonly string[] }) {
     this.#folders = options.folders;
@@ -67,12 +76,24 @@ export class SkillCatalog {
     const warnings: string[] = [];
     const errors: string[] = [];
     this.#skills = new Map();
+    this.#stamp = this.#stampNow();
     for (const folder of this.#folders) {
       for (const file of skillFiles(folder, errors)) this.#add(file, folder, { warnings, errors });
     }
     this.#problems = { warnings, errors };
     this.#offered = undefined;
     return this.#problems;
+  }
+
+  /** Reads the folders again if one of their skills has changed, come or gone. Returns whether it has read them. */
+  follow(): boolean {
+    if (this.#stampNow() === this.#stamp) return false;
+    this.reload();
+    return true;
+  }
+
+  #stampNow(): string {
+    return fileStamp(this.#folders.flatMap((folder) => skillFiles(folder, [])));
   }
 
   get problems(): { warnings: readonly string[]; errors: readonly string[] } {
@@ -89,7 +110,7 @@ export class SkillCatalog {
       userInvocable: skill.userInvocable,
       enabled: !this.#disabled.has(skill.name),
       path: skill.path,
-      ...(skill.argumentHint !== undefined && { argumentHint: skill.argumentHint }),
+      ...defined({ argumentHint: skill.argumentHint, pluginName: skill.plugin }),
     }));
   }
 
@@ -118,6 +139,23 @@ export class SkillCatalog {
     const skill = this.#require(name);
     if (this.#disabled.has(name)) throw notFound(name);
     return { ...readSkill(skill.path, skill), name };
+  }
+
+  /** What an agent begins with. A skill that a file names and that is not there is left out; a program is refused before. */
+  preload({ skills }: Pick<AgentDefinition, "skills">): LoadedSkill[] {
+    return skills.filter((name) => this.#isOn(name)).map((name) => this.load(name));
+  }
+
+  /** The words that say which skills of an agent do not exist; undefined when all do. */
+  unknownOf({ name, skills }: Pick<AgentDefinition, "name" | "skills">): string | undefined {
+    const unknown = skills.filter((each) => !this.#isOn(each));
+    if (unknown.length === 0) return undefined;
+    const valid = [...this.#skills.keys()].filter((each) => this.#isOn(each)).sort();
+    return `Agent '${name}' names ${unknown.length === 1 ? "a skill that does" : "skills that do"} not exist. Skill not found: ${unknown.join(", ")}. Valid skills are: ${valid.join(", ") || "none"}`;
+  }
+
+  #isOn(name: string): boolean {
+    return this.#skills.has(name) && !this.#disabled.has(name);
   }
 
   #require(name: string): Skill {

@@ -9,15 +9,16 @@ import words from "./skill-tool.md";
 const MAX_LINE_CHARS = 300;
 const MAX_LISTED = 100;
 
-/** The list of skills is part of the description, so the tool is made again when the catalog changes. */
-export function skillTool(skills: SkillCatalog): Tool {
+/** The list of skills is part of the description, so the tool is made again when the catalog changes. A sub-agent has only its own. */
+export function skillTool(skills: SkillCatalog, { only }: { only?: readonly string[] } = {}): Tool {
+  const offered = () => skills.offered().filter(({ name }) => only?.includes(name) ?? true);
   return defineTool({
     name: "skill",
-    description: `${words.trim()}\n\n${listed(skills.offered())}`,
+    description: `${words.trim()}\n\n${listed(offered())}`,
     input: () => z.object({ skill: z.string().describe("The name of the skill, as it is listed") }),
     readOnly: true,
     prepare: ({ skill: name }) => {
-      const skill = load(skills, name);
+      const skill = load(skills, name, offered());
       return {
         run: async () =>
           success(`Skill "${name}" is loaded. Its instructions follow.`, {
@@ -29,8 +30,8 @@ export function skillTool(skills: SkillCatalog): Tool {
   });
 }
 
-function load(skills: SkillCatalog, name: string): LoadedSkill {
-  const offered = skills.offered().map((skill) => skill.name);
+function load(skills: SkillCatalog, name: string, among: readonly Skill[]): LoadedSkill {
+  const offered = among.map((skill) => skill.name);
   if (!offered.includes(name)) {
     const error = `Skill not found: ${name}`;
     throw new CallRefused(failure(`${error}. Skills that can be loaded: ${offered.join(", ") || "none"}.`, { error }));

@@ -17,6 +17,8 @@ export interface Skill {
   path: string;
   /** The real path of the project that the file must lie in. */
   within?: string;
+  /** The plugin that it came with. */
+  plugin?: string;
   allowedTools: readonly string[];
   userInvocable: boolean;
   /** true: only a person or an agent definition may load it. */
@@ -46,16 +48,20 @@ const head = lazy(() =>
 );
 
 /** Reads a SKILL.md; the folder's name is used when the file gives none. Throws with file and line. */
-export function readSkill(file: string, { source, within }: Pick<Skill, "source" | "within">): LoadedSkill {
+export function readSkill(
+  file: string,
+  { source, within, plugin }: Pick<Skill, "source" | "within" | "plugin">,
+): LoadedSkill {
   const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within });
   if (text === undefined) throw new AppError("invalid_params", `${file} does not exist any more`);
-  const { head: fields, body } = parseFrontMatter(text, head(), file);
+  const { head: fields, body } = parseFrontMatter(text, head(), { file });
   return {
     name: fields.name ?? path.basename(path.dirname(file)),
     description: fields.description,
     source,
     path: file,
     within,
+    plugin,
     allowedTools: fields["allowed-tools"],
     userInvocable: fields["user-invocable"],
     disableModelInvocation: fields["disable-model-invocation"],

@@ -4,9 +4,10 @@
  * Returns the record of the new task: plain data that is enough to run it, here or in another process.
  */
 import { AppError } from "@retinue/protocol";
-import { toInherit } from "../agents/definition.ts";
-import { checkToolNames } from "../agents/effective-tools.ts";
+import { type AgentDefinition, toInherit } from "../agents/definition.ts";
+import { unknownTools } from "../agents/effective-tools.ts";
 import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
+import type { ToolRef } from "../agents/tool-patterns.ts";
 import type { TaskInput } from "../tools/task-input.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
@@ -18,14 +19,22 @@ export type SpawnGate = (owner: WorkingAgent, input: TaskInput, callId?: string)
 
 /** Throws `spawn_refused` or `agent_not_found`, with words for the model. */
 export function spawnGate(configuration: Configuration): SpawnGate {
+  const warned = new Set<string>();
+  /** What a program gives must be right. A file may be written for another program, and its agent starts without what is not there. */
+  const complain = (words: string, about: { definition: AgentDefinition; owner: WorkingAgent; callId?: string }) => {
+    if (about.definition.source === "sdk") throw refusedStart(words, about);
+    const message = `${words}. It starts without.`;
+    if (!warned.has(message))
+      about.owner.session.root.announce("session.warning", { warningType: "agent_file", message });
+    warned.add(message);
+  };
   return async (owner, input, callId) => {
     const { session } = owner;
     const { agents, skills, limits } = configuration;
     const definition = agents.get(input.agent_type);
     checkDepth(owner, limits.maxDepth);
-    const declared = definition.toolDefinitions.map(({ name }) => ({ name, source: "host" as const }));
-    checkToolNames([...(await owner.kit.all()), ...declared], definition);
-    for (const skill of definition.skills) skills.load(skill);
+    const mistakes = [unknownTools(await toolsFor(definition, owner), definition), skills.unknownOf(definition)];
+    for (const words of mistakes) if (words !== undefined) complain(words, { definition, owner, callId });
     const choice = chooseModel({
       requested: input.model,
       agent: definition,
@@ -62,6 +71,24 @@ export function spawnGate(configuration: Configuration): SpawnGate {
       owesEnd: false,
     };
   };
+}
+
+/** Everything that the agent could name. The `skill` tool is not there for every owner. */
+async function toolsFor({ toolDefinitions }: AgentDefinition, { kit }: WorkingAgent): Promise<ToolRef[]> {
+  const declared = toolDefinitions.map(({ name }) => ({ name, source: "host" as const }));
+  return [...(await kit.all()), ...declared, { name: "skill", source: "builtin" }];
+}
+
+/** The clients are told as of every other agent that failed. It has had no session, so its id is one that nobody else has. */
+function refusedStart(
+  error: string,
+  { definition, owner, callId }: { definition: AgentDefinition; owner: WorkingAgent; callId?: string },
+): AppError {
+  const { log, world } = owner.session;
+  const id = world.newId();
+  const { name: agentName, displayName: agentDisplayName } = definition;
+  log.append("subagent.failed", { toolCallId: callId ?? id, agentName, agentDisplayName, error }, { sessionId: id });
+  return new AppError("spawn_refused", error);
 }
 
 function checkDepth({ session }: WorkingAgent, maxDepth: number): void {

@@ -6,12 +6,13 @@
  */
 import { tmpdir } from "node:os";
 import { defined, type SessionConfig, type SessionContext, type SubagentSettings } from "@retinue/protocol";
+import type { AgentFolder } from "../agents/agent-files.ts";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
 import type { AgentSettings } from "../loop/agent.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
 import type { ProjectGate } from "../project/gate.ts";
-import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
+import { SkillCatalog, type SkillFolder, skillFolders } from "../skills/catalog.ts";
 import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
 
 export interface ConfigurationOptions {
@@ -23,12 +24,20 @@ export interface ConfigurationOptions {
   home: string;
   /** Decides whether files of the project count. */
   gate: ProjectGate;
+  /** The folders of installed plugins that count now: another object after each change. */
+  plugins?: () => PluginFolders;
   tempFolder?: string;
   /** The maximum depth of sub-agents, whatever a client asks for. */
   maxDepth: number;
   catalog: Catalog;
   /** A token for a model provider, from a client. */
   askToken(providerName: string): Promise<string>;
+}
+
+/** Where plugins have agents and skills. */
+export interface PluginFolders {
+  agents: readonly AgentFolder[];
+  skills: readonly SkillFolder[];
 }
 
 /** The limits of a session's sub-agents. */
@@ -52,6 +61,7 @@ export class Configuration {
   #limits: SubagentLimits;
   /** Of the gate, when the project was read last. */
   #gateVersion: number;
+  #plugins: PluginFolders | undefined;
   #invokeRules: Pick<SubagentSettings, "agents" | "disabledSubagents"> = {};
 
   constructor(options: ConfigurationOptions) {
@@ -114,14 +124,18 @@ export class Configuration {
     this.#limits = { ...this.#limits, allowedModels };
   }
 
-  /** Reads the project again if trust in it was decided anew since. Returns whether it was. */
-  followGate(): boolean {
-    const { version } = this.#options.gate;
-    if (version === this.#gateVersion) return false;
-    this.#gateVersion = version;
-    this.#agents = this.#readAgents(this.#agents.prompts);
-    this.#skills = this.#readSkills();
-    return true;
+  /** Reads agents and skills again if trust in the project was decided anew, or plugins or files have changed. Returns why it did. */
+  follow(): "trust" | "files" | undefined {
+    const { gate, plugins } = this.#options;
+    const isDecided = this.#current.enableConfigDiscovery === true && gate.version !== this.#gateVersion;
+    if (isDecided || plugins?.() !== this.#plugins) {
+      this.#gateVersion = gate.version;
+      this.#agents = this.#readAgents(this.#agents.prompts);
+      this.#skills = this.#readSkills();
+      return isDecided ? "trust" : "files";
+    }
+    const changed = [this.#agents.reload({ onlyIfChanged: true }), this.#skills.follow()];
+    return changed.includes(true) ? "files" : undefined;
   }
 
   /** The project whose files count, if they do. */
@@ -131,8 +145,15 @@ export class Configuration {
   }
 
   #readAgents(prompts?: ReadonlyMap<string, string>): AgentCatalog {
-    const { customAgents, excludedBuiltinAgents, pluginDirectories } = this.#current;
-    const folders = agentFolders({ home: this.#options.home, project: this.#project, pluginDirectories });
+    this.#plugins = this.#options.plugins?.();
+    const { customAgents, excludedBuiltinAgents, pluginDirectories, enableConfigDiscovery } = this.#current;
+    const folders = agentFolders({
+      home: this.#options.home,
+      enableConfigDiscovery,
+      project: this.#project,
+      plugins: this.#plugins?.agents,
+      pluginDirectories,
+    });
     const catalog = new AgentCatalog({ folders, customAgents, excludedBuiltinAgents, prompts });
     catalog.setRules(this.#invokeRules);
     return catalog;
@@ -148,6 +169,7 @@ export class Configuration {
       workingDirectory: gate.folder,
       enableConfigDiscovery,
       project: this.#project,
+      plugins: this.#plugins?.skills,
     });
     return new SkillCatalog({ folders, disabledSkills });
   }

@@ -72,7 +72,9 @@ export class Toolbox {
     const own = (definition?.toolDefinitions ?? []).filter((spec) => !shared.some(({ name }) => name === spec.name));
     return orderTools({
       builtin: [
-        ...this.builtin(),
+        ...this.#common(),
+        ...this.#skillToolOf(agent, definition),
+        this.#task(),
         readAgentTool,
         writeAgentTool,
         listAgentsTool,
@@ -86,29 +88,44 @@ export class Toolbox {
     });
   }
 
-  /** The built-in tools, with the settings of this session. */
+  /** The built-in tools of the main agent, with the settings of this session. */
   builtin(): readonly Tool[] {
-    const { configuration } = this.#options;
-    const { current, skills, agents } = configuration;
-    const offered = agents.offered();
-    return [
-      ...builtins({
-        askUser: this.#askUser(),
-        maxBytes: maxOutputOf(current),
-        folder: current.largeOutput?.outputDir,
-      }),
-      this.#skillTool.get([skills, skills.offered()], () => skillTool(skills)),
-      this.#taskTool.get([offered], () =>
-        taskTool(
-          offered.map(({ name, description, source, readOnly }) => ({
-            name,
-            description,
-            isCustom: source !== "builtin",
-            isReadOnly: readOnly,
-          })),
-        ),
+    return [...this.#common(), this.#allSkills(), this.#task()];
+  }
+
+  #common(): readonly Tool[] {
+    const { current } = this.#options.configuration;
+    return builtins({
+      askUser: this.#askUser(),
+      maxBytes: maxOutputOf(current),
+      folder: current.largeOutput?.outputDir,
+    });
+  }
+
+  #task(): Tool {
+    const offered = this.#options.configuration.agents.offered();
+    return this.#taskTool.get([offered], () =>
+      taskTool(
+        offered.map(({ name, description, source, readOnly }) => ({
+          name,
+          description,
+          isCustom: source !== "builtin",
+          isReadOnly: readOnly,
+        })),
       ),
-    ];
+    );
+  }
+
+  #allSkills(): Tool {
+    const { skills } = this.#options.configuration;
+    return this.#skillTool.get([skills, skills.offered()], () => skillTool(skills));
+  }
+
+  /** Skills are never inherited: a sub-agent has those that its definition names, and without any it is not told of the others. */
+  #skillToolOf({ session }: Agent, definition: AgentDefinition | undefined): readonly Tool[] {
+    if (session.parent === undefined) return [this.#allSkills()];
+    const only = definition?.skills ?? [];
+    return only.length > 0 ? [skillTool(this.#options.configuration.skills, { only })] : [];
   }
 
   #forMode({ session }: Agent): readonly Tool[] {

@@ -3,12 +3,14 @@
  *
  * All limits of an agent in the tree are combined here, so they are the same on every path.
  */
+import { namedIn } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
 import { type Agent, type Kit, type KitOptions, type Toolset, toolset } from "../loop/agent.ts";
 import { systemPrompt } from "../loop/prompt.ts";
 import type { McpUse } from "../mcp/host.ts";
 import { stopOf } from "../session/stop.ts";
+import { skillContext } from "../skills/skill.ts";
 import type { CallServices, ShellService, TaskService, Tool } from "../tools/tool.ts";
 import { askUser, elicit } from "./asking.ts";
 import { Derived } from "./derived.ts";
@@ -31,6 +33,10 @@ export class Toolkit implements Kit {
   readonly #agent: Agent;
   readonly #options: ToolkitOptions;
   readonly #tools = new Derived<Toolset>();
+  readonly #role = new Derived<string | undefined>();
+  /** Of the definition that the main agent has taken on. */
+  #taken: { definition: AgentDefinition; mcp: McpUse | undefined } | undefined;
+  #taking: Promise<void> = Promise.resolve();
 
   constructor(agent: Agent, options: ToolkitOptions) {
     this.#agent = agent;
@@ -83,7 +89,6 @@ export class Toolkit implements Kit {
     const { session } = this.#agent;
     const { configuration, environment, participants } = this.#options.parts;
     const { workingDirectory, folder } = session.place;
-    const { definition } = this;
     return await systemPrompt(
       set,
       {
@@ -92,7 +97,7 @@ export class Toolkit implements Kit {
         environment: await environment(),
         gitRoot: configuration.context.gitRoot,
         customInstructions: configuration.customInstructions(this.#agent.permissions.rules.places.unreadable),
-        agentInstructions: definition && `# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`,
+        agentInstructions: this.#roleWords(),
         mode: session.root.state.mode,
       },
       {
@@ -113,13 +118,51 @@ export class Toolkit implements Kit {
     };
   }
 
+  /** What the model is told about a prompt of the user: agents that it names and that are not offered otherwise. */
+  aboutPrompt(prompt: string): string | undefined {
+    if (this.#options.above) return undefined;
+    const named = namedIn(prompt, this.#options.parts.configuration.agents);
+    if (named.length === 0) return undefined;
+    const lines = named.map(({ name, description }) => `- ${name}: ${description}`);
+    return `The user names these agents. They can be started with the task tool, by these names:\n${lines.join("\n")}`;
+  }
+
   get #owner() {
-    return { agent: this.#agent, definition: this.#options.definition, mcp: this.#options.mcp };
+    const mcp = this.#options.mcp ?? this.#taken?.mcp;
+    return { agent: this.#agent, definition: this.definition, mcp };
+  }
+
+  /** A sub-agent has its skills in its first prompt; the main agent may take on its role at any time, and leave it. */
+  #roleWords(): string | undefined {
+    const { definition } = this;
+    const { skills } = this.#options.parts.configuration;
+    return this.#role.get([definition, skills, skills.offered()], () => {
+      if (!definition) return undefined;
+      const own = this.#options.above ? [] : skills.preload(definition).map(skillContext);
+      return [`# Your role: ${definition.displayName}\n\n${definition.prompt.trim()}`, ...own].join("\n\n");
+    });
   }
 
   async #serversReady(): Promise<void> {
-    await this.#options.mcp?.ready();
+    if (!this.#options.above) await this.takeOnServers();
+    await this.#owner.mcp?.ready();
     await this.#options.parts.servers.ready();
+  }
+
+  /** Starts the servers of the definition that the main agent has taken on, and leaves those of the one before. */
+  async takeOnServers(): Promise<void> {
+    this.#taking = this.#taking.catch(() => undefined).then(() => this.#takeOn());
+    await this.#taking;
+  }
+
+  async #takeOn(): Promise<void> {
+    const { definition } = this;
+    const before = this.#taken;
+    if (before?.definition === definition) return;
+    const mcp = definition && (await this.#options.parts.servers.use(definition));
+    this.#taken = definition && { definition, mcp };
+    void mcp?.ready(); // Never throws.
+    await before?.mcp?.close(); // Last, so that a connection that both need is kept.
   }
 }
 

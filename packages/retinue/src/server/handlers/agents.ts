@@ -1,6 +1,7 @@
 /** The agents of a session, and which one is selected as its main agent. */
 import { agentInfo, agentsUpdate } from "../../agents/agent-info.ts";
 import { followTrust } from "../../host/project-trust.ts";
+import { selectAgent } from "../../host/select-agent.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const agentHandlers: Handlers = {
@@ -14,18 +15,12 @@ export const agentHandlers: Handlers = {
     return { agent: definition ? agentInfo(definition) : null };
   },
   "session.agent.select": (params, scope) => {
-    const { tree, session } = hosted(params, scope);
-    const agent = tree.configuration.agents.getCustom(params.name);
-    session.append("subagent.selected", {
-      agentName: agent.name,
-      agentDisplayName: agent.displayName,
-      tools: agent.tools ? [...agent.tools] : null,
-    });
-    return { agent: agentInfo(agent) };
+    return { agent: agentInfo(selectAgent(hosted(params, scope), params.name)) };
   },
   "session.agent.deselect": (params, scope) => {
-    const { session } = hosted(params, scope);
+    const { session, main } = hosted(params, scope);
     session.append("subagent.deselected", {});
+    main.kit.takeOnServers().catch(() => undefined); // Leaves those of the agent; the next prompt tries again.
     return {};
   },
   "session.agent.setPrompt": (params, scope) => {

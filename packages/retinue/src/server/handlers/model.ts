@@ -10,6 +10,7 @@ import {
 import { checkConfig } from "../../host/config-check.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { checkModel, modelState, switchModel } from "../../host/model-switch.ts";
+import { selectAgent } from "../../host/select-agent.ts";
 import { usageMetrics } from "../../host/usage.ts";
 import { moveTo, rename } from "../../host/workspace-record.ts";
 import { listed } from "../../models/model-info.ts";
@@ -137,7 +138,7 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   checkConfig(config);
   const { model, reasoningEffort, agent, workingDirectory, disabledMcpServers } = config;
   if (model !== undefined) checkModel(tree, model);
-  const selected = agent === undefined ? undefined : tree.configuration.agents.getCustom(agent);
+  if (agent !== undefined) tree.configuration.agents.getCustom(agent); // Before anything is changed.
   const participant = tree.participants.of(client);
   if (participant) participant.config = { ...participant.config, ...defined(config) };
   target.configure(config);
@@ -148,14 +149,7 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   if ((model !== undefined && model !== session.state.model) || hasNewEffort) {
     switchModel(target, { model: model ?? target.main.model().id, reasoningEffort, source: "sdk" });
   }
-  if (selected && selected.name !== session.state.selectedAgent) {
-    const { name, displayName, tools } = selected;
-    session.append("subagent.selected", {
-      agentName: name,
-      agentDisplayName: displayName,
-      tools: tools ? [...tools] : null,
-    });
-  }
+  if (agent !== undefined) selectAgent(target, agent);
   tree.asks.redeliver();
 }
 

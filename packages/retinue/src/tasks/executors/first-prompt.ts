@@ -1,6 +1,6 @@
 /** The first prompt of a sub-agent, with what goes before it: context from hooks, skills, the inherit block. */
 import { callerOf } from "../../loop/calls.ts";
-import { skillContext } from "../../skills/skill.ts";
+import { invoked, skillContext } from "../../skills/skill.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Child } from "./open-child.ts";
@@ -16,10 +16,8 @@ export async function firstPrompt(
   const { session } = child;
   const { configuration } = parts;
   const hookWords = await startHooks(record, child, { parts, signal });
-  const skills = configuration.agents.get(record.agentType).skills.map((name) => {
-    const skill = configuration.skills.load(name);
-    const { path, content, description, source } = skill;
-    session.append("skill.invoked", { name: skill.name, path, content, description, source, trigger: "context-load" });
+  const skills = configuration.skills.preload(configuration.agents.get(record.agentType)).map((skill) => {
+    session.append("skill.invoked", invoked(skill, "context-load"));
     return skillContext(skill);
   });
   await session.log.recorded({ signal }); // The inherit block is read from the store, and must include the parent's current turn.
