@@ -11,7 +11,7 @@ import type { HostedSession } from "./hosted-session.ts";
 
 /** Throws, and changes nothing, for an agent that cannot be selected. */
 export function selectAgent(target: HostedSession, wanted: string): AgentDefinition {
-  const { tree, session, main } = target;
+  const { tree, session } = target;
   const { agents, skills } = tree.configuration;
   const definition = agents.getCustom(wanted);
   const { name, displayName, tools } = definition;
@@ -27,15 +27,25 @@ export function selectAgent(target: HostedSession, wanted: string): AgentDefinit
     tools: tools ? [...tools] : null,
   });
   for (const skill of skills.preload(definition)) session.append("skill.invoked", invoked(skill, "context-load"));
-  main.kit.takeOnServers().catch(() => undefined); // The next prompt tries again, and says what is wrong.
+  warnOfServerTools(target, definition).catch(() => undefined); // The next prompt tries again, and says what is wrong.
   return definition;
 }
 
-/** Tools of servers are not known before these have started; the next prompt does without what they do not have. */
+/** Without tools of servers, which are called `<server>-<tool>` and not known before these have started. */
 function mistakenTools({ tree, main }: HostedSession, definition: AgentDefinition): string | undefined {
-  if (tree.servers.hasOwn || Object.keys(definition.mcpServers).length > 0) return undefined;
-  return unknownTools(tree.toolbox.all({ agent: main, definition, mcp: undefined }), definition);
+  const tools = definition.tools?.filter((name) => !isOfServer(name)) ?? null;
+  return unknownTools(tree.toolbox.all({ agent: main, definition, mcp: undefined }), { ...definition, tools });
 }
+
+async function warnOfServerTools(target: HostedSession, definition: AgentDefinition): Promise<void> {
+  const { main } = target;
+  await main.kit.takeOnServers();
+  const tools = definition.tools?.filter(isOfServer) ?? [];
+  const words = tools.length > 0 ? unknownTools(await main.kit.all(), { ...definition, tools }) : undefined;
+  if (words !== undefined && main.kit.definition === definition) warn(target, words);
+}
+
+const isOfServer = (name: string): boolean => /^(?!builtin:|custom:).*[-/]/.test(name);
 
 function warn({ session }: HostedSession, words: string): void {
   session.announce("session.warning", { warningType: "agent_file", message: `${words}. It works without.` });
