@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tools: ["protocol", "prepared", "real-path", "secrets", "store", "processes", "models", "shell-language"],
   agents: ["protocol", "prepared", "nearest", "project", "tools"],
   skills: ["protocol", "project", "tools", "agents"],
-  mcp: ["protocol", "nearest", "store", "processes", "project", "tools"],
+  mcp: ["protocol", "nearest", "secrets", "store", "processes", "project", "tools"],
   loop: ["protocol", "world", "remembered", "models", "session", "hooks", "asks", "permissions", "recovery", "tools"],
   tree: [
     "protocol",

@@ -19,7 +19,7 @@ export {
   type SessionEvent,
   type UnknownEvent,
 } from "./events/index.ts";
-export type { McpServerStatus } from "./events/mcp.ts";
+export type { McpServerStatus, McpSignInRequest } from "./events/mcp.ts";
 export type { AgentUsage, ModelUsage, SessionContext } from "./events/session.ts";
 export type { SkillInfo } from "./events/skills.ts";
 export { EndReason, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
@@ -46,7 +46,7 @@ export {
   SERVER_METHODS,
   type ServerMethodName,
 } from "./methods/index.ts";
-export type { McpServerInfo } from "./methods/mcp.ts";
+export type { McpProbe, McpServerInfo, McpTokenAnswer } from "./methods/mcp.ts";
 export type { SessionSnapshot } from "./methods/metadata.ts";
 export type { Todo } from "./methods/mode-plan.ts";
 export type { ModelState, UsageMetrics } from "./methods/model.ts";

@@ -114,6 +114,12 @@ export const RemoteMcpServerConfig = lazy(() =>
     type: z.enum(["http", "sse"]).default("http"),
     url: z.string(),
     headers: stringRecord().optional(),
+    /** False: nobody is signed in to this server. The port is that of the address to which the browser is sent back. */
+    auth: z.union([z.boolean(), z.object({ redirectPort: count() })]).optional(),
+    /** A client that was registered beforehand. */
+    oauthClientId: text(),
+    oauthPublicClient: flag(),
+    oauthGrantType: z.enum(["authorization_code", "client_credentials"]).optional(),
   }),
 );
 
@@ -206,6 +212,8 @@ const toolFields = () => ({
   toolSearch: later(() => z.object({ enabled: flag(), deferThreshold: count() })),
   mcpServers: later(McpServers),
   disabledMcpServers: strings().optional(),
+  /** `persistent`: tokens of MCP servers are kept in the home folder and shared with other sessions. Default: with this session. */
+  mcpOAuthTokenStorage: z.enum(["persistent", "in-memory"]).optional(),
   envValueMode: later(() => z.enum(["direct", "indirect"])),
   commands: later(() => z.array(HostCommand())),
   largeOutput: later(LargeOutput),

@@ -56,6 +56,8 @@ interface ToolOptions {
   toolSearch?: Plain["toolSearch"];
   /** MCP servers that are not started, by name. Default: none. */
   disabledMcpServers?: Plain["disabledMcpServers"];
+  /** Where sign-ins to MCP servers are kept: `persistent` in the home folder, `in-memory` with this session. Default: `in-memory`. */
+  mcpOAuthTokenStorage?: Plain["mcpOAuthTokenStorage"];
   /** The agent that answers for the session from the start. Default: the main agent without a role. */
   agent?: Plain["agent"];
   /** `excludedTools` are hidden from the main agent only, so that it hands their work to sub-agents. Default: none. */
@@ -154,8 +156,6 @@ export interface ForeignOptions {
   manageScheduleEnabled?: unknown;
   /** Settings of an organization. Only for other runtimes. */
   managedSettings?: unknown;
-  /** Where tokens of MCP servers are kept. Only for other runtimes. */
-  mcpOAuthTokenStorage?: unknown;
   /** Memory across sessions. Only for other runtimes. */
   memory?: unknown;
   /** A session that runs elsewhere. Only for other runtimes. */

@@ -1,8 +1,8 @@
 /** Calls about MCP servers. */
 import * as z from "zod";
-import { McpServerSource, McpServerStatus } from "../events/mcp.ts";
+import { McpAuthenticateParams, McpHttpResponse, McpServerSource, McpServerStatus } from "../events/mcp.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
-import { flag, json, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
+import { count, flag, json, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
 import { McpServerConfig } from "../session-config.ts";
 
 const aServer = lazy(() => ofSession({ serverName: z.string() }));
@@ -154,4 +154,73 @@ const configuration = byName(
   }),
 );
 
-export const MCP_METHODS = { ...servers, ...resources, ...configuration };
+const McpProbe = lazy(() =>
+  z.discriminatedUnion("status", [
+    z.object({ status: z.literal("no-auth-required"), httpResponse: McpHttpResponse() }),
+    z.object({ status: z.literal("authenticated"), httpResponse: McpHttpResponse() }),
+    z.object({
+      status: z.literal("needs-auth"),
+      httpResponse: McpHttpResponse(),
+      reason: z.enum(["initial", "refresh", "upscope"]),
+      wwwAuthenticateParams: McpAuthenticateParams().optional(),
+    }),
+    z.object({ status: z.literal("failed"), error: z.string(), httpResponse: McpHttpResponse().optional() }),
+  ]),
+);
+export type McpProbe = Of<typeof McpProbe>;
+
+export const McpTokenAnswer = lazy(() =>
+  z.discriminatedUnion("kind", [
+    z.object({
+      kind: z.literal("token"),
+      accessToken: z.string(),
+      tokenType: text(),
+      /** Seconds. */
+      expiresIn: count(),
+    }),
+    z.object({ kind: z.literal("cancelled") }),
+  ]),
+);
+export type McpTokenAnswer = Of<typeof McpTokenAnswer>;
+
+const accepted = lazy(() => z.object({ success: z.boolean() }));
+
+const oauth = byName(
+  method("session.mcp.oauth.login", {
+    summary: "Begins a sign-in with a browser and gives the address to open; none when the server lets us in already.",
+    params: () =>
+      ofSession({
+        serverName: z.string(),
+        forceReauth: flag(),
+        clientName: text(),
+        callbackSuccessMessage: text(),
+        clientId: text(),
+        clientSecret: text(),
+        publicClient: flag(),
+        grantType: z.enum(["authorization_code", "client_credentials"]).optional(),
+      }),
+    result: () => z.object({ authorizationUrl: text() }),
+  }),
+  method("session.mcp.oauth.handlePendingRequest", {
+    summary: "Answers `mcp.oauth_required` with a token, or cancels it.",
+    params: () => ofSession({ requestId: z.string(), result: McpTokenAnswer() }),
+    result: accepted,
+  }),
+  method("session.mcp.oauth.respond", {
+    summary: "Says that a sign-in was made elsewhere: the server is tried again with what is kept.",
+    params: () => ofSession({ requestId: z.string() }),
+    result: accepted,
+  }),
+  method("session.mcp.oauth.authenticationStateChanged", {
+    summary: "Connects a server again, or all that need a sign-in, after the kept sign-in changed.",
+    params: () => ofSession({ serverName: text(), refreshSessionToken: flag() }),
+    result: () => z.null(),
+  }),
+  method("session.mcp.oauth.probe", {
+    summary: "Asks a server once whether it lets us in. Changes nothing.",
+    params: aServer,
+    result: McpProbe,
+  }),
+);
+
+export const MCP_METHODS = { ...servers, ...resources, ...configuration, ...oauth };

@@ -34,6 +34,7 @@ import { elicit } from "../tree/asking.ts";
 import { Configuration } from "../tree/configuration.ts";
 import { Participants } from "../tree/participants.ts";
 import type { TreeParts } from "../tree/parts.ts";
+import { ServerSignIns } from "../tree/server-sign-ins.ts";
 import { TreeServers } from "../tree/servers.ts";
 import { Toolbox } from "../tree/toolbox.ts";
 import { Transcript } from "../tree/transcript.ts";
@@ -157,12 +158,20 @@ function composeParts(
       return (await first.client.call("providerToken.getToken", { sessionId: root.id, providerName })).token;
     },
   });
-  const servers = new TreeServers({
+  const signIns = new ServerSignIns({
+    root,
+    home: runtime.home,
+    isPersistent: () => configuration.current.mcpOAuthTokenStorage === "persistent",
+    hasClients: () => participants.all.length > 0,
+    host: async () => (servers.isUsed ? await servers.host() : undefined),
+  });
+  const servers: TreeServers = new TreeServers({
     root,
     gate,
     configuration,
     runtime,
     processes: ledger,
+    signIns,
     hooks,
     agentOf,
     elicit: (agent, form) => elicit(participants, agent, form),
@@ -184,6 +193,7 @@ function composeParts(
     hooks,
     rules,
     servers,
+    signIns,
     toolbox,
     limiter,
     transcript: new Transcript(root, store),

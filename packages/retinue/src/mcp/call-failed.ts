@@ -23,7 +23,7 @@ export interface ActiveCall {
 
 export class CallFailed extends Error {
   override readonly name = "CallFailed";
-  readonly kind: "timeout" | "cancelled" | "server_ended" | "server_error";
+  readonly kind: "timeout" | "cancelled" | "server_ended" | "server_error" | "needs_auth";
 
   constructor(kind: CallFailed["kind"], message: string, options?: ErrorOptions) {
     super(message, options);

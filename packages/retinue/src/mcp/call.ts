@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type ActiveCall, CallFailed, type CallOptions } from "./call-failed.ts";
+import { isSignInNeeded } from "./oauth/refusal.ts";
 import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
 
 /** The call is in `active` while it runs. Throws CallFailed. */
@@ -44,6 +45,7 @@ function failureOf(error: unknown, { options, limit }: { options: CallOptions; l
   const cause = { cause: error };
   if (options.signal.aborted) return new CallFailed("cancelled", "the call was cancelled", cause);
   if (limit.signal.aborted) return new CallFailed("timeout", `no answer within ${limit.ms} ms`, cause);
+  if (isSignInNeeded(error)) return new CallFailed("needs_auth", "the server wants the user to sign in", cause);
   return new CallFailed(isLinkFailure(error) ? "server_ended" : "server_error", messageOf(error), cause);
 }
 

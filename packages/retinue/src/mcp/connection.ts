@@ -10,7 +10,9 @@ import { AppError, type McpServerConfig, type McpServerStatus, messageOf } from 
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type ActiveCall, CallFailed, type CallOptions, unlessCancelled } from "./call-failed.ts";
 import { type Elicit, serveElicitation } from "./elicitation.ts";
-import type { Live } from "./handshake.ts";
+import type { Handshake, Live, Opened } from "./handshake.ts";
+import { withSignIn } from "./oauth/admission.ts";
+import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { RESTART_DELAYS_MS, Restarts } from "./restarts.ts";
 import { startLimitMs } from "./server-config.ts";
 
@@ -28,6 +30,8 @@ export interface ConnectionOptions {
   onStatus(status: McpServerStatus, error?: string): void;
   onToolsChanged(): void;
   elicit?: Elicit;
+  /** Without a result: nobody can be signed in. */
+  signIn?(): Promise<ServerSignIn | undefined>;
 }
 
 const NONE: readonly ServerTool[] = [];
@@ -35,6 +39,8 @@ const NONE: readonly ServerTool[] = [];
 export interface ConnectionReport {
   error?: string;
   instructions?: string;
+  /** It was refused for want of a sign-in, and there is one now. */
+  hasNews: boolean;
 }
 
 export class Connection {
@@ -50,6 +56,9 @@ export class Connection {
   #stopStarting = new AbortController();
   #tools = NONE;
   readonly #restarts: Restarts;
+  #signIn: ServerSignIn | undefined;
+  /** The server has refused us; only a sign-in, or somebody who says so, lets us try again. */
+  #isRefused = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -75,7 +84,8 @@ export class Connection {
   /** What the server says of itself, or what went wrong with it. */
   get report(): ConnectionReport {
     const instructions = this.#live?.client.getInstructions();
-    return { error: this.#error, instructions };
+    const hasNews = this.#isRefused && (this.#signIn?.hasNews ?? false);
+    return { error: this.#error, instructions, hasNews };
   }
 
   /** The list that the server sent last. A change makes a new array. Empty while the server is disabled. */
@@ -90,10 +100,12 @@ export class Connection {
 
   async call(tool: string, args: Readonly<Record<string, unknown>>, options: CallOptions): Promise<CallToolResult> {
     const live = await unlessCancelled(this.#connected(), options.signal);
+    const { callServerTool } = await import("./call.ts");
+    const ask = () => callServerTool(live.client, { tool, args, active: this.#active }, options);
     try {
-      const { callServerTool } = await import("./call.ts");
-      return await callServerTool(live.client, { tool, args, active: this.#active }, options);
+      return await withSignIn(this.#signIn, ask, { isNeeded: isRefusedCall, signal: options.signal });
     } catch (error) {
+      if (isRefusedCall(error)) await this.#onRefused(live, error);
       if (!(error instanceof CallFailed) || error.kind !== "server_ended") throw error;
       if (this.#held !== undefined)
         throw new CallFailed("cancelled", `the server was ${this.#held} during the call`, { cause: error });
@@ -121,6 +133,7 @@ export class Connection {
 
   async start(): Promise<void> {
     this.#held = undefined;
+    this.#isRefused = false;
     this.#restarts.reset();
     await this.ready();
   }
@@ -133,12 +146,16 @@ export class Connection {
   /** Closes it for good: nothing of the server is left when this returns. */
   async close(): Promise<void> {
     this.#held = "stopped";
+    this.#signIn?.close();
     await this.#disconnect();
   }
 
   #connected(): Promise<Live> {
     if (this.#held !== undefined) {
       return Promise.reject(new AppError("not_configured", `MCP server '${this.name}' is ${this.#held}`));
+    }
+    if (this.#isRefused && !this.report.hasNews) {
+      return Promise.reject(new AppError("authentication_required", `MCP server '${this.name}': ${this.#error}`));
     }
     this.#attempt ??= this.#connect(this.#stopStarting.signal);
     return this.#attempt;
@@ -148,10 +165,8 @@ export class Connection {
     this.#restarts.cancel();
     this.#move("pending");
     try {
-      const { connect } = await import("./handshake.ts");
-      const limitMs = startLimitMs(this.config, this.#options.startLimitMs);
-      const { live, tools } = await connect(this.#options, {
-        limitMs,
+      const { live, tools } = await this.#opened({
+        limitMs: startLimitMs(this.config, this.#options.startLimitMs),
         signal,
         prepare: (client) => {
           const { elicit } = this.#options;
@@ -161,18 +176,28 @@ export class Connection {
         onLost: (lost) => this.#onLost(lost),
       });
       this.#live = live;
+      this.#isRefused = false;
       this.#restarts.connected();
       this.#setTools(tools);
       this.#move("connected");
       return live;
     } catch (error) {
       this.#attempt = undefined;
+      this.#isRefused = isAuthNeeded(error);
       if (!signal.aborted) {
         this.#move(isAuthNeeded(error) ? "needs-auth" : "failed", messageOf(error));
         if (this.#restarts.isUnderWay && !isAuthNeeded(error)) this.#restarts.failed();
       }
       throw new AppError("not_configured", `MCP server '${this.name}': ${messageOf(error)}`, { cause: error });
     }
+  }
+
+  async #opened(shake: Handshake): Promise<Opened> {
+    const { connect } = await import("./handshake.ts");
+    this.#signIn ??= await this.#options.signIn?.();
+    const open = () => connect({ ...this.#options, signIn: this.#signIn }, shake);
+    const onAsk = () => this.#move("needs-auth");
+    return await withSignIn(this.#signIn, open, { isNeeded: isAuthNeeded, signal: shake.signal, onAsk });
   }
 
   #onToolsChanged(tools: readonly ServerTool[]): void {
@@ -191,6 +216,16 @@ export class Connection {
     this.#attempt = undefined;
     this.#move("failed", live.link.explain(new Error("the connection was lost")).message);
     this.#restarts.lost();
+  }
+
+  /** A sign-in that was good is so no more. */
+  async #onRefused(live: Live, error: CallFailed): Promise<void> {
+    if (this.#live !== live) return;
+    this.#live = undefined;
+    this.#attempt = undefined;
+    this.#isRefused = true;
+    this.#move("needs-auth", error.message);
+    await live.close();
   }
 
   async #disconnect(): Promise<void> {
@@ -212,5 +247,8 @@ export class Connection {
     this.#options.onStatus(status, error);
   }
 }
+
+const isRefusedCall = (error: unknown): error is CallFailed =>
+  error instanceof CallFailed && error.kind === "needs_auth";
 
 const isAuthNeeded = (error: unknown): boolean => error instanceof AppError && error.code === "authentication_required";

@@ -1,8 +1,10 @@
 /** How a connection is opened: with the newer handshake first, and the older one for servers that exit on requests they do not know. */
-import { Client, SdkHttpError, type Tool as ServerTool, UnauthorizedError } from "@modelcontextprotocol/client";
+import { Client, type Tool as ServerTool } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type Link, openLink } from "./link.ts";
+import { isSignInNeeded } from "./oauth/refusal.ts";
+import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
 
 /** An open connection. */
@@ -34,6 +36,7 @@ interface Server {
   clientVersion: string;
   processes?: ProcessLedger;
   elicit?: unknown;
+  signIn?: ServerSignIn;
 }
 
 const PROBE_LIMIT_MS = 2000;
@@ -99,8 +102,7 @@ async function giveUp(link: Link, { signal, limitMs }: Handshake): Promise<void>
 }
 
 function reasonOf(error: unknown, link: Link): Error {
-  const isClosedDoor = error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.status === 401);
-  return isClosedDoor
+  return isSignInNeeded(error)
     ? new AppError("authentication_required", messageOf(error), { cause: error })
     : link.explain(error);
 }

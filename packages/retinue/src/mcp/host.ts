@@ -10,6 +10,7 @@ import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Connection } from "./connection.ts";
 import type { Elicit } from "./elicitation.ts";
+import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { serverIdentity, transportOf } from "./server-config.ts";
 import { type ToolCallbacks, toolsOf } from "./tools.ts";
 
@@ -25,6 +26,8 @@ export interface McpHostOptions extends ToolCallbacks {
   restartDelaysMs?: readonly number[];
   onStatus?(change: { serverName: string; status: McpServerStatus; error?: string }): void;
   onToolsChanged?(serverName: string): void;
+  /** Absent: nobody can be signed in. */
+  signIn?(name: string, config: McpServerConfig): Promise<ServerSignIn | undefined>;
   /** Absent: servers learn that nobody can be asked. */
   elicit?: Elicit;
 }
@@ -45,12 +48,19 @@ export interface McpUse {
   /** Of servers that are connected or were; the array keeps its identity while nothing changes. */
   tools(): readonly Tool[];
   list(): McpServerState[];
+  /** Somebody has signed in to a server that is waiting for it. */
+  hasNews(): boolean;
   /** Servers that nobody else uses are gone when this returns. */
   close(): Promise<void>;
 }
 
-interface Shared {
+/** A server that is configured, and how one signs in to it, if one can. */
+export interface Reached {
   connection: Connection;
+  signIn(): Promise<ServerSignIn | undefined>;
+}
+
+interface Shared extends Reached {
   users: Set<McpUse>;
 }
 
@@ -83,6 +93,7 @@ export class McpHost {
       },
       tools: () => cache.tools(),
       list: () => held.map(({ shared, config }) => stateOf(shared.connection, config)).sort(byName),
+      hasNews: () => held.some(({ shared }) => shared.connection.report.hasNews),
       close: async () => {
         await Promise.all(held.map(({ name, config }) => this.#release(serverIdentity(name, config), use)));
       },
@@ -109,10 +120,9 @@ export class McpHost {
     return await connection.with(use);
   }
 
-  isRunning(name: string): boolean {
-    return [...this.#servers.values()].some(
-      ({ connection }) => connection.name === name && connection.status === "connected",
-    );
+  /** The servers of this name, or all; none when there is no such server. */
+  reached(name?: string): readonly Reached[] {
+    return [...this.#servers.values()].filter(({ connection }) => name === undefined || connection.name === name);
   }
 
   async disable(name: string): Promise<void> {
@@ -168,15 +178,21 @@ export class McpHost {
     const known = this.#servers.get(identity);
     if (known) return known;
     const { onStatus, onToolsChanged } = this.#options;
+    let made: Promise<ServerSignIn | undefined> | undefined;
+    const signIn = async () => {
+      made ??= this.#options.signIn?.(name, config);
+      return await made;
+    };
     const connection = new Connection({
       ...this.#options,
+      signIn,
       name,
       config,
       isDisabled: this.#disabled.has(name),
       onStatus: (status, error) => onStatus?.({ serverName: name, status, error }),
       onToolsChanged: () => onToolsChanged?.(name),
     });
-    const shared: Shared = { connection, users: new Set() };
+    const shared: Shared = { connection, signIn, users: new Set() };
     this.#servers.set(identity, shared);
     return shared;
   }
@@ -231,7 +247,7 @@ const firstOfEachName = (tools: readonly Tool[]): Tool[] => {
 
 /** One that failed is started by a call, by request, or by itself after a while, and never because a turn begins. */
 async function startIfWanted(connection: Connection): Promise<void> {
-  if (connection.status === "pending") await connection.ready();
+  if (connection.status === "pending" || connection.report.hasNews) await connection.ready();
 }
 
 function stateOf(connection: Connection, config: McpServerConfig): McpServerState {

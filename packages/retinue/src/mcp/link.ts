@@ -2,6 +2,7 @@
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { type McpServerConfig, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
+import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { isLocal, type RemoteServer } from "./server-config.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -16,11 +17,12 @@ export interface Link {
 
 interface LinkOptions {
   workingDirectory: string;
+  signIn?: Pick<ServerSignIn, "provider" | "fetch">;
   processes?: ProcessLedger;
 }
 
 export function openLink(config: McpServerConfig, options: LinkOptions): Link {
-  if (!isLocal(config)) return remoteLink(config);
+  if (!isLocal(config)) return remoteLink(config, options);
   const transport = new StdioTransport(config, {
     cwd: options.workingDirectory,
     family: options.processes?.family(),
@@ -36,14 +38,17 @@ export function openLink(config: McpServerConfig, options: LinkOptions): Link {
   };
 }
 
-function remoteLink(config: RemoteServer): Link {
-  const requestInit = { headers: { ...config.headers } };
+function remoteLink(config: RemoteServer, { signIn }: LinkOptions): Link {
+  const options = {
+    requestInit: { headers: { ...config.headers } },
+    ...(signIn && { authProvider: signIn.provider, fetch: signIn.fetch }),
+  };
   const url = new URL(config.url);
   if (config.type === "sse") {
-    const transport = new SSEClientTransport(url, { requestInit });
+    const transport = new SSEClientTransport(url, options);
     return { transport, explain: asError, endedEarly: () => false, close: () => transport.close() };
   }
-  const transport = new StreamableHTTPClientTransport(url, { requestInit });
+  const transport = new StreamableHTTPClientTransport(url, options);
   return { transport, explain: asError, endedEarly: () => false, close: () => leave(transport) };
 }
 

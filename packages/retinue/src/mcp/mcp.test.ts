@@ -9,6 +9,7 @@ import type { McpServerConfig } from "@retinue/protocol";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createShells } from "../tools/shell/shells.ts";
 import type { CallContext, Outcome, Tool } from "../tools/tool.ts";
+import { isRunning as isConnected } from "./by-name.ts";
 import type { Elicitation } from "./elicitation.ts";
 import { McpHost, type McpHostOptions, type McpUse } from "./host.ts";
 import type { LocalServer } from "./server-config.ts";
@@ -536,7 +537,7 @@ describe("switching servers by name", () => {
     expect(outcome).toMatchObject({ resultType: "failure", text: "MCP server 'probe' is disabled" });
     await use.ready();
     await expect(host.start("probe")).rejects.toThrow("MCP server 'probe' is disabled");
-    expect(host.isRunning("probe")).toBe(false);
+    expect(isConnected(host, "probe")).toBe(false);
     await host.enable("probe");
     expect(await call(use, "probe-echo", { text: "on" })).toMatchObject({ text: "echo: on" });
     expect(statuses).toEqual([
@@ -558,7 +559,7 @@ describe("switching servers by name", () => {
     await host.reload();
     const again = ["probe pending", "probe connected"];
     expect(statuses).toEqual([...again, "probe stopped", ...again, ...again, ...again]);
-    expect(host.isRunning("probe")).toBe(true);
+    expect(isConnected(host, "probe")).toBe(true);
   });
 
   test("a server that is disabled from the start does not start", async () => {

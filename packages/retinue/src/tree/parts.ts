@@ -10,6 +10,7 @@ import type { Session } from "../session/session.ts";
 import type { CallServices } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Participants } from "./participants.ts";
+import type { ServerSignIns } from "./server-sign-ins.ts";
 import type { TreeServers } from "./servers.ts";
 import type { Toolbox } from "./toolbox.ts";
 import type { Transcript } from "./transcript.ts";
@@ -27,6 +28,7 @@ export interface TreeParts {
   readonly hooks: Hooks;
   readonly rules: Rules;
   readonly servers: TreeServers;
+  readonly signIns: ServerSignIns;
   readonly toolbox: Toolbox;
   readonly limiter: Limiter;
   readonly transcript: Transcript;

@@ -13,6 +13,7 @@ import type { McpHost, McpServerState, McpUse } from "../mcp/host.ts";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ServerEventsOptions, serverEvents } from "./server-events.ts";
+import type { ServerSignIns } from "./server-sign-ins.ts";
 import { ServerSources, type ServerSourcesOptions } from "./server-sources.ts";
 
 /** What of an agent's definition decides about its servers. */
@@ -20,6 +21,7 @@ type ServerOwner = Pick<AgentDefinition, "name" | "source" | "mcpServers">;
 
 export interface TreeServersOptions extends ServerEventsOptions, ServerSourcesOptions {
   processes: ProcessLedger;
+  signIns: Pick<ServerSignIns, "of" | "close">;
   runtime: ServerSourcesOptions["runtime"] & {
     version: string;
     /** How long a prompt waits for servers that are starting, counted from their start. */
@@ -84,6 +86,7 @@ export class TreeServers {
   /** Waits for servers that are starting, but not for long: what starts later is offered then. */
   async ready(): Promise<void> {
     this.open();
+    if (this.#held?.use.hasNews()) this.#begin();
     await this.#waited;
   }
 
@@ -142,6 +145,7 @@ export class TreeServers {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#options.signIns.close();
     this.#stopWaiting?.();
     await this.#chosen;
     await this.#host?.close();
@@ -192,13 +196,14 @@ export class TreeServers {
 
   async #load(): Promise<McpHost> {
     const { McpHost } = await import("../mcp/host.ts");
-    const { root, processes, runtime } = this.#options;
+    const { root, processes, runtime, signIns } = this.#options;
     this.#host ??= new McpHost({
       ...serverEvents(this.#options),
       workingDirectory: root.place.workingDirectory,
       clientVersion: runtime.version,
       processes,
       startLimitMs: runtime.serverStartMs,
+      signIn: (name, config) => signIns.of(name, config),
       onStatus: (change) => this.#onStatus(change),
     });
     return this.#host;

@@ -1,9 +1,9 @@
 /** Reading the events of an open session in pages, and waiting for new ones. */
 import type { Params } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
-import { addInterest, dropInterest } from "../../host/interests.ts";
 import type { LoggedEvent } from "../../session/log.ts";
 import { wireEvents } from "../../store/stored-event.ts";
+import { addInterest, dropInterest } from "../../tree/interests.ts";
 import { type Page, type PageQuery, readPage, tailCursor } from "../event-page.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
@@ -23,11 +23,14 @@ export const eventLogHandlers: Handlers = {
     await session.log.committed();
     return { cursor: await tailCursor(store, session.id) };
   },
-  "session.eventLog.registerInterest": (params, scope) => ({
-    handle: addInterest(hosted(params, scope), params.eventType),
-  }),
+  "session.eventLog.registerInterest": (params, scope) => {
+    const { session, tree } = hosted(params, scope);
+    const handle = addInterest(session, params.eventType);
+    if (params.eventType === "mcp.oauth_required") tree.signIns.offer();
+    return { handle };
+  },
   "session.eventLog.releaseInterest": (params, scope) => ({
-    success: dropInterest(hosted(params, scope), params.handle),
+    success: dropInterest(hosted(params, scope).session, params.handle),
   }),
 };
 

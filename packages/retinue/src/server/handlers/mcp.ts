@@ -1,6 +1,7 @@
 /** The MCP servers of a session. */
-import type { McpServerConfig, Result } from "@retinue/protocol";
+import { AppError, type McpServerConfig, type Params, type Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
+import { isRunning, signInOf } from "../../mcp/by-name.ts";
 import type { McpServerState } from "../../mcp/host.ts";
 import { shownServer } from "../../tree/servers.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
@@ -13,7 +14,7 @@ export const mcpHandlers: Handlers = {
   },
   "session.mcp.isServerRunning": async (params, scope) => {
     const host = await hosted(params, scope).tree.servers.host();
-    return { running: host.isRunning(params.serverName) };
+    return { running: isRunning(host, params.serverName) };
   },
   "session.mcp.enable": async (params, scope) => await onServer(params, scope, (host, name) => host.enable(name)),
   "session.mcp.disable": async (params, scope) => await takeDown(params, scope, (host, name) => host.disable(name)),
@@ -54,7 +55,53 @@ export const mcpHandlers: Handlers = {
     );
     return { contents };
   },
+
+  "session.mcp.oauth.login": async (params, scope) => await signIn(params, scope),
+  "session.mcp.oauth.handlePendingRequest": (params, scope) => ({
+    success: hosted(params, scope).tree.signIns.answer(params.requestId, params.result),
+  }),
+  "session.mcp.oauth.respond": (params, scope) => ({
+    success: hosted(params, scope).tree.signIns.respond(params.requestId),
+  }),
+  "session.mcp.oauth.authenticationStateChanged": async (params, scope) => {
+    await hosted(params, scope).tree.signIns.retry(params.serverName);
+    return null;
+  },
+  "session.mcp.oauth.probe": async (params, scope) => {
+    const host = await hosted(params, scope).tree.servers.host();
+    return await (await signInOf(host, params.serverName)).probe();
+  },
 };
+
+/** The sign-in goes on after the answer; its end shows in the server's state. */
+async function signIn(params: Params<"session.mcp.oauth.login">, scope: CallScope) {
+  const { serverName, forceReauth, clientId, clientSecret, grantType } = params;
+  const { tree } = hosted(params, scope);
+  const host = await tree.servers.host();
+  const server = await signInOf(host, serverName);
+  if (grantType === "client_credentials") {
+    if (clientId === undefined || clientSecret === undefined)
+      throw new AppError("invalid_params", "client_credentials needs clientId and clientSecret");
+    await server.loginAsClient({ id: clientId, secret: clientSecret });
+    await host.restart(serverName);
+    return {};
+  }
+  if (!forceReauth) {
+    await tree.signIns.retry(serverName);
+    if (isRunning(host, serverName)) return {};
+  }
+  const { authorizationUrl, done } = await server.login({
+    isAnew: forceReauth,
+    clientName: params.clientName,
+    successMessage: params.callbackSuccessMessage,
+    ...(clientId !== undefined && { client: { id: clientId, secret: clientSecret } }),
+  });
+  done.then(
+    () => host.restart(serverName),
+    () => undefined, // The state of the server stays as it is.
+  );
+  return { authorizationUrl };
+}
 
 type Host = Awaited<ReturnType<HostedSession["tree"]["servers"]["host"]>>;
 interface OnServer {

@@ -1,0 +1,163 @@
+/**
+ * What is kept of a sign-in: for whom the tokens are, who gave them, and the client that they were given to.
+ *
+ * One file for each server in `mcp-oauth/` of the home folder, for its owner alone, or only the memory of a session. Whoever changes one
+ * holds its lock, because a refresh token can often be used only once.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { AppError } from "@retinue/protocol";
+import * as z from "zod";
+import { addKnownValue } from "../../secrets/known-values.ts";
+import { makePrivateFile, makePrivateFolder, writePrivateFile } from "../../store/private-files.ts";
+import type { RemoteServer } from "../server-config.ts";
+
+const Tokens = z.object({
+  access_token: z.string(),
+  refresh_token: z.string().optional(),
+  scope: z.string().optional(),
+  /** Milliseconds since 1970. */
+  expiresAt: z.number().optional(),
+});
+export type Tokens = z.output<typeof Tokens>;
+
+const SignIn = z.object({
+  version: z.literal(1),
+  /** The address that the tokens are sent to, and no other. */
+  server: z.string(),
+  authorizationServer: z.string(),
+  resource: z.string(),
+  client: z.object({
+    client_id: z.string(),
+    client_secret: z.string().optional(),
+    token_endpoint_auth_method: z.string().optional(),
+  }),
+  /** Where the browser was sent back to. Absent: a client that was registered beforehand. */
+  redirectUrl: z.string().optional(),
+  /** Absent: signed out, or the tokens are worth nothing any more. */
+  tokens: Tokens.optional(),
+});
+export type SignIn = z.output<typeof SignIn>;
+
+/** Where the sign-ins of one server are. */
+export interface SignInPlace {
+  /** The same for everybody who would read the same sign-in. */
+  readonly id: string;
+  read(): SignIn | undefined;
+  write(signIn: SignIn | undefined): void;
+  /** One at a time, also among processes. */
+  locked<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function placeInMemory(): SignInPlace {
+  let kept: SignIn | undefined;
+  return {
+    id: crypto.randomUUID(),
+    read: () => kept,
+    write: (signIn) => {
+      hide(signIn);
+      kept = signIn;
+    },
+    locked: oneAtATime(),
+  };
+}
+
+const inThisProcess = new Map<string, SignInPlace["locked"]>();
+
+export function placeInHome(home: string, server: { name: string; config: RemoteServer }): SignInPlace {
+  const folder = join(home, "mcp-oauth");
+  const { url, oauthClientId } = server.config;
+  const about = JSON.stringify([server.name, url, oauthClientId ?? null]);
+  const path = join(folder, createHash("sha256").update(about).digest("hex").slice(0, 32));
+  const inTurn = inThisProcess.get(path) ?? oneAtATime();
+  inThisProcess.set(path, inTurn);
+  return {
+    id: path,
+    read: () => {
+      const found = parsed(textOf(`${path}.json`));
+      if (found?.server !== url) return undefined;
+      hide(found);
+      return found;
+    },
+    write: (signIn) => {
+      hide(signIn);
+      if (!signIn) return rmSync(`${path}.json`, { force: true });
+      makePrivateFolder(folder);
+      // Nobody reads half a file, and a full disk leaves the old one.
+      const fresh = `${path}.${process.pid}.new`;
+      writePrivateFile(fresh, `${JSON.stringify(signIn, null, 2)}\n`);
+      renameSync(fresh, `${path}.json`);
+    },
+    locked: (work) => inTurn(() => withFileLock(folder, `${path}.lock`, work)),
+  };
+}
+
+function oneAtATime(): SignInPlace["locked"] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+const LOCK_PAUSE_MS = 50;
+/** Longer than a refresh may take. */
+const LOCK_TRIES = 1200;
+
+async function withFileLock<T>(folder: string, path: string, work: () => Promise<T>): Promise<T> {
+  const { lockFile } = await import("../../store/file-lock.ts");
+  makePrivateFolder(folder);
+  makePrivateFile(path);
+  for (let tries = 0; tries < LOCK_TRIES; tries++) {
+    const lock = attempt(() => lockFile(path));
+    if (!lock) {
+      await pause(LOCK_PAUSE_MS);
+      continue;
+    }
+    try {
+      return await work();
+    } finally {
+      lock.release();
+    }
+  }
+  throw new AppError("timed_out", "another process does not let go of the sign-in to this MCP server");
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error && /lock|busy/i.test(error.message)) return undefined;
+    throw error;
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** A file that cannot be read as a sign-in is as good as none: signing in again writes a new one. */
+function parsed(text: string | undefined): SignIn | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const found = SignIn.safeParse(JSON.parse(text));
+    return found.success ? found.data : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** A server may repeat what it was sent, in an error or in a result. */
+function hide(signIn: SignIn | undefined): void {
+  const { access_token, refresh_token } = signIn?.tokens ?? {};
+  for (const secret of [access_token, refresh_token, signIn?.client.client_secret]) if (secret) addKnownValue(secret);
+}

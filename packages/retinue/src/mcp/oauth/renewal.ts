@@ -1,0 +1,64 @@
+/** A new access token for an old one, from the server that gave it. Whoever comes second takes what the first one got. */
+import {
+  discoverAuthorizationServerMetadata,
+  OAuthError,
+  OAuthErrorCode,
+  type OAuthTokens,
+  refreshAuthorization,
+} from "@modelcontextprotocol/client";
+import { guardedFetch } from "./guarded-fetch.ts";
+import type { SignInPlace, Tokens } from "./kept-sign-in.ts";
+
+/** Undefined: only a new sign-in helps. Throws when the authorization server could not be asked; then everything stays as it was. */
+export async function renewed(
+  place: SignInPlace,
+  { stale, now, signal }: { stale: string; now(): number; signal: AbortSignal },
+): Promise<Tokens | undefined> {
+  return await place.locked(async () => {
+    const kept = place.read();
+    if (!kept?.tokens || kept.tokens.access_token !== stale) return kept?.tokens;
+    const { refresh_token: refreshToken } = kept.tokens;
+    if (refreshToken === undefined) return undefined;
+    const guarded = guardedFetch(kept.server, signal);
+    const { client: clientInformation, authorizationServer, resource } = kept;
+    try {
+      const metadata = await discoverAuthorizationServerMetadata(authorizationServer, { fetchFn: guarded.fetch });
+      const tokens = await refreshAuthorization(authorizationServer, {
+        metadata,
+        clientInformation,
+        refreshToken,
+        resource,
+        fetchFn: guarded.fetch,
+      });
+      const fresh = { scope: kept.tokens.scope, ...datedTokens(tokens, now()) };
+      place.write({ ...kept, tokens: fresh });
+      return fresh;
+    } catch (error) {
+      guarded.throwRefusal();
+      if (!isFinal(error)) throw error;
+      place.write(isClientUnknown(error) ? undefined : { ...kept, tokens: undefined });
+      return undefined;
+    }
+  });
+}
+
+export function datedTokens(tokens: OAuthTokens, now: number): Tokens {
+  const { access_token, refresh_token, scope, expires_in } = tokens;
+  const expiresAt = expires_in === undefined ? undefined : now + expires_in * 1000;
+  return { access_token, refresh_token, scope, expiresAt };
+}
+
+/** The authorization server was asked and said no; trying again would change nothing. */
+function isFinal(error: unknown): boolean {
+  const passing: readonly string[] = [
+    OAuthErrorCode.ServerError,
+    OAuthErrorCode.TemporarilyUnavailable,
+    OAuthErrorCode.TooManyRequests,
+  ];
+  return error instanceof OAuthError && !passing.includes(error.code);
+}
+
+/** The registration itself is worth nothing any more. */
+const isClientUnknown = (error: unknown): boolean =>
+  error instanceof OAuthError &&
+  (error.code === OAuthErrorCode.InvalidClient || error.code === OAuthErrorCode.UnauthorizedClient);

@@ -1,0 +1,211 @@
+/**
+ * How one session proves to one remote MCP server for whom it acts: with a token of the host, or with the kept sign-in, which is renewed
+ * when it expires or the server refuses it.
+ *
+ * A refusal that a renewal does not cure ends the attempt. Then the host is asked, if one wants to be asked, once for each attempt; without
+ * an answer the server stays as it is until somebody signs in.
+ */
+import {
+  type AuthProvider,
+  discoverOAuthProtectedResourceMetadata,
+  type FetchLike,
+} from "@modelcontextprotocol/client";
+import { AppError, type McpProbe, type McpSignInRequest, type McpTokenAnswer } from "@retinue/protocol";
+import { addKnownValue } from "../../secrets/known-values.ts";
+import type { RemoteServer } from "../server-config.ts";
+import { checkAddress, guardedFetch } from "./guarded-fetch.ts";
+import type { SignInPlace } from "./kept-sign-in.ts";
+import { type Login, type LoginRequest, startLogin } from "./login.ts";
+import { probed } from "./probe.ts";
+import { type Refusal, refusalOf, scopeRefusal } from "./refusal.ts";
+import { renewed } from "./renewal.ts";
+
+export type HostRequest = Omit<McpSignInRequest, "requestId">;
+
+export interface ServerSignInOptions {
+  name: string;
+  config: RemoteServer;
+  place: SignInPlace;
+  now(): number;
+  /** Undefined: no client wants to be asked. */
+  askHost?(request: () => Promise<HostRequest>): Promise<McpTokenAnswer> | undefined;
+}
+
+/** A token is renewed this long before it expires. */
+const EARLY_MS = 60_000;
+
+export class ServerSignIn {
+  readonly #options: ServerSignInOptions;
+  readonly #closing = new AbortController();
+  /** With which token a request was sent that the server refused. */
+  readonly #sentWith = new WeakMap<Response, string | undefined>();
+  #hostToken: string | undefined;
+  #refusal: Refusal = { reason: "initial" };
+  /** What was kept when the server refused for good. */
+  #worthless: string | undefined;
+  #asking: Promise<boolean> | undefined;
+
+  constructor(options: ServerSignInOptions) {
+    this.#options = options;
+  }
+
+  readonly provider: AuthProvider = {
+    token: () => this.#token(),
+    onUnauthorized: ({ response }) => this.#onRefused(response),
+  };
+
+  /** The transport's. Remembers with which token a refused request was sent. */
+  readonly fetch: FetchLike = async (url, init) => {
+    const response = await fetch(url, init);
+    if (response.status === 401) {
+      this.#sentWith.set(response, /^Bearer (.+)$/.exec(new Headers(init?.headers).get("authorization") ?? "")?.[1]);
+    }
+    return response;
+  };
+
+  /** Somebody has signed in since the server refused for good. */
+  get hasNews(): boolean {
+    const kept = this.#options.place.read()?.tokens?.access_token;
+    return this.#hostToken === undefined && kept !== undefined && kept !== this.#worthless;
+  }
+
+  /** After an attempt that failed for want of a sign-in. True: it is worth another one. Those who wait share one request to the host. */
+  async recover(error: unknown, { signal, onAsk }: { signal: AbortSignal; onAsk?(): void }): Promise<boolean> {
+    this.#refusal = scopeRefusal(error) ?? this.#refusal;
+    this.#worthless = this.#options.place.read()?.tokens?.access_token;
+    this.#asking ??= this.#ask();
+    if (!this.#asking) return false;
+    onAsk?.();
+    const gone = new Promise<false>((resolve) => {
+      if (signal.aborted) resolve(false);
+      signal.addEventListener("abort", () => resolve(false), { once: true });
+    });
+    return await Promise.race([this.#asking, gone]);
+  }
+
+  async login(options: Pick<LoginRequest, "isAnew" | "clientName" | "successMessage" | "client">): Promise<Login> {
+    const { config, place, now } = this.#options;
+    if (options.isAnew) await this.#signOut();
+    const challenge = this.#refusal.wwwAuthenticateParams ?? (await this.#challenge());
+    const login = await startLogin({ ...options, config, place, now, challenge, signal: this.#closing.signal });
+    login.done.then(
+      () => {
+        this.#hostToken = undefined;
+      },
+      () => undefined,
+    );
+    return login;
+  }
+
+  /** With the secret of a client that is itself the owner of the account; neither is kept. */
+  async loginAsClient(client: { id: string; secret: string }): Promise<void> {
+    const { config } = this.#options;
+    const { tokenOfClient } = await import("./client-token.ts");
+    const metadataUrl = (this.#refusal.wwwAuthenticateParams ?? (await this.#challenge()))?.resourceMetadataUrl;
+    this.#keepHostToken(await tokenOfClient(client, { url: config.url, metadataUrl, signal: this.#closing.signal }));
+  }
+
+  /** One request, which changes nothing here. */
+  async probe(): Promise<McpProbe> {
+    const kept = this.#options.place.read()?.tokens?.access_token;
+    return await probed(this.#options.config, { token: this.#hostToken ?? kept, signal: this.#closing.signal });
+  }
+
+  /** Nobody waits any more, and no sign-in of this session goes on. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #signOut(): Promise<void> {
+    const { place } = this.#options;
+    this.#hostToken = undefined;
+    await place.locked(async () => place.write(undefined));
+  }
+
+  async #token(): Promise<string | undefined> {
+    if (this.#hostToken !== undefined) return this.#hostToken;
+    const tokens = this.#options.place.read()?.tokens;
+    if (!tokens) return undefined;
+    const { access_token: stale, expiresAt = Infinity, refresh_token } = tokens;
+    if (refresh_token === undefined || this.#options.now() < expiresAt - EARLY_MS) return stale;
+    // One that cannot be renewed now may still be good for its last minute.
+    const fresh = await this.#renew(stale).catch(() => tokens);
+    return fresh?.access_token;
+  }
+
+  /** Returns when the request is worth repeating. */
+  async #onRefused(response: Response): Promise<void> {
+    const sent = this.#sentWith.get(response);
+    const isHostToken = sent !== undefined && sent === this.#hostToken;
+    const reason = sent === undefined ? "initial" : isHostToken ? "refresh" : "reauth";
+    this.#refusal = await refusalOf(response, reason);
+    if (isHostToken) this.#hostToken = undefined;
+    if (this.#hostToken !== undefined) return;
+    const fresh = sent === undefined ? this.#options.place.read()?.tokens : await this.#renew(sent);
+    if (fresh && fresh.access_token !== sent) return;
+    throw new AppError("authentication_required", "the server wants you to sign in");
+  }
+
+  async #renew(stale: string) {
+    const { place, now } = this.#options;
+    return await renewed(place, { stale, now, signal: this.#closing.signal });
+  }
+
+  /** Undefined: there is nobody to ask. */
+  #ask(): Promise<boolean> | undefined {
+    const asked = this.#options.askHost?.(async () => ({
+      ...this.#refusal,
+      serverName: this.#options.name,
+      serverUrl: this.#options.config.url,
+      resourceMetadata: await this.#resourceMetadata(),
+      staticClientConfig: staticClient(this.#options.config),
+    }));
+    return asked
+      ?.then((answer) => {
+        if (answer.kind === "token") this.#keepHostToken(answer.accessToken);
+        return answer.kind === "token";
+      })
+      .finally(() => {
+        this.#asking = undefined;
+      });
+  }
+
+  #keepHostToken(token: string): void {
+    addKnownValue(token);
+    this.#hostToken = token;
+  }
+
+  /** For the host, which may want to sign in by itself. A server that has none is no mistake here. */
+  async #resourceMetadata(): Promise<string | undefined> {
+    const { url } = this.#options.config;
+    const { resourceMetadataUrl } = this.#refusal.wwwAuthenticateParams ?? {};
+    const guarded = guardedFetch(url, this.#closing.signal);
+    try {
+      checkAddress(url, url);
+      const found = await discoverOAuthProtectedResourceMetadata(url, { resourceMetadataUrl }, guarded.fetch);
+      return JSON.stringify(found);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #challenge(): Promise<Refusal["wwwAuthenticateParams"]> {
+    const probe = await probed(this.#options.config, { signal: this.#closing.signal });
+    return probe.status === "needs-auth" ? probe.wwwAuthenticateParams : undefined;
+  }
+}
+
+function staticClient({
+  oauthClientId,
+  oauthGrantType,
+  oauthPublicClient,
+}: RemoteServer): HostRequest["staticClientConfig"] {
+  if (oauthClientId === undefined) return undefined;
+  const grantType = oauthGrantType === "client_credentials" ? oauthGrantType : undefined;
+  return { clientId: oauthClientId, grantType, publicClient: oauthPublicClient };
+}
+
+/** A server that was given a key of its own, or that nobody is to be signed in to, has none. */
+export function wantsSignIn({ auth, headers = {} }: RemoteServer): boolean {
+  return auth !== false && !Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+}

@@ -1,0 +1,170 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type OAuthServer, startOAuthServer, visit } from "../../mcp/oauth/test-oauth-server.ts";
+import { call, say } from "../../models/scripted.ts";
+import { inSmallWorld } from "./small-world.ts";
+
+let oauth: OAuthServer;
+beforeEach(async () => {
+  oauth = await startOAuthServer();
+});
+afterEach(async () => await oauth[Symbol.asyncDispose]());
+
+const servers = () => ({ mcpServers: { guarded: { type: "http" as const, url: oauth.url } } });
+const serverName = "guarded";
+
+type World = Parameters<Parameters<typeof inSmallWorld>[1]>[0];
+
+async function interested({ client }: World, sessionId: string): Promise<void> {
+  await client.call("session.eventLog.registerInterest", { sessionId, eventType: "mcp.oauth_required" });
+}
+
+async function becomes({ client }: World, status: string): Promise<void> {
+  await client.until(({ type, data }) => type === "session.mcp_server_status_changed" && data.status === status);
+}
+
+test("a client that wants to be asked gets mcp.oauth_required, and its token lets the agent call the server's tool", async () => {
+  const turns = [[call("guarded-echo", { text: "hi" })], [say("done")]];
+  await inSmallWorld(turns, async (world) => {
+    const { client, create, send } = world;
+    const sessionId = await create(servers());
+    await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+    await interested(world, sessionId);
+    const started = client.call("session.mcp.startServer", { sessionId, serverName });
+    await client.received("mcp.oauth_required");
+    const [request] = client.of("mcp.oauth_required");
+    expect(request).toMatchObject({ serverName, serverUrl: oauth.url, reason: "initial" });
+    const { requestId = "" } = request ?? {};
+    const accessToken = oauth.grant();
+    const answer = { sessionId, requestId, result: { kind: "token" as const, accessToken } };
+    expect(await client.call("session.mcp.oauth.handlePendingRequest", answer)).toEqual({ success: true });
+    expect(await client.call("session.mcp.oauth.handlePendingRequest", answer)).toEqual({ success: false });
+    await started;
+    expect(client.of("mcp.oauth_completed")).toEqual([{ requestId, outcome: "token" }]);
+    await send(sessionId, "call it");
+    expect(client.of("tool.execution_complete")).toMatchObject([{ success: true, result: { content: "echo: hi" } }]);
+    expect(JSON.stringify(client.events)).not.toContain(accessToken);
+  });
+});
+
+test("a client that registers its interest late is asked about a server that was refused before", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create(servers());
+    await client.call("session.mcp.startServer", { sessionId, serverName });
+    expect(client.of("mcp.oauth_required")).toEqual([]);
+    await interested(world, sessionId);
+    await client.received("mcp.oauth_required");
+    const { servers: listed } = await client.call("session.mcp.list", { sessionId });
+    expect(listed).toMatchObject([{ name: serverName, status: "needs-auth" }]);
+  });
+});
+
+test("a login gives the address for a browser, and the server is connected when the person has signed in", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create, home } = world;
+    const sessionId = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    const { authorizationUrl } = await client.call("session.mcp.oauth.login", { sessionId, serverName });
+    expect((await visit(authorizationUrl)).status).toBe(200);
+    await becomes(world, "connected");
+    expect(await client.call("session.mcp.oauth.login", { sessionId, serverName })).toEqual({});
+    expect(existsSync(path.join(home, "home", "mcp-oauth"))).toBe(true);
+    const other = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    await client.call("session.mcp.startServer", { sessionId: other, serverName });
+    expect(await client.call("session.mcp.isServerRunning", { sessionId: other, serverName })).toEqual({
+      running: true,
+    });
+  });
+});
+
+test("without persistent storage a sign-in is for one session, and leaves no file", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create, home } = world;
+    const sessionId = await create(servers());
+    const { authorizationUrl } = await client.call("session.mcp.oauth.login", { sessionId, serverName });
+    await visit(authorizationUrl);
+    await becomes(world, "connected");
+    expect(existsSync(path.join(home, "home", "mcp-oauth"))).toBe(false);
+    const other = await create(servers());
+    const probe = await client.call("session.mcp.oauth.probe", { sessionId: other, serverName });
+    expect(probe).toMatchObject({ status: "needs-auth", reason: "initial" });
+  });
+});
+
+test("a login with the credentials of a client needs no browser", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create(servers());
+    const login = { sessionId, serverName, grantType: "client_credentials" as const };
+    await expect(client.call("session.mcp.oauth.login", login)).rejects.toThrow("needs clientId and clientSecret");
+    const credentials = { clientId: "machine", clientSecret: "a-secret-of-machines" };
+    expect(await client.call("session.mcp.oauth.login", { ...login, ...credentials })).toEqual({});
+    expect(await client.call("session.mcp.isServerRunning", { sessionId, serverName })).toEqual({ running: true });
+    expect(await client.call("session.mcp.oauth.probe", { sessionId, serverName })).toMatchObject({
+      status: "authenticated",
+      httpResponse: { statusCode: 200 },
+    });
+  });
+});
+
+test("a probe says what a server wants and changes nothing", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create(servers());
+    const probe = await client.call("session.mcp.oauth.probe", { sessionId, serverName });
+    expect(probe).toMatchObject({ status: "needs-auth", reason: "initial", wwwAuthenticateParams: { scope: "use" } });
+    expect(oauth.requests).toHaveLength(1);
+    expect(client.of("session.mcp_server_status_changed")).toEqual([]);
+  });
+});
+
+test("a request that is responded to, because somebody signed in elsewhere, is closed and the server tried again", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    await interested(world, sessionId);
+    void client.call("session.mcp.startServer", { sessionId, serverName });
+    await client.received("mcp.oauth_required");
+    const elsewhere = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    const { authorizationUrl } = await client.call("session.mcp.oauth.login", { sessionId: elsewhere, serverName });
+    await visit(authorizationUrl);
+    await becomes(world, "connected");
+    const { requestId = "" } = client.of("mcp.oauth_required")[0] ?? {};
+    expect(await client.call("session.mcp.oauth.respond", { sessionId, requestId })).toEqual({ success: true });
+    const isConnected = () =>
+      client.of("session.mcp_server_status_changed").filter(({ status }) => status === "connected").length === 2;
+    await client.until(isConnected);
+    expect(await client.call("session.mcp.isServerRunning", { sessionId, serverName })).toEqual({ running: true });
+  });
+});
+
+test("a session that is told of a new sign-in connects the server before it answers", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    await client.call("session.mcp.startServer", { sessionId, serverName });
+    const elsewhere = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    const { authorizationUrl } = await client.call("session.mcp.oauth.login", { sessionId: elsewhere, serverName });
+    await visit(authorizationUrl);
+    await becomes(world, "connected");
+    expect(await client.call("session.mcp.oauth.authenticationStateChanged", { sessionId })).toBeNull();
+    expect(await client.call("session.mcp.isServerRunning", { sessionId, serverName })).toEqual({ running: true });
+  });
+});
+
+test("closing a session ends its sign-in and takes the request back", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create(servers());
+    await interested(world, sessionId);
+    void client.call("session.mcp.startServer", { sessionId, serverName }).catch(() => undefined);
+    await client.received("mcp.oauth_required");
+    const { authorizationUrl = "" } = await client.call("session.mcp.oauth.login", {
+      sessionId,
+      serverName,
+      forceReauth: true,
+    });
+    await client.call("session.destroy", { sessionId });
+    expect(client.of("mcp.oauth_completed")).toMatchObject([{ outcome: "cancelled" }]);
+    await expect(visit(authorizationUrl)).rejects.toThrow();
+  });
+});
