@@ -165,6 +165,7 @@ function baseConfig({ model, agent, reasoningEffort, stream, outputFormat }: Pro
     streaming: stream,
     includeSubAgentStreamingEvents: outputFormat === "json",
     enableConfigDiscovery: true,
+    mcpOAuthTokenStorage: "persistent",
     ...(model === undefined ? {} : { model }),
     ...(agent === undefined ? {} : { agent }),
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),

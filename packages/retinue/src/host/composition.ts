@@ -158,24 +158,7 @@ function composeParts(
       return (await first.client.call("providerToken.getToken", { sessionId: root.id, providerName })).token;
     },
   });
-  const signIns = new ServerSignIns({
-    root,
-    home: runtime.home,
-    isPersistent: () => configuration.current.mcpOAuthTokenStorage === "persistent",
-    hasClients: () => participants.all.length > 0,
-    host: async () => (servers.isUsed ? await servers.host() : undefined),
-  });
-  const servers: TreeServers = new TreeServers({
-    root,
-    gate,
-    configuration,
-    runtime,
-    processes: ledger,
-    signIns,
-    hooks,
-    agentOf,
-    elicit: (agent, form) => elicit(participants, agent, form),
-  });
+  const { signIns, servers } = composeServers(options, { participants, configuration, hooks, agentOf, ledger });
   const toolbox: Toolbox = new Toolbox({
     configuration,
     participants,
@@ -201,6 +184,33 @@ function composeParts(
     services: { fetchPage: createFetchPage(), database },
   };
   return parts;
+}
+
+function composeServers(
+  { root, gate, runtime }: TreeOptions,
+  shared: Pick<TreeParts, "participants" | "configuration" | "hooks"> &
+    Pick<TaskDeps, "ledger"> & { agentOf(sessionId?: string): WorkingAgent },
+): Pick<TreeParts, "signIns" | "servers"> {
+  const { participants, configuration, hooks, agentOf, ledger } = shared;
+  const signIns = new ServerSignIns({
+    root,
+    home: runtime.home,
+    isPersistent: () => configuration.current.mcpOAuthTokenStorage === "persistent",
+    hasClients: () => participants.all.length > 0,
+    host: async () => (servers.isUsed ? await servers.host() : undefined),
+  });
+  const servers: TreeServers = new TreeServers({
+    root,
+    gate,
+    configuration,
+    runtime,
+    processes: ledger,
+    signIns,
+    hooks,
+    agentOf,
+    elicit: (agent, form) => elicit(participants, agent, form),
+  });
+  return { signIns, servers };
 }
 
 interface TaskDeps {

@@ -3,10 +3,17 @@
  *
  * A request lives as long as the session, in memory: its answer is a token, which is for this session alone and never stored.
  */
-import type { McpServerConfig, McpSignInRequest, McpTokenAnswer } from "@retinue/protocol";
+import {
+  type McpServerConfig,
+  type McpServerStatus,
+  type McpSignInRequest,
+  type McpTokenAnswer,
+  visible,
+} from "@retinue/protocol";
 import { retrySignIns } from "../mcp/by-name.ts";
 import type { McpHost } from "../mcp/host.ts";
 import type { HostRequest, ServerSignIn } from "../mcp/oauth/server-sign-in.ts";
+import { shellWord } from "../project/shown.ts";
 import type { Session } from "../session/session.ts";
 import { hasInterest } from "./interests.ts";
 
@@ -28,6 +35,8 @@ interface Pending {
 export class ServerSignIns {
   readonly #options: ServerSignInsOptions;
   readonly #pending = new Map<string, Pending>();
+  /** Servers about which somebody was told what to do. */
+  readonly #told = new Set<string>();
 
   constructor(options: ServerSignInsOptions) {
     this.#options = options;
@@ -49,6 +58,18 @@ export class ServerSignIns {
       now: () => root.world.now(),
       askHost: (request) => this.#ask(request),
     });
+  }
+
+  /** Says once what to do about a server that wants a sign-in, unless a host is asked for it. */
+  follow({ serverName, status, error }: { serverName: string; status: McpServerStatus; error?: string }): void {
+    const { root, isPersistent } = this.#options;
+    if (status === "connected") this.#told.delete(serverName);
+    const isFinal = status === "needs-auth" && error !== undefined;
+    if (!isFinal || this.#told.has(serverName) || hasInterest(root, "mcp.oauth_required")) return;
+    this.#told.add(serverName);
+    const how = isPersistent() ? `retinue mcp login ${shellWord(serverName)}` : "session.mcp.oauth.login in a program";
+    const message = `The MCP server ${visible(serverName)} wants you to sign in. To do so: ${how}`;
+    root.announce("session.warning", { warningType: "server_sign_in", message });
   }
 
   /** A client wants to be asked from now on: about what is open, and about servers that were refused before it came. */

@@ -21,7 +21,7 @@ type ServerOwner = Pick<AgentDefinition, "name" | "source" | "mcpServers">;
 
 export interface TreeServersOptions extends ServerEventsOptions, ServerSourcesOptions {
   processes: ProcessLedger;
-  signIns: Pick<ServerSignIns, "of" | "close">;
+  signIns: Pick<ServerSignIns, "of" | "follow" | "close">;
   runtime: ServerSourcesOptions["runtime"] & {
     version: string;
     /** How long a prompt waits for servers that are starting, counted from their start. */
@@ -215,6 +215,7 @@ export class TreeServers {
     if (isDown) this.#failures.set(change.serverName, root.world.now());
     else this.#failures.delete(change.serverName);
     root.announce("session.mcp_server_status_changed", change);
+    this.#options.signIns.follow(change);
   }
 }
 

@@ -109,7 +109,7 @@ test("a login with the credentials of a client needs no browser", async () => {
 
 test("a probe says what a server wants and changes nothing", async () => {
   await inSmallWorld([], async ({ client, create }) => {
-    const sessionId = await create(servers());
+    const sessionId = await create({ ...servers(), disabledMcpServers: [serverName] });
     const probe = await client.call("session.mcp.oauth.probe", { sessionId, serverName });
     expect(probe).toMatchObject({ status: "needs-auth", reason: "initial", wwwAuthenticateParams: { scope: "use" } });
     expect(oauth.requests).toHaveLength(1);
@@ -166,5 +166,17 @@ test("closing a session ends its sign-in and takes the request back", async () =
     await client.call("session.destroy", { sessionId });
     expect(client.of("mcp.oauth_completed")).toMatchObject([{ outcome: "cancelled" }]);
     await expect(visit(authorizationUrl)).rejects.toThrow();
+  });
+});
+
+test("a session whose server wants a sign-in says once what to do about it, in words that fit where the sign-in is kept", async () => {
+  await inSmallWorld([[say("one")], [say("two")]], async ({ client, create, send }) => {
+    const sessionId = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    await send(sessionId, "first");
+    await client.call("session.mcp.startServer", { sessionId, serverName });
+    await send(sessionId, "second");
+    const warnings = client.of("session.warning").filter(({ warningType }) => warningType === "server_sign_in");
+    const words = "The MCP server guarded wants you to sign in. To do so: retinue mcp login guarded";
+    expect(warnings.map(({ message }) => message)).toEqual([words]);
   });
 });
