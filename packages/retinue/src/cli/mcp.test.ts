@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { say } from "@retinue/sdk/testing";
 import { expect, test } from "vitest";
-import { cliWorld } from "./test-world.ts";
+import { cliWorld, modelWorld } from "./test-world.ts";
 
 const require = createRequire(import.meta.url);
 const everything = require
@@ -21,7 +22,7 @@ test("a server is added, listed, tested with all that it offers, and removed", a
       source: "user",
       from: "mcp-config.json",
       state: "on",
-      line: `A=b=c ${process.execPath} ${everything}`,
+      line: `A=... ${process.execPath} ${everything}`,
     },
   ]);
   const shown = await world.run(["mcp", "test"]);
@@ -72,4 +73,20 @@ test.each([
 ])("wrong usage is explained in one line: %j", async (args, words) => {
   await using world = await cliWorld();
   expect(await world.run(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
+});
+
+test("an address that is none is refused before it is written, with what it must be", async () => {
+  await using world = await cliWorld();
+  const { code, stderr } = await world.run(["mcp", "add", "odd", "--url", "ftp://files.example"]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("url: it must begin with http:// or https://");
+  expect((await world.run(["mcp", "list"])).stdout).toContain("No MCP server");
+});
+
+test("a run says which server did not start, and goes on", async () => {
+  await using world = await modelWorld([say("done")]);
+  await world.run(["mcp", "add", "gone", "--", "/nonexistent/program"]);
+  const { code, stdout, stderr } = await world.run(["-p", "hello"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "done\n" });
+  expect(stderr).toContain("! MCP server gone: failed to start /nonexistent/program: No such file or directory");
 });

@@ -1,11 +1,12 @@
 /** `retinue mcp list|add|remove|test`. */
 import { visible } from "@retinue/protocol";
 import { type Inspection, inspectServer, type Offered } from "../mcp/inspect.ts";
+import { isLocal } from "../mcp/server-config.ts";
 import { UserServers } from "../mcp/user-servers.ts";
 import { withVariables } from "../mcp/variables.ts";
 import { didYouMean } from "../nearest.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
-import { shellWord } from "../project/shown.ts";
+import { brief, shellWord } from "../project/shown.ts";
 import { type KnownServer, type KnownServers, knownServers } from "../workspace/known-servers.ts";
 import { serverLine } from "../workspace/survey.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -104,14 +105,19 @@ async function inspect(
 
 const STATE_WORDS = { on: "on", off: "off", unallowed: "not allowed" } as const;
 
-const lineOf = ({ config }: KnownServer): string => serverLine(config);
+/** Values of variables are often secrets. Whoever has to allow a server is shown them. */
+function lineOf({ config }: KnownServer): string {
+  if (!isLocal(config)) return serverLine(config);
+  const names = Object.keys(config.env ?? {});
+  return serverLine({ ...config, env: Object.fromEntries(names.map((name) => [name, "..."])) });
+}
 
-const asJson = ({ name, source, from, state, config }: KnownServer) => ({
-  name,
-  source,
-  from,
-  state,
-  line: serverLine(config),
+const asJson = (server: KnownServer) => ({
+  name: server.name,
+  source: server.source,
+  from: server.from,
+  state: server.state,
+  line: lineOf(server),
 });
 
 function inspectionLines({ name, status, error, server, tools, resources, prompts }: Inspection): string[] {
@@ -124,9 +130,11 @@ function inspectionLines({ name, status, error, server, tools, resources, prompt
   ];
 }
 
+const MAX_ABOUT = 120;
+
 function offers(what: string, all: readonly Offered[]): string[] {
   if (all.length === 0) return [];
   const line = ({ name, description = "" }: Offered) =>
-    `    ${visible(name)}${description === "" ? "" : `: ${visible(description.trim().split("\n", 1)[0] ?? "")}`}`;
+    `    ${visible(name)}${description === "" ? "" : `: ${brief(description.trim().split("\n", 1)[0] ?? "", MAX_ABOUT)}`}`;
   return [`  ${what}`, ...all.map(line)];
 }

@@ -1,5 +1,5 @@
 /** One line for each thing that happens in a run, apart from calls. Which lines are shown, and where, is decided in progress.ts. */
-import { visible } from "@retinue/protocol";
+import { type EventData, visible } from "@retinue/protocol";
 import type { SessionEvent } from "@retinue/sdk";
 import { oneLine } from "./call-words.ts";
 import { seconds } from "./seconds.ts";
@@ -30,11 +30,19 @@ export class ProgressWords {
       case "session.warning":
         if (event.data.warningType === "folder_trust") return undefined; // Said or asked before the session was opened.
         return `! ${visible(event.data.message)}`;
+      case "session.mcp_server_status_changed":
+        return this.#serverWords(event.data);
       case "session.compaction_start":
         return "· the conversation is long: making a summary of it";
       default:
         return undefined;
     }
+  }
+
+  /** One that wants a sign-in is the matter of a warning. */
+  #serverWords({ serverName, status, error }: EventData<"session.mcp_server_status_changed">): string | undefined {
+    if (status !== "failed") return undefined;
+    return `! MCP server ${visible(serverName)}: ${oneLine(error ?? "it failed", MAX_REASON)}`;
   }
 
   #agent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): string {

@@ -123,7 +123,10 @@ function kindOf(fields: Readonly<Record<string, unknown>>) {
   const [Local, Remote] = McpServerConfig().options;
   if ("command" in fields) return { schema: Local, given: fields };
   if (!("url" in fields)) throw new Error("it has neither a command nor a url");
-  const { type } = fields;
+  const { type, url } = fields;
+  // Variables may stand anywhere in it; what they make of it is seen when the server starts.
+  if (typeof url === "string" && !url.startsWith("${") && !/^https?:\/\/./i.test(url))
+    throw new Error("url: it must begin with http:// or https://");
   const isStreamable = typeof type === "string" && /^streamable[-_]?http$/i.test(type);
   return { schema: Remote, given: isStreamable ? { ...fields, type: "http" } : fields };
 }
