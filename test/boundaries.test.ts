@@ -134,6 +134,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "project",
     "tools",
     "agents",
+    "skills",
     "mcp",
     "tasks",
     "workspace",

@@ -9,7 +9,7 @@ import { messageOf, visible } from "@retinue/protocol";
 import { fileStamp } from "../project/file-stamp.ts";
 import { checkFolder, readWholeTextFile } from "../project/text-file.ts";
 import { builtinAgents } from "./builtin.ts";
-import { type AgentDefinition, agentFromFile, normaliseName } from "./definition.ts";
+import { type AgentDefinition, agentFromFile, type KnownNames, normaliseName } from "./definition.ts";
 import { hasFrontMatter, mistakesOf } from "./front-matter.ts";
 
 export interface AgentFolder {
@@ -35,14 +35,14 @@ export const noProblems = (): AgentProblems => ({ errors: [], warnings: [], note
 const MAX_FILE_BYTES = 256 * 1024;
 const MAX_FILES = 100;
 
-export function readAgents(folder: AgentFolder, problems: AgentProblems): AgentDefinition[] {
+export function readAgents(folder: AgentFolder, problems: AgentProblems, known?: KnownNames): AgentDefinition[] {
   const { errors } = problems;
   return agentFiles(folder, problems).flatMap((file) => {
     try {
       const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within: folder.within });
       if (text === undefined || !isAgent(file, text, problems)) return [];
       const warn = (message: string) => problems.warnings.push(visible(message));
-      const agent = agentFromFile(text, { source: folder.source, path: file, plugin: folder.plugin, warn });
+      const agent = agentFromFile(text, { source: folder.source, path: file, plugin: folder.plugin, warn, known });
       return [folder.source === "user" ? agent : doubted(agent, problems)];
     } catch (error) {
       errors.push(...mistakesOf(error).map(visible));

@@ -16,7 +16,7 @@ import {
   underOtherNames,
 } from "./agent-files.ts";
 import { builtinAgents } from "./builtin.ts";
-import { type AgentDefinition, agentFromConfig, normaliseName } from "./definition.ts";
+import { type AgentDefinition, agentFromConfig, type KnownNames, normaliseName } from "./definition.ts";
 
 export interface CatalogOptions {
   /** Lowest rank first; see `agentFolders`. */
@@ -26,6 +26,8 @@ export interface CatalogOptions {
   /** From session.create and session.resume. */
   customAgents?: readonly CustomAgentConfig[];
   excludedBuiltinAgents?: readonly string[];
+  /** For whoever checks files without a session. */
+  known?: KnownNames;
   /** Prompts that replace those of the definitions, by agent. */
   prompts?: ReadonlyMap<string, string>;
 }
@@ -103,7 +105,7 @@ export class AgentCatalog {
     const problems = noProblems();
     this.#stamp = stamp;
     const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
-    const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems));
+    const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems, this.#options.known));
     const fromFiles = underOtherNames([...(this.#options.remote ?? []), ...read], problems);
     problems.warnings.push(...sharedNames(this.#sdk));
     this.#byName = new Map();

@@ -15,7 +15,7 @@ import {
   McpServerConfig,
 } from "@retinue/protocol";
 import * as z from "zod";
-import { ownNames } from "./foreign-tools.ts";
+import { ownNames, unknownNames } from "./foreign-tools.ts";
 import { type Check, type FrontMatter, parseFrontMatter } from "./front-matter.ts";
 import { type UnknownKey, unknownKey } from "./unknown-keys.ts";
 
@@ -119,6 +119,13 @@ export interface AgentFile {
   plugin?: string;
   /** Told what of the head has no effect. */
   warn?(message: string): void;
+  /** What there is, for whoever checks a file. A session checks when the agent starts, when it knows its tools. */
+  known?: KnownNames;
+}
+
+export interface KnownNames {
+  tools: readonly string[];
+  skills: readonly string[];
 }
 
 export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
@@ -127,13 +134,19 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
   const { head, body, lineOf } = parseFrontMatter(text, fileHead(), { file: file.path, check });
   if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);
   const name = head.name ?? path.basename(file.path).replace(/(\.agent)?\.md$/, "");
+  const tools = ownTools(head.tools, (index, words) =>
+    warn(`${file.path}:${lineOf(["tools", String(index)])}: ${words}`),
+  );
+  if (file.known)
+    for (const { field, name: unknown, words } of unknownNames({ tools, skills: head.skills }, file.known))
+      warn(`${file.path}:${lineOf([field, placeOf(unknown, head[field])])}: ${words}`);
   const isFile = file.source !== "builtin" && file.source !== "remote";
   return {
     name,
     displayName: head["display-name"] ?? name,
     description: head.description?.trim() || firstSentence(body),
     prompt: body,
-    tools: ownTools(head.tools, (index, words) => warn(`${file.path}:${lineOf(["tools", String(index)])}: ${words}`)),
+    tools,
     toolDefinitions: [],
     ...modelsOf(head),
     modelPolicy: head["model-policy"],
@@ -159,6 +172,11 @@ function ownTools(tools: Head["tools"], warn: (index: number, words: string) => 
   if (!tools) return null;
   const names = tools.flatMap((name, index) => ownNames(name, (words) => warn(index, words)));
   return [...new Set(names)];
+}
+
+/** Where a name stands in a list, as a key of its YAML; names of other programs are looked for as well. */
+function placeOf(name: string, list: readonly string[] | null | undefined): string {
+  return String((list ?? []).findIndex((each) => each === name || ownNames(each, () => undefined).includes(name)));
 }
 
 /** Claude Code names sizes and not models: its small one is our fast class, any other is the session's model. */

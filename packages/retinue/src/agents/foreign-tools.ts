@@ -3,6 +3,7 @@
  *
  * Only for files. A program names the tools of its session, which may be called anything.
  */
+import { didYouMean } from "../nearest.ts";
 
 /** In small letters: other programs do not mind capitals here. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {
@@ -54,4 +55,32 @@ export function ownNames(entry: string, warn: (words: string) => void): readonly
   const small = name.toLowerCase();
   if (ALIKE.has(small)) return [small];
   return (Object.hasOwn(MEANT, small) ? MEANT[small] : undefined) ?? [name];
+}
+
+interface Unknown {
+  field: "tools" | "skills";
+  name: string;
+  words: string;
+}
+
+/** What a file names that is not there. Tools of servers and of the host program are known only to a session. */
+export function unknownNames(
+  given: { tools: readonly string[] | null; skills: readonly string[] },
+  known: { tools: readonly string[]; skills: readonly string[] },
+): Unknown[] {
+  const isOurs = (name: string) => !/[-/*:]/.test(name) || name.startsWith("builtin:");
+  const tools = (given.tools ?? []).filter(
+    (name) => isOurs(name) && !name.includes("*") && !known.tools.includes(name.replace(/^builtin:/, "")),
+  );
+  const skills = given.skills.filter((name) => !known.skills.includes(name));
+  const hostTool = ". A tool of the host program is written custom:<name>";
+  return [
+    ...tools.map((name) => complaint("tools", name, known.tools, hostTool)),
+    ...skills.map((name) => complaint("skills", name, known.skills)),
+  ];
+}
+
+function complaint(field: Unknown["field"], name: string, names: readonly string[], more = ""): Unknown {
+  const hint = didYouMean(name, names) || `. There are: ${names.join(", ") || "none"}${more}`;
+  return { field, name, words: `there is no ${field.slice(0, -1)} '${name}', so the agent starts without it${hint}` };
 }

@@ -1,4 +1,5 @@
 /** Every command that has a name, in the order of the help. */
+import { agents } from "./agents.ts";
 import type { Command, Group } from "./command.ts";
 import { connect, disconnect } from "./connections.ts";
 import { daemon } from "./daemon.ts";
@@ -21,6 +22,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   transcript,
   checkpoint,
   sessions,
+  agents,
   trust,
   permissions,
   doctor,
