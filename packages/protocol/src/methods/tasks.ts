@@ -105,6 +105,30 @@ export type TaskInfo = Of<typeof TaskInfo>;
 
 const Activity = lazy(() => z.object({ message: z.string(), timestamp: z.string() }));
 
+/** What an MCP server says about a task of its own. */
+export const McpTaskProgress = lazy(() =>
+  z.object({
+    serverName: z.string(),
+    toolName: z.string(),
+    /** The server's id for it. */
+    taskId: z.string(),
+    /** As the server says: `working`, `input_required`, `completed`, `failed`, `cancelled`. */
+    status: z.string(),
+    statusMessage: text(),
+    progress: count(),
+    total: count(),
+    progressMessage: text(),
+    /** When the server could not be asked, or answered wrongly; the latest ones. */
+    eventStreamWarnings: z.array(Activity()),
+    createdAt: text(),
+    lastUpdatedAt: text(),
+    /** How long the server keeps it; null: not said. */
+    ttlMs: z.number().nullish(),
+    pollIntervalMs: count(),
+  }),
+);
+export type McpTaskProgress = Of<typeof McpTaskProgress>;
+
 export const TaskProgress = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({
@@ -114,6 +138,8 @@ export const TaskProgress = lazy(() =>
       /** Ours. */
       totalToolCalls: count(),
       totalTokens: count(),
+      /** Of an agent of type `mcp-task`. */
+      mcpTask: McpTaskProgress().optional(),
     }),
     z.object({ type: z.literal("shell"), recentOutput: z.string(), pid: count() }),
     z.object({

@@ -23,6 +23,7 @@ import type { EngineFor } from "../tasks/engine.ts";
 import { ChildSessions } from "../tasks/executors/child-session.ts";
 import { ClientWork } from "../tasks/executors/client-work.ts";
 import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
+import { McpTasks } from "../tasks/executors/mcp-task.ts";
 import { ShellTasks } from "../tasks/executors/shell.ts";
 import { Tasks } from "../tasks/registry.ts";
 import { type SpawnGate, spawnGate } from "../tasks/spawn-gate.ts";
@@ -68,6 +69,7 @@ export interface TreeTasks {
   readonly registry: Tasks;
   readonly gate: SpawnGate;
   readonly agents: ChildSessions;
+  readonly mcp: McpTasks;
   readonly shells: ShellTasks;
   readonly clientWork: ClientWork;
 }
@@ -89,9 +91,9 @@ export function composeTree(options: TreeOptions): SessionTree {
   const database = new SessionDatabase({ limitMs: options.runtime.sqlLimitMs });
   const agentOf = (sessionId = root.id): WorkingAgent => tasks.agents.find(sessionId)?.agent ?? main;
   const service: WorkingAgentOptions["tasks"] = (owner, call) =>
-    taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate });
+    taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate, mcp: tasks.mcp.ofCall(owner, call) });
   const parts = composeParts(options, { agentOf, database, ledger });
-  const tasks = composeTasks(options, { parts, ledger, service, main: () => main, runner: () => runner });
+  const tasks = composeTasks(options, { parts, ledger, service, agentOf, main: () => main, runner: () => runner });
   const shells = tasks.shells.ofAgent(root.id);
   const main: WorkingAgent = new WorkingAgent({
     parts,
@@ -122,8 +124,7 @@ function composeParts(
     agentOf,
     database,
     ledger,
-  }: Pick<TaskDeps, "ledger"> & {
-    agentOf(sessionId?: string): WorkingAgent;
+  }: Pick<TaskDeps, "ledger" | "agentOf"> & {
     database: SessionDatabase;
   },
 ): TreeParts {
@@ -217,11 +218,13 @@ interface TaskDeps {
   parts: TreeParts;
   ledger: ProcessLedger;
   service: WorkingAgentOptions["tasks"];
+  agentOf(sessionId?: string): WorkingAgent;
   main(): WorkingAgent;
   runner(): Runner;
 }
 
-function composeTasks(options: TreeOptions, { parts, ledger, service, main, runner }: TaskDeps): TreeTasks {
+function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
+  const { parts, ledger, service, agentOf, main, runner } = deps;
   const { store, engine, inherit = async () => undefined } = options;
   const { root, configuration } = parts;
   const onChanged = () => {
@@ -236,6 +239,12 @@ function composeTasks(options: TreeOptions, { parts, ledger, service, main, runn
     logFolder: () => configuration.settings.outputFolder,
     tasks,
   });
+  const mcp = new McpTasks({
+    parts,
+    tasks,
+    agentOf,
+    onReport: () => root.announce("session.background_tasks_changed", {}),
+  });
   const clientWork = new ClientWork({ root, tasks, onReport: onChanged });
   const agents: ChildSessions = new ChildSessions({
     parts,
@@ -249,7 +258,7 @@ function composeTasks(options: TreeOptions, { parts, ledger, service, main, runn
   });
   const registry: Tasks = new Tasks({
     root,
-    executors: { agent: agents, shell: shells, client: clientWork },
+    executors: { agent: agents, "mcp-task": mcp, shell: shells, client: clientWork },
     mailboxOf: (ownerId) => {
       const owner = ownerId === root.id ? { session: root, runner: runner() } : agents.find(ownerId);
       return owner && { session: owner.session, wake: () => owner.runner.wake() };
@@ -257,5 +266,5 @@ function composeTasks(options: TreeOptions, { parts, ledger, service, main, runn
     onChanged,
     engine,
   });
-  return { registry, gate: spawnGate(configuration), agents, shells, clientWork };
+  return { registry, gate: spawnGate(configuration), agents, mcp, shells, clientWork };
 }

@@ -182,7 +182,7 @@ async function natureOf(
   agent: Agent,
   { call, tool, context }: { call: OpenCall; tool: Tool; context: CallContext },
 ): Promise<Nature> {
-  if (tool.readOnly) return "repeatable";
+  if (tool.readOnly || tool.hasStarted?.(context)) return "repeatable";
   if (tool.source === "host") return "host";
   if (call.permission || !call.isStarted) return "effect";
   const { permission, needsNoAsk } = await tool.prepare(call.arguments, context);

@@ -10,12 +10,13 @@ import {
 import { AppError, messageOf } from "@retinue/protocol";
 import { type ActiveCall, CallFailed, type CallOptions } from "./call-failed.ts";
 import { isSignInNeeded } from "./oauth/refusal.ts";
+import { WANTED_TTL_MS, wantsTask } from "./tasks/revision-2025.ts";
 import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
 
 /** The call is in `active` while it runs. Throws CallFailed. */
 export async function callServerTool(
   client: Client,
-  request: { tool: string; args: Readonly<Record<string, unknown>>; active: Set<ActiveCall> },
+  request: { tool: string; args: Readonly<Record<string, unknown>>; active: Set<ActiveCall>; listed: unknown },
   options: CallOptions,
 ): Promise<CallToolResult> {
   const limit = new TimeLimit(options.limitMs);
@@ -23,7 +24,12 @@ export async function callServerTool(
   request.active.add(active);
   try {
     return await client.callTool(
-      { name: request.tool, arguments: { ...request.args }, ...(options.meta && { _meta: { ...options.meta } }) },
+      {
+        name: request.tool,
+        arguments: { ...request.args },
+        ...(options.meta && { _meta: { ...options.meta } }),
+        ...(wantsTask(client, request.listed) && { task: { ttl: WANTED_TTL_MS } }),
+      },
       {
         signal: AbortSignal.any([options.signal, limit.signal]),
         timeout: NO_LIMIT_MS,
@@ -56,6 +62,9 @@ function isLinkFailure(error: unknown): boolean {
   if (error instanceof SdkError) return LINK_CODES.has(error.code);
   return error instanceof TypeError || (error instanceof AppError && error.code === "connection_closed");
 }
+
+/** The next request needs another connection: the link is broken, or somebody must sign in first. */
+export const isLinkBroken = (error: unknown): boolean => isLinkFailure(error) || isSignInNeeded(error);
 
 const LINK_CODES: ReadonlySet<SdkErrorCode> = new Set([
   SdkErrorCode.NotConnected,

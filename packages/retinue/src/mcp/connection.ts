@@ -15,6 +15,7 @@ import { withSignIn } from "./oauth/admission.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { RESTART_DELAYS_MS, Restarts } from "./restarts.ts";
 import { startLimitMs } from "./server-config.ts";
+import { type StartedTask, TaskNews } from "./tasks/task-news.ts";
 
 export interface ConnectionOptions {
   name: string;
@@ -34,7 +35,11 @@ export interface ConnectionOptions {
   signIn?(): Promise<ServerSignIn | undefined>;
 }
 
+/** What is done with a server besides calls. */
+export type Use<T> = (client: Live["client"], news: TaskNews) => Promise<T>;
+
 const NONE: readonly ServerTool[] = [];
+const NEVER = new AbortController().signal;
 
 export interface ConnectionReport {
   error?: string;
@@ -46,6 +51,7 @@ export interface ConnectionReport {
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #active = new Set<ActiveCall>();
+  readonly #news = new TaskNews();
   #status: McpServerStatus;
   #error: string | undefined;
   /** Disabled: a use does not start it. */
@@ -98,12 +104,19 @@ export class Connection {
     await this.#connected();
   }
 
-  async call(tool: string, args: Readonly<Record<string, unknown>>, options: CallOptions): Promise<CallToolResult> {
+  /** With the task that the call has become, if it has become one. */
+  async call(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallOptions,
+  ): Promise<{ result: CallToolResult; task?: StartedTask }> {
     const live = await unlessCancelled(this.#connected(), options.signal);
     const { callServerTool } = await import("./call.ts");
-    const ask = () => callServerTool(live.client, { tool, args, active: this.#active }, options);
+    const listed = this.#tools.find(({ name }) => name === tool);
+    const ask = () => callServerTool(live.client, { tool, args, active: this.#active, listed }, options);
     try {
-      return await withSignIn(this.#signIn, ask, { isNeeded: isRefusedCall, signal: options.signal });
+      const result = await withSignIn(this.#signIn, ask, { isNeeded: isRefusedCall, signal: options.signal });
+      return { result, task: this.#news.claim(result) };
     } catch (error) {
       if (isRefusedCall(error)) await this.#onRefused(live, error);
       if (!(error instanceof CallFailed) || error.kind !== "server_ended") throw error;
@@ -118,10 +131,18 @@ export class Connection {
     }
   }
 
-  /** For what is neither a tool nor a call: resources. */
-  async with<T>(use: (client: Live["client"]) => Promise<T>): Promise<T> {
-    const { client } = await this.#connected();
-    return await use(client);
+  /** For what is no call: resources, tasks. A link that broke is noticed as in a call, and the next use connects again. */
+  async with<T>(use: Use<T>, { signal = NEVER }: { signal?: AbortSignal } = {}): Promise<T> {
+    const live = await unlessCancelled(this.#connected(), signal);
+    try {
+      return await use(live.client, this.#news);
+    } catch (error) {
+      const { isLinkBroken } = await import("./call.ts");
+      if (!isLinkBroken(error) || signal.aborted) throw error;
+      this.#onLost(live);
+      await live.close();
+      throw new Error(this.#error ?? messageOf(error), { cause: error });
+    }
   }
 
   /** Ends the connection; it stays disabled until `start`. */
@@ -165,16 +186,19 @@ export class Connection {
     this.#restarts.cancel();
     this.#move("pending");
     try {
+      const { tapTasks } = await import("./tasks/tap.ts");
       const { live, tools } = await this.#opened({
         limitMs: startLimitMs(this.config, this.#options.startLimitMs),
         signal,
         prepare: (client) => {
           const { elicit } = this.#options;
-          if (elicit) serveElicitation(client, { server: this.name, elicit, active: this.#active });
+          const ofTask = (request: Parameters<TaskNews["ofRequest"]>[0]) => this.#news.ofRequest(request);
+          if (elicit) serveElicitation(client, { server: this.name, elicit, active: this.#active, ofTask });
         },
         onToolsChanged: (changed) => this.#onToolsChanged(changed),
         onLost: (lost) => this.#onLost(lost),
       });
+      tapTasks(live.link.transport, this.#news);
       this.#live = live;
       this.#isRefused = false;
       this.#restarts.connected();
@@ -214,7 +238,9 @@ export class Connection {
     if (this.#live !== live) return;
     this.#live = undefined;
     this.#attempt = undefined;
-    this.#move("failed", live.link.explain(new Error("the connection was lost")).message);
+    const { message } = live.link.explain(new Error("the connection was lost"));
+    this.#move("failed", message);
+    this.#news.lost(message);
     this.#restarts.lost();
   }
 

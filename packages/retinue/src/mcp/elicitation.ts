@@ -14,10 +14,15 @@ export interface Elicitation {
 
 export type Elicit = (question: Elicitation, options: { signal: AbortSignal }) => Promise<ElicitResult>;
 
-export function serveElicitation(
-  client: Client,
-  options: { server: string; elicit: Elicit; active: ReadonlySet<ActiveCall> },
-): void {
+interface ElicitationOptions {
+  server: string;
+  elicit: Elicit;
+  active: ReadonlySet<ActiveCall>;
+  /** Who answers for the task that a request names; undefined when it names none that is followed. */
+  ofTask(request: { _meta?: Readonly<Record<string, unknown>> }): { elicit: Elicit } | undefined;
+}
+
+export function serveElicitation(client: Client, options: ElicitationOptions): void {
   client.setRequestHandler("elicitation/create", async ({ params }, context) => {
     const running = [...options.active];
     const resume = running.map(({ limit }) => limit.hold());
@@ -26,8 +31,9 @@ export function serveElicitation(
       params.mode === "url"
         ? { mode: "url" as const, url: params.url }
         : { mode: "form" as const, requestedSchema: params.requestedSchema };
+    const elicit = options.ofTask(params)?.elicit ?? options.elicit;
     try {
-      return await options.elicit({ server: options.server, message: params.message, ...what, call }, context.mcpReq);
+      return await elicit({ server: options.server, message: params.message, ...what, call }, context.mcpReq);
     } finally {
       for (const release of resume) release();
     }

@@ -73,7 +73,10 @@ async function greet(server: Server, link: Link, shake: Handshake & { mode: "aut
   const client = new Client(
     { name: "retinue", version: server.clientVersion },
     {
-      capabilities: server.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } },
+      capabilities: {
+        ...(server.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
+        extensions: { "io.modelcontextprotocol/tasks": {} },
+      },
       versionNegotiation: { mode: shake.mode, probe: { timeoutMs: PROBE_LIMIT_MS } },
       listChanged: {
         tools: {

@@ -8,7 +8,7 @@ import type { Tool as ServerTool } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, type McpServerStatus } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { Tool } from "../tools/tool.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type Use } from "./connection.ts";
 import type { Elicit } from "./elicitation.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { serverIdentity, transportOf } from "./server-config.ts";
@@ -52,6 +52,12 @@ export interface McpUse {
   hasNews(): boolean;
   /** Servers that nobody else uses are gone when this returns. */
   close(): Promise<void>;
+}
+
+/** A server that was used before, perhaps by an earlier process. */
+export interface ServerRef {
+  name: string;
+  identity?: string;
 }
 
 /** A server that is configured, and how one signs in to it, if one can. */
@@ -113,11 +119,12 @@ export class McpHost {
     return connection?.tools ?? [];
   }
 
-  /** Uses the client of a server, which is started if necessary. */
-  async with<T>(name: string, use: Parameters<typeof Connection.prototype.with<T>>[0]): Promise<T> {
-    const [connection] = this.#named(name);
+  /** Uses the client of a server, which is started if necessary. Where the identity is unknown, its settings have changed, and the name counts. */
+  async with<T>(server: string | ServerRef, use: Use<T>, options: { signal?: AbortSignal } = {}): Promise<T> {
+    const { name, identity = "" } = typeof server === "string" ? { name: server } : server;
+    const connection = this.#servers.get(identity)?.connection ?? this.#named(name)[0];
     if (!connection) throw new AppError("not_configured", `MCP server '${name}' is not configured`);
-    return await connection.with(use);
+    return await connection.with(use, options);
   }
 
   /** The servers of this name, or all; none when there is no such server. */

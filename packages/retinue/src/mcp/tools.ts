@@ -6,7 +6,7 @@ import { type CallContext, failure, type Outcome, type Prepared, type Tool } fro
 import { CallFailed, type CallRef } from "./call-failed.ts";
 import type { Connection } from "./connection.ts";
 import { outcomeOf } from "./outcome.ts";
-import { callLimitMs, mayOffer } from "./server-config.ts";
+import { callLimitMs, mayOffer, serverIdentity } from "./server-config.ts";
 
 export interface ToolCallbacks {
   /** For `tool.execution_progress`. */
@@ -57,9 +57,10 @@ function asTool(connection: Connection, tool: ServerTool, settings: Settings): T
     source: "mcp",
     readOnly: onlyReads,
     mcp: { server: connection.name, tool: tool.name, title },
+    hasStarted: ({ services: { tasks } }) => tasks?.mcp.known() !== undefined,
     prepare(args, context): Prepared {
       const input = asObject(args);
-      const run = () => call(connection, tool.name, input, { context, settings });
+      const run = () => call(connection, { tool: tool.name, title, args: input }, { context, settings });
       const { callId: toolCallId } = context;
       const serverName = connection.name;
       return {
@@ -73,24 +74,40 @@ function asTool(connection: Connection, tool: ServerTool, settings: Settings): T
 
 async function call(
   connection: Connection,
-  tool: string,
-  args: Readonly<Record<string, unknown>>,
+  { tool, title, args }: { tool: string; title: string; args: Readonly<Record<string, unknown>> },
   { context, settings }: { context: CallContext; settings: Settings },
 ): Promise<Outcome> {
+  const { tasks } = context.services;
+  const known = tasks?.mcp.known();
+  if (known) return known;
   const { callbacks, limitMs } = settings;
   const ref: CallRef = { sessionId: context.sessionId, callId: context.callId };
   const { signal } = context;
   const about = { ...ref, serverName: connection.name, toolName: tool, arguments: args };
   const meta = await callbacks.beforeCall?.(about, { signal });
   try {
-    const result = await connection.call(tool, args, {
+    const { result, task } = await connection.call(tool, args, {
       call: ref,
       signal,
       limitMs,
       meta: meta ?? undefined,
       onProgress: (message) => callbacks.onProgress?.(ref, message),
     });
-    return outcomeOf(connection.name, result);
+    if (!task) return outcomeOf(connection.name, result);
+    if (!tasks)
+      return failure(`MCP server '${connection.name}' made a task of the call, and nobody can follow it here.`);
+    const { taskId: serverTaskId, status: serverStatus, message: statusMessage, ...more } = task;
+    const server = { server: connection.name, serverIdentity: serverIdentity(connection.name, connection.config) };
+    return await tasks.mcp.started({
+      ...more,
+      ...server,
+      tool,
+      title,
+      args,
+      serverTaskId,
+      serverStatus,
+      statusMessage,
+    });
   } catch (error) {
     return failed(connection.name, error);
   }

@@ -38,6 +38,7 @@ export class UsageTotals {
   path: readonly string[] = [];
   readonly estimates = new Estimates();
   #before = NOTHING;
+  #isSpawned = false;
   #run = 0;
 
   get nanoAiu(): number {
@@ -54,7 +55,7 @@ export class UsageTotals {
       toolCalls,
       tokens: tokensIn(this.models) + assumed.inputTokens + assumed.outputTokens,
       nanoAiu: nanoAiu + assumed.nanoAiu,
-      spawns: this.path.length > 0 ? 1 : 0,
+      spawns: this.#isSpawned ? 1 : 0,
     };
   }
 
@@ -83,8 +84,11 @@ export class UsageTotals {
     if (type === "tool.execution_complete") {
       const { error } = data as EventData<"tool.execution_complete">;
       if (error?.code !== "over_budget") this.toolCalls++; // A call that did not fit did not run.
-    } else if (type === "subagent.started") this.path = (data as EventData<"subagent.started">).path ?? [];
-    else if (type === "assistant.message") {
+    } else if (type === "subagent.started") {
+      const { path, agentType } = data as EventData<"subagent.started">;
+      this.path = path ?? [];
+      this.#isSpawned = agentType !== "mcp-task"; // The server's work, not an agent of ours.
+    } else if (type === "assistant.message") {
       const { model, usage = NO_USAGE, apiDurationMs, ...more } = data as EventData<"assistant.message">;
       if (!model) return;
       this.turns++;

@@ -54,6 +54,8 @@ export interface Executor<R extends TaskRecord = TaskRecord> {
   continue?(record: R, options: RunOptions): Promise<End | undefined>;
   /** Records the start of a run with this message; it begins after that. */
   message?(record: R, message: { text: string; source: string }): void;
+  /** Hands a message to the work that runs; rejects in words when it takes none. Absent: messages wait for the end of the run. */
+  steer?(record: R, message: { text: string; source: string }): Promise<void>;
   /** Asks the client that does the work to stop; false when it goes on. Absent when stopping the run is enough. */
   cancel?(record: R, reason: string): Promise<boolean>;
   /** The task moved to the background: no call waits for it any more. */

@@ -108,7 +108,37 @@ export const ClientRecord = lazy(() =>
 );
 export type ClientRecord = z.output<ReturnType<typeof ClientRecord>>;
 
-export const TaskRecord = lazy(() => z.discriminatedUnion("kind", [AgentRecord(), ShellRecord(), ClientRecord()]));
+/** Work that an MCP server goes on with after the call that started it. */
+export const McpTaskRecord = lazy(() =>
+  head().extend({
+    kind: z.literal("mcp-task"),
+    server: z.string(),
+    /** Which connection is meant, where several servers have the name. */
+    serverIdentity: z.string(),
+    /** As the server calls it. */
+    tool: z.string(),
+    dialect: z.string(),
+    /** The server's own id for it. */
+    serverTaskId: z.string(),
+    /** What the server said last. */
+    serverStatus: z.string(),
+    statusMessage: z.string().optional(),
+    createdAt: z.string().optional(),
+    updatedAt: z.string().optional(),
+    ttlMs: z.number().nullish(),
+    pollMs: z.number().optional(),
+    progress: z
+      .object({ progress: z.number(), total: z.number().optional(), message: z.string().optional() })
+      .optional(),
+    /** When the server could not be asked, or answered wrongly. */
+    warnings: z.array(z.object({ message: z.string(), timestamp: z.string() })),
+  }),
+);
+export type McpTaskRecord = z.output<ReturnType<typeof McpTaskRecord>>;
+
+export const TaskRecord = lazy(() =>
+  z.discriminatedUnion("kind", [AgentRecord(), ShellRecord(), ClientRecord(), McpTaskRecord()]),
+);
 export type TaskRecord = z.output<ReturnType<typeof TaskRecord>>;
 export type TaskKind = TaskRecord["kind"];
 
@@ -124,9 +154,9 @@ export function newHead(now: number) {
   };
 }
 
-/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run. */
+/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run; 3 no MCP tasks. */
 export const TASK = document("task", () => TaskRecord(), {
-  version: 3,
+  version: 4,
   migrate: (stored) => (typeof stored === "object" ? { kind: "agent", owesEnd: false, ...stored } : stored),
 });
 

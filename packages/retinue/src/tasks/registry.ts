@@ -97,8 +97,10 @@ export class Tasks {
   async send(id: string, message: Message): Promise<void> {
     const live = this.#get(id);
     const { record } = live;
-    const canTake = this.executorOf(record).message !== undefined;
+    const executor = this.executorOf(record);
+    const canTake = executor.message !== undefined || executor.steer !== undefined;
     checkTakesMessages(live, canTake);
+    if (executor.steer) return await executor.steer(record, message);
     if (record.status !== "running") {
       live.isParked = false;
       live.ending = new Ending();
@@ -107,7 +109,7 @@ export class Tasks {
     }
     addMessage(record, message);
     if (record.status === "running") return this.records.save(record);
-    recordNext(record, { executor: this.executorOf(record), records: this.records });
+    recordNext(record, { executor, records: this.records });
     this.#begin(live, "continue");
     this.#changed(record);
   }

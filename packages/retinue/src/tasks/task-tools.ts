@@ -6,7 +6,7 @@
 import { AppError, messageOf } from "@retinue/protocol";
 import { stopOf } from "../session/stop.ts";
 import type { ListInput, ReadInput, TaskInput, WriteInput } from "../tools/task-input.ts";
-import { failure, type Outcome, success, type TaskService } from "../tools/tool.ts";
+import { failure, type McpTaskService, type Outcome, success, type TaskService } from "../tools/tool.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { isEnded } from "./moves.ts";
 import { activeMs, type TaskRecord } from "./record.ts";
@@ -20,6 +20,7 @@ interface Self {
   owner: WorkingAgent;
   callId: string;
   tasks: Tasks;
+  mcp: McpTaskService;
   gate: SpawnGate;
   signal: AbortSignal;
 }
@@ -30,6 +31,7 @@ export function taskService(self: Self): TaskService {
     read_agent: (input) => refusedInWords(() => readAgent(self, input)),
     write_agent: (input) => refusedInWords(() => writeAgents(self, input)),
     list_agents: async (input) => listAgents(self, input),
+    mcp: self.mcp,
   };
 }
 

@@ -24,6 +24,8 @@ export interface Tool extends ToolSpec {
   /** Text for the system prompt when the tool is offered. */
   readonly instructions?: string;
   readonly mcp?: { server: string; tool: string; title?: string };
+  /** The call has started what it starts, and finds it again: it may run again after a crash. */
+  hasStarted?(context: CallContext): boolean;
   prepare(args: unknown, context: CallContext): Prepared | Promise<Prepared>;
 }
 
@@ -213,6 +215,31 @@ export interface TaskService {
   read_agent(input: ReadInput): Promise<Outcome>;
   write_agent(input: WriteInput): Promise<Outcome>;
   list_agents(input: ListInput): Promise<Outcome>;
+  mcp: McpTaskService;
+}
+
+/** Makes calls that MCP servers go on with as tasks into tasks of the calling agent. */
+export interface McpTaskService {
+  started(task: StartedMcpTask): Promise<Outcome>;
+  /** The outcome of this call when it had started its task before a restart. */
+  known(): Outcome | undefined;
+}
+
+export interface StartedMcpTask {
+  server: string;
+  serverIdentity: string;
+  /** As the server calls it. */
+  tool: string;
+  title: string;
+  args: Readonly<Record<string, unknown>>;
+  dialect: string;
+  serverTaskId: string;
+  serverStatus: string;
+  statusMessage?: string;
+  createdAt?: string;
+  updatedAt?: string;
+  ttlMs?: number | null;
+  pollMs?: number;
 }
 
 export const success = (text: string, more: Partial<Outcome> = {}): Outcome => ({

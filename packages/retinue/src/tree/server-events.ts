@@ -4,6 +4,7 @@ import type { Agent } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHostOptions } from "../mcp/host.ts";
 import type { Session } from "../session/session.ts";
+import { formValues } from "./form-values.ts";
 
 type Form = {
   message: string;
@@ -48,18 +49,4 @@ export function serverEvents({ root, hooks, agentOf, elicit }: ServerEventsOptio
       return content ? { action, content: formValues(content) } : { action };
     },
   };
-}
-
-type FormValue = string | number | boolean | string[];
-
-/** The values that a form can have; anything else is not an answer to it. */
-function formValues(content: Record<string, unknown>): Record<string, FormValue> {
-  const values: Record<string, FormValue> = {};
-  for (const [name, value] of Object.entries(content)) if (isFormValue(value)) values[name] = value;
-  return values;
-}
-
-function isFormValue(value: unknown): value is FormValue {
-  if (Array.isArray(value)) return value.every((each) => typeof each === "string");
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }

@@ -1,0 +1,208 @@
+/**
+ * Follows one task of a server until it has ended: asks in the rhythm that the server wants, at once when there is news, and with growing
+ * pauses while the server cannot be reached.
+ *
+ * News only makes it look sooner. So a stream that is lost, a server that is started again and a runtime that is new are one case: the next look.
+ */
+import { type CallToolResult, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
+import { longTimer, messageOf } from "@retinue/protocol";
+import { task2026 } from "./extension-2026.ts";
+import { type AskPerson, Questions, type TaskHome } from "./questions.ts";
+import { task2025 } from "./revision-2025.ts";
+import { type Dialect, isUnknownTask, type ServerTask, type TaskLook } from "./server-task.ts";
+import type { Follower, TaskProgress } from "./task-news.ts";
+
+export interface TaskRef {
+  dialect: Dialect;
+  taskId: string;
+}
+
+export interface FollowOptions {
+  task: TaskRef;
+  /** The server; undefined when the session has it no more. */
+  server(): Promise<TaskHome | undefined>;
+  /** By the clock of `now`. Nobody waits for a task longer than that. */
+  deadline: number;
+  now(): number;
+  signal: AbortSignal;
+  onLook(look: TaskLook): void;
+  onProgress(progress: TaskProgress): void;
+  /** The server could not be asked, or has answered wrongly. */
+  onWarning(message: string): void;
+  ask: AskPerson;
+}
+
+/** How a task came to its end. */
+export type TaskEnd =
+  | { way: "completed"; result: CallToolResult }
+  | { way: "failed" | "expired" | "lost"; error: string };
+
+const SHORTEST_MS = 50;
+const LONGEST_MS = 60_000;
+const FIRST_MS = 500;
+const USUAL_MS = 5_000;
+const RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+/** So long a server may be away. */
+export const AWAY_MS = 10 * 60_000;
+const MAX_WRONG = 5;
+
+export const openTask = ({ dialect, taskId }: TaskRef): ServerTask =>
+  dialect === "2025-11-25" ? task2025(taskId) : task2026(taskId);
+
+/** Undefined when it was stopped by the signal. */
+export async function follow(options: FollowOptions): Promise<TaskEnd | undefined> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const pause = new Pause();
+  const seen = new Sightings(options);
+  const task = openTask(options.task);
+  const questions = new Questions({ ...options, task, signal, onAnswered: () => pause.end() });
+  const follower: Follower = {
+    onNews: () => pause.end(),
+    onProgress: options.onProgress,
+    onLost: (error) => {
+      options.onWarning(error);
+      pause.end();
+    },
+    elicit: (question) => questions.direct(question),
+  };
+  let unfollow = () => {};
+  try {
+    for (let turn = 0; ; turn++) {
+      if (options.signal.aborted) return undefined;
+      try {
+        const server = await options.server();
+        if (!server) return { way: "lost", error: "The session has no such MCP server any more." };
+        const look = await server.with(
+          async (client, news) => {
+            unfollow();
+            unfollow = news.follow(options.task.taskId, follower);
+            return await task.look(client, { signal });
+          },
+          { signal },
+        );
+        seen.look(look);
+        options.onLook(look);
+        const end = endOf(look);
+        if (end) return end;
+        questions.answer(look.questions ?? {}, server);
+        await pause.of(seen.pauseAfter(look, turn), signal);
+      } catch (error) {
+        if (options.signal.aborted) return undefined;
+        const end = seen.failed(error);
+        if (end) return end;
+        await pause.of(seen.pauseAfterFailure(), signal);
+      }
+      if (options.now() >= options.deadline && !options.signal.aborted) return { way: "expired", error: EXPIRED };
+    }
+  } finally {
+    over.abort();
+    unfollow();
+  }
+}
+
+const EXPIRED = "The task had not ended when its time was up.";
+
+function endOf({ status, result, error, message }: TaskLook): TaskEnd | undefined {
+  const words = error ?? message;
+  switch (status) {
+    case "completed":
+      return result ? { way: "completed", result } : { way: "failed", error: words ?? "The server gave no result." };
+    case "failed":
+      return result
+        ? { way: "completed", result: { ...result, isError: true } }
+        : { way: "failed", error: words ?? "The task failed." };
+    case "cancelled":
+      return { way: "failed", error: `The server cancelled the task${message ? `: ${message}` : "."}` };
+    default:
+      return undefined;
+  }
+}
+
+/** The server answered, and not as it must. */
+class WrongAnswer extends Error {}
+
+/** How asking went so far, and what follows from it. */
+class Sightings {
+  readonly #options: FollowOptions;
+  #failures = 0;
+  #wrong = 0;
+  #unknown = 0;
+  #awaySince: number | undefined;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+  }
+
+  look({ taskId }: TaskLook): void {
+    if (taskId !== this.#options.task.taskId) throw new WrongAnswer(`the server answered for another task, ${taskId}`);
+    this.#failures = 0;
+    this.#wrong = 0;
+    this.#unknown = 0;
+    this.#awaySince = undefined;
+  }
+
+  /** The end that follows from a failure; undefined while it is worth trying again. */
+  failed(error: unknown): TaskEnd | undefined {
+    const { now, onWarning } = this.#options;
+    const words = messageOf(error);
+    onWarning(words);
+    this.#failures++;
+    // Asked twice, since a server may answer before it has written the task down.
+    if (isUnknownTask(error) && ++this.#unknown > 1)
+      return { way: "lost", error: `The server no longer knows the task: ${words}` };
+    if (isAnswer(error) && ++this.#wrong >= MAX_WRONG)
+      return { way: "failed", error: `The server cannot say how the task stands: ${words}` };
+    this.#awaySince ??= now();
+    if (now() - this.#awaySince < AWAY_MS) return undefined;
+    return { way: "lost", error: `The server could not be reached for ${AWAY_MS / 60_000} minutes: ${words}` };
+  }
+
+  pauseAfter({ pollMs }: TaskLook, turn: number): number {
+    const wanted = pollMs ?? Math.min(USUAL_MS, FIRST_MS * 1.5 ** turn);
+    return this.#beforeDeadline(Math.min(LONGEST_MS, Math.max(SHORTEST_MS, wanted)));
+  }
+
+  pauseAfterFailure(): number {
+    return this.#beforeDeadline(Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** (this.#failures - 1)));
+  }
+
+  #beforeDeadline(ms: number): number {
+    return Math.max(0, Math.min(ms, this.#options.deadline - this.#options.now()));
+  }
+}
+
+/** An error that the server sent, or an answer that cannot be read: the server is there. */
+function isAnswer(error: unknown): boolean {
+  if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult;
+  return error instanceof WrongAnswer || error instanceof ProtocolError;
+}
+
+/** A pause that can be ended from outside; an end that comes before the pause counts for it. */
+class Pause {
+  #isEnded = false;
+  #end = () => {};
+
+  end(): void {
+    this.#isEnded = true;
+    this.#end();
+  }
+
+  async of(ms: number, signal: AbortSignal): Promise<void> {
+    const isShort = this.#isEnded;
+    await new Promise<void>((resolve) => {
+      const timer = longTimer(resolve, isShort ? SHORTEST_MS : ms);
+      this.#end = () => {
+        timer.clear();
+        resolve();
+      };
+      if (!isShort && this.#isEnded) this.#end();
+      signal.addEventListener("abort", this.#end, { once: true });
+      if (signal.aborted) this.#end();
+    });
+    signal.removeEventListener("abort", this.#end);
+    this.#end = () => {};
+    this.#isEnded = false;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The questions of one task: each goes to a person once, and the answer to the server until it has it.
+ *
+ * One after the other, because a person reads one form at a time.
+ */
+import type { ElicitResult } from "@modelcontextprotocol/client";
+import { messageOf } from "@retinue/protocol";
+import * as z from "zod";
+import type { Connection } from "../connection.ts";
+import type { Elicitation } from "../elicitation.ts";
+import type { ServerTask, TaskQuestion } from "./server-task.ts";
+
+/** What a person said to a question of the server. */
+export interface TaskAnswer {
+  response: ElicitResult;
+  /** The server has the answer, so it need not be kept. */
+  taken(): void;
+}
+
+/** The server of a task. */
+export type TaskHome = Pick<Connection, "with">;
+
+export type TaskForm = Omit<Elicitation, "server">;
+export type AskPerson = (question: TaskForm, options: { signal: AbortSignal }) => Promise<TaskAnswer>;
+
+export interface QuestionsOptions {
+  ask: AskPerson;
+  onWarning(message: string): void;
+  task: ServerTask;
+  /** Aborted when the task needs no answer any more. */
+  signal: AbortSignal;
+  onAnswered(): void;
+}
+
+const Form = z.looseObject({
+  message: z.string(),
+  mode: z.enum(["form", "url"]).default("form"),
+  requestedSchema: z.record(z.string(), z.unknown()).optional(),
+  url: z.string().optional(),
+});
+
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #asked = new Set<string>();
+  readonly #answers = new Map<string, TaskAnswer>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** What a look says is open: asks what was not asked yet, and sends what was answered. */
+  answer(open: Readonly<Record<string, TaskQuestion>>, server: TaskHome): void {
+    const ready = Object.keys(open).filter((key) => this.#answers.has(key));
+    if (ready.length > 0) void this.#send(ready, server);
+    for (const [key, question] of Object.entries(open)) {
+      if (this.#asked.has(key)) continue;
+      this.#asked.add(key);
+      void this.#ask(key, question, server);
+    }
+  }
+
+  /** A question that the server asks by a request of its own. */
+  async direct(question: TaskForm): Promise<ElicitResult> {
+    const { response, taken } = await this.#inTurn(question);
+    taken();
+    this.#options.onAnswered();
+    return response;
+  }
+
+  async #ask(key: string, { method, params }: TaskQuestion, server: TaskHome): Promise<void> {
+    const { signal, onWarning } = this.#options;
+    const { data: form, error } = Form.safeParse(params);
+    try {
+      if (method !== "elicitation/create")
+        throw new Error(`the task asks for '${method}', which only calls that are no tasks can be answered`);
+      if (!form) throw new Error(`a question of the task cannot be read: ${z.prettifyError(error)}`);
+      this.#answers.set(key, await this.#inTurn(form));
+    } catch (failed) {
+      if (signal.aborted) return;
+      onWarning(messageOf(failed));
+      // The server learns that nobody answers, and can go on or end the task.
+      this.#answers.set(key, { response: { action: "cancel" }, taken: () => undefined });
+    }
+    await this.#send([key], server);
+  }
+
+  async #inTurn(question: TaskForm): Promise<TaskAnswer> {
+    const { ask, signal } = this.#options;
+    const answer = this.#last.then(() => ask(question, { signal }));
+    this.#last = answer.catch(() => undefined);
+    return await answer;
+  }
+
+  /** An answer that does not arrive is sent again after the next look, while the question is still open. */
+  async #send(keys: readonly string[], server: TaskHome): Promise<void> {
+    const { task, signal, onWarning, onAnswered } = this.#options;
+    const found = keys.flatMap((key) => [...this.#answers].filter(([known]) => known === key));
+    const responses = Object.fromEntries(found.map(([key, { response }]) => [key, response]));
+    try {
+      await server.with(async (client) => await task.answer?.(client, responses, { signal }), { signal });
+      for (const [, { taken }] of found) taken();
+      onAnswered();
+    } catch (error) {
+      if (!signal.aborted) onWarning(`an answer did not reach the server: ${messageOf(error)}`);
+    }
+  }
+}

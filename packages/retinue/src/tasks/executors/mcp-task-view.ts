@@ -1,0 +1,88 @@
+/** A task of an MCP server as the protocol describes it, and the notice for its owner. */
+import type { AgentTask, TaskProgress } from "@retinue/protocol";
+import type { Notice } from "../../session/inbox.ts";
+import type { Session } from "../../session/session.ts";
+import { notification } from "../../session/wording.ts";
+import type { TaskView } from "../executor.ts";
+import { activeMs, type McpTaskRecord, type TaskRecord } from "../record.ts";
+
+export interface McpTaskViewOptions {
+  root: Session;
+  /** From the main agent's child down to this one. */
+  pathOf(record: McpTaskRecord): readonly TaskRecord[];
+}
+
+export function mcpTaskView({ root, pathOf }: McpTaskViewOptions): TaskView<McpTaskRecord> {
+  return {
+    describe: (record) => {
+      const path = pathOf(record);
+      const where = { path: path.map(({ id }) => id), pathNames: path.map(({ name }) => name) };
+      return { ...described(record, root.world.now()), ...where };
+    },
+    progress: progressOf,
+    notice: (record) => noticeOf(record, root.world.newId()),
+  };
+}
+
+function described(record: McpTaskRecord, now: number): AgentTask {
+  const latest = record.turns.at(-1)?.response;
+  return {
+    type: "agent",
+    id: record.id,
+    toolCallId: record.callId,
+    agentType: record.agentType,
+    displayName: record.name,
+    description: record.description,
+    status: record.status === "orphaned" ? "running" : record.status,
+    prompt: record.prompt,
+    latestResponse: latest,
+    result: latest,
+    error: record.error,
+    reason: record.reason,
+    model: null,
+    executionMode: record.mode,
+    canPromoteToBackground: false,
+    startedAt: iso(record.startedAt),
+    completedAt: record.completedAt === undefined ? undefined : iso(record.completedAt),
+    activeTimeMs: activeMs(record, now),
+    activeStartedAt: record.activeSince === undefined ? undefined : iso(record.activeSince),
+    parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+function progressOf(record: McpTaskRecord): TaskProgress {
+  const { server, tool, serverTaskId, serverStatus, statusMessage, progress, warnings } = record;
+  return {
+    type: "agent",
+    recentActivity: [],
+    latestIntent: progress?.message ?? statusMessage,
+    totalToolCalls: 0,
+    totalTokens: 0,
+    mcpTask: {
+      serverName: server,
+      toolName: tool,
+      taskId: serverTaskId,
+      status: serverStatus,
+      statusMessage,
+      progress: progress?.progress,
+      total: progress?.total,
+      progressMessage: progress?.message,
+      eventStreamWarnings: warnings.map((warning) => ({ ...warning })),
+      createdAt: record.createdAt,
+      lastUpdatedAt: record.updatedAt,
+      ttlMs: record.ttlMs,
+      pollIntervalMs: record.pollMs,
+    },
+  };
+}
+
+function noticeOf(record: McpTaskRecord, id: string): Notice {
+  const { name, agentType, description, error } = record;
+  const status = record.status === "failed" ? "failed" : "completed";
+  const change = status === "failed" ? `has failed: ${error}.` : "has completed.";
+  const words = `The MCP task "${name}" ${change} Read its result with read_agent, agent_id "${record.id}".`;
+  const about = { agentId: record.id, agentType, displayName: name, description };
+  return { kind: "notice", id, content: notification(words), cause: { type: "agent_completed", ...about, status } };
+}

@@ -1,0 +1,253 @@
+/** Calls that an MCP server goes on with as tasks, with a server of each dialect. */
+import { describe, expect, test } from "vitest";
+import { type ServedTask, TaskServer, type TaskServerOptions } from "../mcp/fixtures/task-server.ts";
+import { call, say, type Turn } from "../models/scripted.ts";
+import { inSmallWorld, type SmallWorld, type TestClient } from "../server/handlers/small-world.ts";
+import { agentsOf, by, delegate, LEAD, lifeOf, main, mainOn, resultsIn, send, userTexts } from "./test-tasks.ts";
+
+const DIALECTS = ["2025", "2026"] as const;
+const onDisk = { isOnDisk: true };
+
+interface TaskWorld extends SmallWorld {
+  server: TaskServer;
+  sessionId: string;
+  /** At the server. */
+  task: ServedTask;
+  /** Of the task in the session. */
+  id: string;
+}
+
+/** The main agent has called `worker`, and the server has made a task of it. */
+async function withTask(
+  options: TaskServerOptions,
+  turns: readonly Turn[],
+  test: (world: TaskWorld) => Promise<void>,
+): Promise<void> {
+  await using server = await TaskServer.start(options);
+  await inSmallWorld(
+    [main(call("jobs-worker", { job: "dig" })), main(say("waiting")), ...turns],
+    async (world) => {
+      const sessionId = await world.create({ mcpServers: { jobs: server.config }, requestElicitation: true });
+      await allowAll(world.client, sessionId);
+      await send(world, sessionId);
+      const task = await server.task();
+      await test({ ...world, server, sessionId, task, id: await startedId(world.client) });
+    },
+    onDisk,
+  );
+}
+
+async function allowAll(client: TestClient, sessionId: string): Promise<void> {
+  await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+}
+
+async function startedId(client: TestClient): Promise<string> {
+  const { agentId = "" } = await client.until(({ type }) => type === "subagent.started");
+  return agentId;
+}
+
+async function theTask({ client, sessionId, id }: Pick<TaskWorld, "client" | "sessionId" | "id">) {
+  return (await agentsOf(client, sessionId)).find((task) => task.id === id);
+}
+
+async function mcpProgress({ client, sessionId, id }: Pick<TaskWorld, "client" | "sessionId" | "id">) {
+  const { progress } = await client.call("session.tasks.getProgress", { sessionId, id });
+  return progress?.type === "agent" ? progress.mcpTask : undefined;
+}
+
+describe.each(DIALECTS)("a task of %s", (dialect) => {
+  test.each(["http", "stdio"] as const)(
+    "goes on in the background, and its result is delivered once, over %s",
+    async (transport) => {
+      await using server = await TaskServer.start({ dialect });
+      const turns = [
+        main(call("jobs-worker", { job: "dig" })),
+        main(say("waiting")),
+        mainOn("read_agent"),
+        main(say("done")),
+      ];
+      await inSmallWorld(turns, async (world) => {
+        const { client, create, provider } = world;
+        const sessionId = await create({
+          mcpServers: { jobs: transport === "http" ? server.config : server.stdio },
+        });
+        await allowAll(client, sessionId);
+        await send(world, sessionId);
+        const task = await server.task();
+        const id = await startedId(client);
+        expect(await theTask({ client, sessionId, id })).toMatchObject({
+          type: "agent",
+          agentType: "mcp-task",
+          status: "running",
+          prompt: '{"job":"dig"}',
+          executionMode: "background",
+        });
+        await client.until(({ type, data }) => type === "assistant.message" && data.content === "waiting");
+        server.complete(task, "gold");
+        await client.received("session.idle");
+        const [, started, notified, last] = provider.requests;
+        expect(resultsIn(started)[0]).toContain(`MCP task started in background with agent_id: ${id}`);
+        expect(notified && userTexts(notified).at(-1)).toContain('The MCP task "worker" has completed.');
+        expect(resultsIn(last)[1]).toContain("[Turn 0]\ngold");
+        expect(lifeOf(client, id)).toEqual(["started", "completed"]);
+        expect(await theTask({ client, sessionId, id })).toMatchObject({ status: "completed", result: "gold" });
+        expect(server.of("tools/call")).toHaveLength(1);
+        provider.assertSpent();
+      });
+    },
+  );
+
+  test("that fails is reported with the server's words", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      world.server.fail(world.task, "no shovel");
+      await world.client.received("session.idle");
+      expect(await theTask(world)).toMatchObject({ status: "failed", error: expect.stringContaining("no shovel") });
+      expect(lifeOf(world.client, world.id)).toEqual(["started", "failed"]);
+    });
+  });
+
+  test("whose tool reports an error has failed", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      world.server.complete(world.task, "only clay", { isError: true });
+      await world.client.received("session.idle");
+      expect(await theTask(world)).toMatchObject({
+        status: "failed",
+        error: "MCP server 'jobs': only clay",
+      });
+    });
+  });
+
+  test("that the server cancels has failed, and its owner is told", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      Object.assign(world.task, { status: "cancelled", statusMessage: "too late" });
+      await world.client.received("session.idle");
+      expect(await theTask(world)).toMatchObject({
+        status: "failed",
+        error: "The server cancelled the task: too late",
+      });
+      expect(world.client.of("system.notification")).toHaveLength(1);
+    });
+  });
+
+  test("is cancelled at the server when it is cancelled here", async () => {
+    await withTask({ dialect }, [], async (world) => {
+      const { client, sessionId, id, server } = world;
+      expect(await client.call("session.tasks.cancel", { sessionId, id })).toEqual({ cancelled: true });
+      await client.received("session.idle");
+      expect(server.of("tasks/cancel")).toHaveLength(1);
+      expect(world.task.isCancelled).toBe(true);
+      expect(await theTask(world)).toMatchObject({ status: "cancelled" });
+      expect(lifeOf(client, id)).toEqual(["started", "completed (cancelled)"]);
+    });
+  });
+
+  test("is cancelled at the server when the session is aborted", async () => {
+    await withTask({ dialect }, [], async ({ client, sessionId, task }) => {
+      await client.call("session.abort", { sessionId });
+      expect(task.isCancelled).toBe(true);
+    });
+  });
+
+  test("shows its state, its progress and its times", async () => {
+    await withTask({ dialect, ttl: 60_000 }, [main(say("seen"))], async (world) => {
+      const { server, task, client } = world;
+      task.statusMessage = "digging";
+      server.tell(task);
+      await expect.poll(async () => (await mcpProgress(world))?.statusMessage).toBe("digging");
+      if (dialect === "2025") {
+        const params = { progressToken: task.token, progress: 3, total: 10, message: "three metres" };
+        server.push({ method: "notifications/progress", params });
+        await expect.poll(async () => (await mcpProgress(world))?.progress).toBe(3);
+        expect(await mcpProgress(world)).toMatchObject({ total: 10, progressMessage: "three metres" });
+      }
+      expect(await mcpProgress(world)).toMatchObject({
+        serverName: "jobs",
+        toolName: "worker",
+        taskId: task.taskId,
+        status: "working",
+        eventStreamWarnings: [],
+        createdAt: "2026-11-18T00:00:00Z",
+        lastUpdatedAt: "2026-11-18T00:00:00Z",
+        ttlMs: 60_000,
+      });
+      server.complete(task, "gold");
+      await client.received("session.idle");
+    });
+  });
+
+  test("asks a person through the session, and goes on with the answer", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      const { client, server, task, sessionId, id } = world;
+      const answer = server.ask(task, "Which colour?");
+      const asked = await client.received("elicitation.requested");
+      expect(asked).toMatchObject({ message: "Which colour?", elicitationSource: "jobs" });
+      expect(asked).toMatchObject({ agentId: id, agentPathNames: ["worker"] });
+      await client.call("session.ui.handlePendingElicitation", {
+        sessionId,
+        requestId: asked.requestId,
+        result: { action: "accept", content: { colour: "red" } },
+      });
+      expect(await answer).toMatchObject({ action: "accept", content: { colour: "red" } });
+      server.complete(task, "painted");
+      await client.received("session.idle");
+      expect(client.of("elicitation.requested")).toHaveLength(1);
+      expect(client.of("elicitation.completed")).toHaveLength(1);
+    });
+  });
+
+  test("goes on after a restart under its id, with no second call and one end", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      const { server, task, sessionId, id, client: before } = world;
+      const { client } = await world.restart();
+      await client.call("session.resume", { sessionId, mcpServers: { jobs: server.config } });
+      expect(await theTask({ ...world, client })).toMatchObject({ status: "running" });
+      const looks = server.of("tasks/get").length;
+      await server.asked("tasks/get", looks + 1);
+      server.complete(task, "gold");
+      await client.received("session.idle");
+      expect(await theTask({ ...world, client })).toMatchObject({ status: "completed", result: "gold" });
+      expect(server.of("tools/call")).toHaveLength(1);
+      expect(server.of("tasks/cancel")).toHaveLength(0);
+      expect([...lifeOf(before, id), ...lifeOf(client, id)]).toEqual(["started", "completed"]);
+      expect(client.of("system.notification")).toHaveLength(1);
+    });
+  });
+
+  test("takes a message where the server does, and refuses it in words where it does not", async () => {
+    await withTask({ dialect, canSteer: true }, [], async ({ client, sessionId, id, server }) => {
+      const message = { sessionId, id, message: "deeper" };
+      expect(await client.call("session.tasks.sendMessage", message)).toEqual({ sent: true });
+      expect(server.steered).toEqual(["deeper"]);
+      server.options.canSteer = false;
+      expect(await client.call("session.tasks.sendMessage", message)).toEqual({
+        sent: false,
+        error: `The MCP task ${id} takes no messages: the server 'jobs' does not support it. Start a new task instead.`,
+      });
+    });
+  });
+
+  test("of a sub-agent belongs to it: the sub-agent waits for it and reads its notice", async () => {
+    await using server = await TaskServer.start({ dialect });
+    const turns = [
+      main(delegate("plan", { agent_type: "lead" })),
+      by("plan", call("jobs-worker", { job: "dig" })),
+      by("plan", say("waiting")),
+      by("plan", say("I have heard")),
+      main(say("done")),
+    ];
+    await inSmallWorld(turns, async (world) => {
+      const { client, create, provider } = world;
+      const sessionId = await create({ mcpServers: { jobs: server.config }, customAgents: [LEAD] });
+      await allowAll(client, sessionId);
+      await send(world, sessionId);
+      const task = await server.task();
+      await client.until(({ type, data }) => type === "assistant.message" && data.content === "waiting");
+      const [lead, mcp] = await agentsOf(client, sessionId);
+      expect(mcp).toMatchObject({ agentType: "mcp-task", parentId: lead?.id, pathNames: ["plan", "worker"] });
+      server.complete(task, "gold");
+      await client.received("session.idle");
+      expect(client.of("subagent.completed").map(({ agentName }) => agentName)).toEqual(["mcp-task", "lead"]);
+      provider.assertSpent();
+    });
+  });
+});
