@@ -59,6 +59,8 @@ function asTool(connection: Connection, tool: ServerTool, settings: Settings): T
     mcp: { server: connection.name, tool: tool.name, title },
     hasStarted: ({ services: { tasks } }) => tasks?.mcp.known() !== undefined,
     prepare(args, context): Prepared {
+      const known = context.services.tasks?.mcp.known();
+      if (known) return { run: async () => known }; // It was permitted when it started.
       const input = asObject(args);
       const run = () => call(connection, { tool: tool.name, title, args: input }, { context, settings });
       const { callId: toolCallId } = context;
@@ -78,8 +80,6 @@ async function call(
   { context, settings }: { context: CallContext; settings: Settings },
 ): Promise<Outcome> {
   const { tasks } = context.services;
-  const known = tasks?.mcp.known();
-  if (known) return known;
   const { callbacks, limitMs } = settings;
   const ref: CallRef = { sessionId: context.sessionId, callId: context.callId };
   const { signal } = context;

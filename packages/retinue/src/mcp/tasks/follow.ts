@@ -19,10 +19,12 @@ export interface TaskRef {
 
 export interface FollowOptions {
   task: TaskRef;
+  /** How often the server wanted to be asked, when the task began. */
+  pollMs?: number;
   /** The server; undefined when the session has it no more. */
   server(): Promise<TaskHome | undefined>;
-  /** By the clock of `now`. Nobody waits for a task longer than that. */
-  deadline: number;
+  /** By the clock of `now`. Nobody waits for a task longer than that. The server may change it while the task runs. */
+  deadline(): number;
   now(): number;
   signal: AbortSignal;
   onLook(look: TaskLook): void;
@@ -86,15 +88,15 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
         options.onLook(look);
         const end = endOf(look);
         if (end) return end;
+        if (seen.isOver) return EXPIRED;
         questions.answer(look.questions ?? {}, server);
         await pause.of(seen.pauseAfter(look, turn), signal);
       } catch (error) {
         if (options.signal.aborted) return undefined;
-        const end = seen.failed(error);
+        const end = seen.failed(error) ?? (seen.isOver ? EXPIRED : undefined);
         if (end) return end;
         await pause.of(seen.pauseAfterFailure(), signal);
       }
-      if (options.now() >= options.deadline && !options.signal.aborted) return { way: "expired", error: EXPIRED };
     }
   } finally {
     over.abort();
@@ -102,7 +104,7 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
   }
 }
 
-const EXPIRED = "The task had not ended when its time was up.";
+const EXPIRED: TaskEnd = { way: "expired", error: "The task had not ended when its time was up." };
 
 function endOf({ status, result, error, message }: TaskLook): TaskEnd | undefined {
   const words = error ?? message;
@@ -130,17 +132,24 @@ class Sightings {
   #wrong = 0;
   #unknown = 0;
   #awaySince: number | undefined;
+  #pollMs: number | undefined;
 
   constructor(options: FollowOptions) {
     this.#options = options;
+    this.#pollMs = options.pollMs;
   }
 
-  look({ taskId }: TaskLook): void {
+  look({ taskId, pollMs }: TaskLook): void {
     if (taskId !== this.#options.task.taskId) throw new WrongAnswer(`the server answered for another task, ${taskId}`);
+    this.#pollMs = pollMs;
     this.#failures = 0;
     this.#wrong = 0;
     this.#unknown = 0;
     this.#awaySince = undefined;
+  }
+
+  get isOver(): boolean {
+    return this.#options.now() >= this.#options.deadline();
   }
 
   /** The end that follows from a failure; undefined while it is worth trying again. */
@@ -149,27 +158,31 @@ class Sightings {
     const words = messageOf(error);
     onWarning(words);
     this.#failures++;
+    const isThere = isAnswer(error);
     // Asked twice, since a server may answer before it has written the task down.
     if (isUnknownTask(error) && ++this.#unknown > 1)
       return { way: "lost", error: `The server no longer knows the task: ${words}` };
-    if (isAnswer(error) && ++this.#wrong >= MAX_WRONG)
+    if (isThere && ++this.#wrong >= MAX_WRONG)
       return { way: "failed", error: `The server cannot say how the task stands: ${words}` };
+    if (isThere) return undefined;
     this.#awaySince ??= now();
     if (now() - this.#awaySince < AWAY_MS) return undefined;
     return { way: "lost", error: `The server could not be reached for ${AWAY_MS / 60_000} minutes: ${words}` };
   }
 
-  pauseAfter({ pollMs }: TaskLook, turn: number): number {
+  pauseAfter({ pollMs }: Pick<TaskLook, "pollMs">, turn: number): number {
     const wanted = pollMs ?? Math.min(USUAL_MS, FIRST_MS * 1.5 ** turn);
     return this.#beforeDeadline(Math.min(LONGEST_MS, Math.max(SHORTEST_MS, wanted)));
   }
 
+  /** A server that answers, only wrongly, is asked in its usual rhythm. */
   pauseAfterFailure(): number {
+    if (this.#awaySince === undefined) return this.pauseAfter({ pollMs: this.#pollMs }, this.#failures);
     return this.#beforeDeadline(Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** (this.#failures - 1)));
   }
 
   #beforeDeadline(ms: number): number {
-    return Math.max(0, Math.min(ms, this.#options.deadline - this.#options.now()));
+    return Math.max(0, Math.min(ms, this.#options.deadline() - this.#options.now()));
   }
 }
 

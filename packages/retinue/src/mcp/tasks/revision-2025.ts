@@ -5,11 +5,11 @@
  */
 import { type Client, ProtocolError } from "@modelcontextprotocol/client";
 import * as z from "zod";
+import { NO_LIMIT_MS } from "../time-limit.ts";
 import {
   ASK_LIMIT_MS,
   type AskOptions,
   anything,
-  errorIn,
   resultIn,
   type ServerTask,
   type TaskLook,
@@ -24,9 +24,6 @@ export const Task2025 = z.looseObject({
   ttl: z.number().nonnegative().nullish(),
   pollInterval: z.number().nonnegative().optional(),
 });
-
-/** The library's own time limit is switched off for the result, which comes when the task has ended. */
-const NO_LIMIT_MS = 2 ** 31 - 1;
 
 const Supported = z.looseObject({
   tasks: z.looseObject({ requests: z.looseObject({ tools: z.looseObject({ call: z.looseObject({}) }) }) }),
@@ -44,37 +41,39 @@ export function lookOf(task: z.output<typeof Task2025>): TaskLook {
 }
 
 export function task2025(taskId: string): ServerTask {
-  /** The request for the result that is under way. */
-  let asked: { client: Client; result: Promise<Pick<TaskLook, "result" | "error">> } | undefined;
+  /** The clients through which the server can ask its questions. */
+  const listening = new WeakSet<Client>();
+  const request = { method: "tasks/result", params: { taskId } };
 
-  const resultOf = (client: Client, { signal }: AskOptions) => {
-    if (asked?.client === client) return asked.result;
-    const request = { method: "tasks/result", params: { taskId } };
-    const result = client
-      .request(request, anything, { signal, timeout: NO_LIMIT_MS })
-      .then(resultIn, (error: unknown) => {
-        // The error of the call is its result; any other is none, and the next look asks again.
-        if (error instanceof ProtocolError) return errorIn(error);
-        asked = undefined;
-        throw error;
-      });
-    result.catch(() => undefined); // Read by the look that finds the task ended.
-    asked = { client, result };
-    return result;
+  /** Holds a request open, along which the server sends its questions. Its answer is fetched again when the task has ended. */
+  const listen = (client: Client, { signal }: AskOptions): void => {
+    if (listening.has(client)) return;
+    listening.add(client);
+    const forget = () => listening.delete(client);
+    client.request(request, anything, { signal, timeout: NO_LIMIT_MS }).then(forget, forget);
+  };
+
+  const resultOf = async (client: Client, options: AskOptions): Promise<Pick<TaskLook, "result" | "error">> => {
+    try {
+      return resultIn(await client.request(request, anything, { ...options, timeout: ASK_LIMIT_MS }));
+    } catch (error) {
+      if (error instanceof ProtocolError) return { error: error.message }; // The error of the call is its result.
+      throw error;
+    }
   };
 
   return {
     async look(client, options) {
-      const request = { method: "tasks/get", params: { taskId } };
-      const look = lookOf(await client.request(request, Task2025, { ...options, timeout: ASK_LIMIT_MS }));
+      const get = { method: "tasks/get", params: { taskId } };
+      const look = lookOf(await client.request(get, Task2025, { ...options, timeout: ASK_LIMIT_MS }));
       if (look.taskId !== taskId) return look;
-      if (look.status === "input_required") void resultOf(client, options);
+      if (look.status === "input_required") listen(client, options);
       if (look.status !== "completed" && look.status !== "failed") return look;
       return { ...look, ...(await resultOf(client, options)) };
     },
     async cancel(client, options) {
-      const request = { method: "tasks/cancel", params: { taskId } };
-      await client.request(request, anything, { ...options, timeout: ASK_LIMIT_MS });
+      const cancel = { method: "tasks/cancel", params: { taskId } };
+      await client.request(cancel, anything, { ...options, timeout: ASK_LIMIT_MS });
     },
   };
 }

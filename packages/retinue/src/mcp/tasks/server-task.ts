@@ -5,7 +5,6 @@
  * of the server about it. Following a task to its end is in follow.ts.
  */
 import { type CallToolResult, type Client, isCallToolResult, ProtocolError } from "@modelcontextprotocol/client";
-import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
 
 export const TASK_STATUSES = ["working", "input_required", "completed", "failed", "cancelled"] as const;
@@ -77,5 +76,3 @@ export function resultIn(value: unknown): Pick<TaskLook, "result" | "error"> {
     ? { result: whole }
     : { error: "the server's result of the task is not one of a tool" };
 }
-
-export const errorIn = (error: unknown): Pick<TaskLook, "error"> => ({ error: messageOf(error) });

@@ -97,8 +97,9 @@ export class McpTasks implements Executor<McpTaskRecord> {
     await root.log.recorded({ signal }).catch(() => undefined); // Nothing is asked of the server before the task is on record.
     const end = await follow({
       task: taskRef(record),
+      pollMs: record.pollMs,
       server: () => this.#server(record),
-      deadline: record.startedAt + (record.ttlMs ?? LONGEST_MS),
+      deadline: () => record.startedAt + (record.ttlMs ?? LONGEST_MS),
       now: root.world.now,
       signal,
       onLook: (look) => this.#note(record, look),
