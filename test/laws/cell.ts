@@ -9,7 +9,16 @@ import type { LawEvent } from "./law-event.ts";
 import { type Attached, isProgram } from "./law-host.ts";
 import { type Move, type Plan, promptOf, type Turn } from "./plan.ts";
 
-export const PATHS = ["sync", "background", "multi-turn", "promoted", "resumed", "fork", "selected agent"] as const;
+export const PATHS = [
+  "sync",
+  "background",
+  "multi-turn",
+  "promoted",
+  "resumed",
+  "fork",
+  "selected agent",
+  "MCP task",
+] as const;
 export const DEPTHS = [0, 1, 2, 3, 4] as const;
 export const MAX_DEPTH = 4;
 export const ATTACHED = ["sdk", "protocol 2", "our SDK", "terminal", "nobody"] as const satisfies readonly Attached[];
@@ -34,6 +43,9 @@ export const isKilled = ({ fault }: Cell): boolean =>
 /** The worker has a budget, and asks for more than it has. */
 export const hasBudget = ({ fault }: Cell): boolean => fault === "budget" || fault === "budget, killed";
 
+/** On this path the worker is a task of an MCP server, and the fault happens while the server works on it. */
+export const isMcpTask = ({ path }: Cell): boolean => path === "MCP task";
+
 /** The fault leaves another client to go on with the session. */
 const hasSuccessor = ({ fault }: Cell): boolean =>
   fault === "client gone" || fault === "late client" || fault === "host gone too";
@@ -56,7 +68,9 @@ const SAME_FOR_EVERY_PROGRAM: readonly Cell["fault"][] = ["model error", "budget
 /** The main agent asks, its child asks, and the deepest agent asks; all programs meet these in the same way at the depths between. */
 const DEPTHS_OF_OTHER_PROGRAMS: readonly number[] = [0, 1, 4];
 
-function isRun({ fault, depth, attached }: Cell): boolean {
+function isRun(cell: Cell): boolean {
+  const { fault, depth, attached } = cell;
+  if (isMcpTask(cell) && hasBudget(cell)) return false; // It is the server's work, and has no budget.
   if (attached === "nobody") return fault !== "host gone too"; // There is no host that could be gone.
   if (attached === "sdk" || attached === "terminal") return true;
   return !SAME_FOR_EVERY_PROGRAM.includes(fault) && DEPTHS_OF_OTHER_PROGRAMS.includes(depth);
@@ -86,6 +100,12 @@ export const cellName = ({ path, depth, attached, fault }: Cell): string =>
 /** `lead` may start real background work of its own. */
 export const CUSTOM_AGENTS = [{ name: "lead", description: "Leads others.", prompt: "Lead.", nestedBackground: true }];
 
+/** At the limit no agent may be started; a task of a server is no agent. */
+export const isRefused = (cell: Cell): boolean => cell.depth === MAX_DEPTH && !isMcpTask(cell);
+
+/** What the server is called with. */
+export const jobOf = (cell: Cell): string => `job of ${cellName(cell)}.`;
+
 /** What its session is configured with; on one path the main agent is itself a selected agent. */
 export const configOf = ({ path }: Cell) => ({
   customAgents: CUSTOM_AGENTS,
@@ -101,7 +121,8 @@ export const processMark = (cell: Cell): string => `law-${RUN}-${cellName(cell)}
 /** The hook that hangs: after the held call, or after the call that follows the gate. */
 export const isHanging = (cell: Cell) => (call: { hookType: string; input: Record<string, unknown> }) => {
   if (cell.fault !== "hook hangs" || call.hookType !== "postToolUse") return false;
-  const mark = cell.attached === "nobody" ? "list_agents" : holdMark(cell);
+  const inAgent = cell.attached === "nobody" ? "list_agents" : holdMark(cell);
+  const mark = isMcpTask(cell) ? jobOf(cell) : inAgent;
   return JSON.stringify(call.input).includes(mark);
 };
 
@@ -120,6 +141,8 @@ export const secondAnswer = (cell: Cell): string => `worker answered again in ${
 export const workerAnswer = (cell: Cell): string => `worker answered in ${cellName(cell)}`;
 
 function spawnerPlan(cell: Cell): Plan {
+  if (isMcpTask(cell))
+    return { turns: [{ moves: [{ call: "jobs-worker", args: { job: jobOf(cell) } }] }], says: "the spawner is done" };
   const task: Move = {
     task: workerPlan(cell),
     name: "worker",

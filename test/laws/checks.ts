@@ -3,7 +3,7 @@
  *
  * The runners give a function for each check, and `broken` calls those that are for the cell, so the legend in docs/laws.md says what was run.
  */
-import { CELLS, type Cell, clientsOf, FAULTS, hasBudget, isKilled, MAX_DEPTH } from "./cell.ts";
+import { CELLS, type Cell, clientsOf, FAULTS, hasBudget, isKilled, isMcpTask, MAX_DEPTH } from "./cell.ts";
 
 interface Check {
   says: string;
@@ -22,7 +22,7 @@ const CHECKS = {
     isFor: isOfferedAgain,
   },
   ends: {
-    says: "law 2: each run of an agent and each call has one start and then one end; no model is left without a result",
+    says: "law 2: each run of an agent and each call has one start and then one end; no model is left without a result; the server of an MCP task is called once",
     isFor: always,
   },
   delivery: {
@@ -42,7 +42,7 @@ const CHECKS = {
     isFor: (cell) => !isKilled(cell),
   },
   "at rest": {
-    says: "law 4: no agent is still running; where no process was killed, also no ask is open and no place is held",
+    says: "law 4: no agent is still running; where no process was killed, also no ask is open and no place is held; the server of an MCP task has ended it",
     isFor: always,
   },
   processes: {
@@ -65,7 +65,7 @@ const NAMES = Object.keys(CHECKS) as Name[];
 /** A client of protocol 3 that follows one which is gone reads the log and may answer before anything is offered to it. */
 function isOfferedAgain(cell: Cell): boolean {
   const { fault, attached } = cell;
-  if (attached === "nobody") return false;
+  if (attached === "nobody" || isMcpTask(cell)) return false;
   if (fault === "late client" || fault === "host gone too") return true;
   const { next } = clientsOf(cell);
   return fault === "client gone" && (next === "protocol 2" || next === "our SDK");

@@ -6,16 +6,29 @@
  * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
-import { type Cell, cellName, clientsOf, configOf, holdMark, isHeld, MAX_DEPTH, rootPrompt } from "./cell.ts";
+import {
+  type Cell,
+  cellName,
+  clientsOf,
+  configOf,
+  holdMark,
+  isHeld,
+  isMcpTask,
+  MAX_DEPTH,
+  rootPrompt,
+} from "./cell.ts";
 import { asksWithoutOneAnswer, brokenLaws, limitsPassed, notOfferedAgain, startsWithoutOneEnd } from "./checker.ts";
 import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
 import type { LawHost } from "./law-host.ts";
-import { budgetPassed, processesLeft, wrongDeliveries } from "./run-cell.ts";
+import { LawJobs } from "./law-jobs.ts";
+import { budgetPassed, isWorker, processesLeft, wrongDeliveries } from "./run-cell.ts";
 import { SdkHost } from "./sdk-host.ts";
 
 interface Killed {
   cell: Cell;
+  /** The server of an MCP task. */
+  jobs?: LawJobs;
   sessionId: string;
   clients: LawHost[];
   /** A copy that was made just before the process was killed. */
@@ -73,9 +86,11 @@ async function inBatches<In, Out>(all: readonly In[], work: (each: In) => Promis
 
 async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
   const client = await crashable.host({ attached: clientsOf(cell).first, holds: isHeld(cell) });
-  const sessionId = await client.create({ ...crashable.session, ...configOf(cell) });
+  const jobs = isMcpTask(cell) ? await LawJobs.start(cell, crashable.gates) : undefined;
+  const sessionId = await client.create({ ...crashable.session, ...configOf(cell), ...jobs?.config });
   await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
-  if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
+  if (jobs) await client.until("subagent.started", isWorker);
+  else if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
   else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);
   if (cell.path === "multi-turn" && cell.depth < MAX_DEPTH) {
     await client.until(
@@ -88,14 +103,14 @@ async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
     const deepest = tasks.toSorted((a, b) => (b.path?.length ?? 0) - (a.path?.length ?? 0))[0];
     await client.call("session.tasks.promoteToBackground", { sessionId, id: deepest?.id });
   }
-  if (cell.path !== "fork") return { cell, sessionId, clients: [client] };
+  if (cell.path !== "fork") return { cell, jobs, sessionId, clients: [client] };
   const fork = await client.call<{ sessionId: string }>("sessions.fork", { sessionId });
   return { cell, sessionId, clients: [client], forkId: fork.sessionId };
 }
 
 async function rejoin(
   crashable: Crashable,
-  { cell, sessionId, clients }: Killed,
+  { cell, jobs, sessionId, clients }: Killed,
   { isHolding = false }: { isHolding?: boolean } = {},
 ): Promise<LawHost> {
   const before = clients.at(-1);
@@ -107,12 +122,13 @@ async function rejoin(
   const attached = clientsOf(cell).next;
   const client = await crashable.host({ attached, ...(isHolding ? { holds: isHeld(cell) } : {}) });
   clients.push(client);
-  await client.resume(sessionId, { ...crashable.session, ...configOf(cell) });
+  await client.resume(sessionId, { ...crashable.session, ...configOf(cell), ...jobs?.config });
   return client;
 }
 
 async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   const { cell, sessionId, clients } = killed;
+  await using jobs = killed.jobs;
   const isHostGone = cell.fault === "host gone too";
   const open = clients.at(-1)?.held ?? [];
   const client = await rejoin(crashable, killed);
@@ -125,12 +141,15 @@ async function settle(crashable: Crashable, killed: Killed): Promise<string[]> {
   return await broken(cell, {
     asks: () => asksWithoutOneAnswer(events, witness),
     "offered again": () => notOfferedAgain(open, client),
-    ends: () => startsWithoutOneEnd(events),
+    ends: () => [...startsWithoutOneEnd(events), ...(jobs?.broken().ends ?? [])],
     delivery: () => wrongDeliveries(cell, events),
     limits: () => limitsPassed(events, witness),
     budget: () => budgetPassed(cell, events),
     places: () => [], // The model is a server here, and does not know who asks it.
-    "at rest": () => running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
+    "at rest": () => [
+      ...running.map(({ pathNames }) => `law 4: still running: ${pathNames?.join("/")}`),
+      ...(jobs?.broken().atRest ?? []),
+    ],
     processes: () => processesLeft(cell),
     "no errors": () => clients.flatMap(({ problems }) => problems),
     fork: () => brokenInFork(crashable, killed),

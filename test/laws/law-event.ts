@@ -27,6 +27,7 @@ export interface LawData {
   path?: string[];
   pathNames?: string[];
   parentId?: string;
+  agentType?: string;
   executionMode?: string;
   cancelled?: boolean;
   reason?: string;

@@ -3,7 +3,7 @@ import { ATTACHED, CELLS, type Cell, cellName, DEPTHS, FAULTS, PATHS } from "./c
 import { legend } from "./checks.ts";
 
 /** Rows that come with their features. */
-const LATER = ["fleet", "MCP task"];
+const LATER = ["fleet"];
 
 export class Matrix {
   readonly #broken = new Map<string, readonly string[]>();

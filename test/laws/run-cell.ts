@@ -11,6 +11,8 @@ import {
   holdMark,
   isHanging,
   isHeld,
+  isMcpTask,
+  isRefused,
   MAX_DEPTH,
   processMark,
   rootPrompt,
@@ -29,6 +31,7 @@ import {
 import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
 import { type Attached, isProgram, type LawHost } from "./law-host.ts";
+import { LawJobs } from "./law-jobs.ts";
 import { World } from "./world.ts";
 
 const CONCURRENT = 2;
@@ -36,7 +39,8 @@ const CONCURRENT = 2;
 export async function runCell(cell: Cell): Promise<string[]> {
   const store = new FaultyStore();
   await using world = new World({ maxConcurrent: CONCURRENT, maxDepth: MAX_DEPTH, openStore: store.open });
-  const run = new CellRun(world, cell, store);
+  await using jobs = isMcpTask(cell) ? await LawJobs.start(cell, world.gates) : undefined;
+  const run = new CellRun(world, { cell, store, jobs });
   await run.toFault();
   if (cell.path === "resumed") await run.resume({ isRestart: true, isHolding: true });
   if (cell.path === "promoted") await run.promote();
@@ -44,13 +48,13 @@ export async function runCell(cell: Cell): Promise<string[]> {
   await run.fault();
   await run.rest();
   const events = await run.log();
-  const left = leftBehind(world.runtime);
+  const left = [...leftBehind(world.runtime), ...(jobs?.broken().atRest ?? [])];
   await run.close();
   const witness = { clients: run.clients, maxDepth: MAX_DEPTH };
   return await broken(cell, {
     asks: () => asksWithoutOneAnswer(events, witness),
     "offered again": () => run.notOffered(),
-    ends: () => startsWithoutOneEnd(events),
+    ends: () => [...startsWithoutOneEnd(events), ...(jobs?.broken().ends ?? [])],
     delivery: () => wrongDeliveries(cell, events),
     limits: () => limitsPassed(events, witness),
     budget: () => budgetPassed(cell, events),
@@ -72,6 +76,7 @@ class CellRun {
   readonly #world: World;
   readonly #cell: Cell;
   readonly #store: FaultyStore;
+  readonly #jobs: LawJobs | undefined;
   #client: LawHost;
   /** A client that stays and answers nothing. */
   #silent: LawHost | undefined;
@@ -80,10 +85,11 @@ class CellRun {
   #sessionId = "";
   #restFrom = 0;
 
-  constructor(world: World, cell: Cell, store: FaultyStore) {
+  constructor(world: World, { cell, store, jobs }: { cell: Cell; store: FaultyStore; jobs: LawJobs | undefined }) {
     this.#world = world;
     this.#cell = cell;
     this.#store = store;
+    this.#jobs = jobs;
     this.#client = this.#connect({ attached: clientsOf(cell).first, isHolding: true });
   }
 
@@ -198,7 +204,11 @@ class CellRun {
 
   get #config(): object {
     const { attached, fault } = this.#cell;
-    return { ...configOf(this.#cell), ...(fault === "hook hangs" && !isProgram(attached) ? { hooks: true } : {}) };
+    return {
+      ...configOf(this.#cell),
+      ...this.#jobs?.config,
+      ...(fault === "hook hangs" && !isProgram(attached) ? { hooks: true } : {}),
+    };
   }
 
   /** By depth: cancels the whole session, or only the top of the chain. */
@@ -233,7 +243,8 @@ class CellRun {
   }
 
   async #atHold(): Promise<void> {
-    if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
+    if (this.#jobs) await this.#client.until("subagent.started", isWorker);
+    else if (this.#cell.attached === "nobody") await this.#world.gates.reached(holdMark(this.#cell));
     else await this.#client.when(() => this.#client.held.length > 0, `the held ask of ${cellName(this.#cell)}`);
   }
 
@@ -265,11 +276,8 @@ export function budgetPassed(cell: Cell, events: readonly LawEvent[]): string[] 
 
 /** Law 2: each result of the worker reaches the agent that started it, once; two may be told by one notice. */
 export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string[] {
-  if (cell.depth === MAX_DEPTH)
-    return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
-  const worker = events.find(
-    ({ type, data }) => type === "subagent.started" && data.pathNames?.at(-1) === "worker",
-  )?.agentId;
+  if (isRefused(cell)) return refused(events) ? [] : ["law 3: a spawn below the depth limit was not refused in words"];
+  const worker = events.find((event) => event.type === "subagent.started" && isWorker(event))?.agentId;
   const words = cell.fault === "model error" ? ["the model is broken"] : [workerAnswer(cell), secondAnswer(cell)];
   const results = events.filter(
     ({ type, data, agentId }) =>
@@ -289,6 +297,8 @@ export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string
         `law 2: what the worker came to was delivered ${count} times (${owners.length} results, ${notices.length} notices)`,
       ];
 }
+
+export const isWorker = ({ data }: LawEvent): boolean => data.pathNames?.at(-1) === "worker";
 
 /** The result of the call that started the worker; the calls above it repeat the text of a failure. */
 function isResultOf(result: LawEvent, events: readonly LawEvent[], worker: string | undefined): boolean {
