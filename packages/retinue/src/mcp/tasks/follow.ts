@@ -5,7 +5,7 @@
  * News only makes it look sooner. So a stream that is lost, a server that is started again and a runtime that is new are one case: the next look.
  */
 import { type CallToolResult, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
-import { longTimer, messageOf } from "@retinue/protocol";
+import { AppError, longTimer, messageOf } from "@retinue/protocol";
 import { task2026 } from "./extension-2026.ts";
 import { type AskPerson, Questions, type TaskHome } from "./questions.ts";
 import { task2025 } from "./revision-2025.ts";
@@ -166,6 +166,7 @@ class Sightings {
       return { way: "failed", error: `The server cannot say how the task stands: ${words}` };
     if (isThere) return undefined;
     this.#awaySince ??= now();
+    if (isForPerson(error)) this.#awaySince = now(); // It is there, once somebody has signed in.
     if (now() - this.#awaySince < AWAY_MS) return undefined;
     return { way: "lost", error: `The server could not be reached for ${AWAY_MS / 60_000} minutes: ${words}` };
   }
@@ -184,6 +185,11 @@ class Sightings {
   #beforeDeadline(ms: number): number {
     return Math.max(0, Math.min(ms, this.#options.deadline() - this.#options.now()));
   }
+}
+
+function isForPerson(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (error instanceof AppError && error.code === "authentication_required") || isForPerson(error.cause);
 }
 
 /** An error that the server sent, or an answer that cannot be read: the server is there. */
