@@ -198,7 +198,7 @@ export class Connection {
         onToolsChanged: (changed) => this.#onToolsChanged(changed),
         onLost: (lost) => this.#onLost(lost),
       });
-      tapTasks(live.link.transport, this.#news);
+      tapTasks(live.link.transport, this.#news, { giveUp: (task) => void this.#giveUp(task) });
       this.#live = live;
       this.#isRefused = false;
       this.#restarts.connected();
@@ -242,6 +242,12 @@ export class Connection {
     this.#move("failed", message);
     this.#news.lost(message);
     this.#restarts.lost();
+  }
+
+  /** A task whose call was cancelled before it could take it. A server that is gone needs not be told. */
+  async #giveUp(task: StartedTask): Promise<void> {
+    const { openTask } = await import("./tasks/open-task.ts");
+    await this.with((client) => openTask(task).cancel(client, { signal: NEVER })).catch(() => undefined);
   }
 
   /** A sign-in that was good is so no more. */

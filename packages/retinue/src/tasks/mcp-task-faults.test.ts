@@ -217,6 +217,36 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
+  test("whose call was aborted before it could take it is cancelled at the server", async () => {
+    await using server = await TaskServer.start({ dialect });
+    await inSmallWorld([main(call("jobs-worker", {}))], async (world) => {
+      const { client, create } = world;
+      const sessionId = await create({ mcpServers: { jobs: server.stdio } });
+      await allowAll(client, sessionId);
+      let answer = () => {};
+      server.options.holds = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await send(world, sessionId);
+      await server.task();
+      await client.call("session.abort", { sessionId });
+      answer();
+      await server.asked("tasks/cancel");
+      expect(await agentsOf(client, sessionId)).toEqual([]);
+    });
+  });
+
+  test("has bounded words, however much its server says", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      const { server, task } = world;
+      task.statusMessage = "x".repeat(1_000_000);
+      server.tell(task);
+      await expect.poll(async () => (await mcpProgress(world))?.statusMessage?.length).toBe(2001);
+      server.complete(task, "gold");
+      await world.client.received("session.idle");
+    });
+  });
+
   test("is not started when the permission for its call is refused", async () => {
     await using server = await TaskServer.start({ dialect });
     await inSmallWorld([main(call("jobs-worker", {})), main(say("done"))], async (world) => {

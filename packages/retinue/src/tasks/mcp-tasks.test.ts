@@ -177,6 +177,96 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
+  test("is listed for the model, waited for with read_agent, and not told a second time", async () => {
+    await using server = await TaskServer.start({ dialect });
+    const turns = [
+      main(call("jobs-worker", { job: "dig" })),
+      main(call("list_agents")),
+      mainOn("read_agent", { wait: true }),
+      main(say("done")),
+    ];
+    await inSmallWorld(turns, async (world) => {
+      const { client, create, provider } = world;
+      const sessionId = await create({ mcpServers: { jobs: server.config } });
+      await allowAll(client, sessionId);
+      await send(world, sessionId);
+      const task = await server.task();
+      await client.until(({ type, data }) => type === "tool.execution_start" && data.toolName === "read_agent");
+      server.complete(task, "gold");
+      await client.received("session.idle");
+      const [, listed, read] = resultsIn(provider.requests.at(-1));
+      expect(listed).toContain('mcp-task - "jobs: worker"');
+      expect(read).toContain("Agent has completed.");
+      expect(read).toContain("[Turn 0]\ngold");
+      expect(client.of("system.notification")).toEqual([]);
+    });
+  });
+
+  test("reads in write_agent that it takes no messages", async () => {
+    const turns = [mainOn("write_agent", { message: "deeper" }), main(say("told"))];
+    await using server = await TaskServer.start({ dialect });
+    await inSmallWorld([main(call("jobs-worker", {})), ...turns], async (world) => {
+      const { client, create, provider } = world;
+      const sessionId = await create({ mcpServers: { jobs: server.config } });
+      await allowAll(client, sessionId);
+      await send(world, sessionId);
+      await client.until(({ type, data }) => type === "assistant.message" && data.content === "told");
+      expect(resultsIn(provider.requests.at(-1)).at(-1)).toContain("Start a new task instead.");
+    });
+  });
+
+  test("is found by a search for its result", async () => {
+    const search = [main(say("seen")), main(call("session_search", { query: "swordfish" })), main(say("found"))];
+    await withTask({ dialect }, search, async (world) => {
+      const { server, task, client, provider, sessionId } = world;
+      server.complete(task, "The word is swordfish.");
+      await client.received("session.idle");
+      await world.send(sessionId, "look for it");
+      expect(resultsIn(provider.requests.at(-1)).at(-1)).toContain("The word is swordfish.");
+    });
+  });
+
+  test("is cancelled at the server when its session is left for good", async () => {
+    await withTask({ dialect }, [], async ({ client, sessionId, task }) => {
+      await client.call("session.destroy", { sessionId });
+      expect(task.isCancelled).toBe(true);
+    });
+  });
+
+  test("goes on at the server when the connection of its client is lost", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      const { client, sessionId, task, server } = world;
+      client.close();
+      await client.ended;
+      expect(task.isCancelled).toBeUndefined();
+      const again = world.anotherClient();
+      await again.call("session.resume", { sessionId, mcpServers: { jobs: server.config } });
+      server.complete(task, "gold");
+      await again.received("session.idle");
+      expect(await theTask({ ...world, client: again })).toMatchObject({ status: "completed", result: "gold" });
+    });
+  });
+
+  test("is cancelled with the sub-agent whose time is up", async () => {
+    await using server = await TaskServer.start({ dialect });
+    const turns = [
+      main(delegate("plan", { agent_type: "lead", budget: { maxSeconds: 1 } })),
+      by("plan", call("jobs-worker", { job: "dig" })),
+      by("plan", say("waiting")),
+      main(say("done")),
+    ];
+    await inSmallWorld(turns, async (world) => {
+      const { client, create } = world;
+      const sessionId = await create({ mcpServers: { jobs: server.config }, customAgents: [LEAD] });
+      await allowAll(client, sessionId);
+      await send(world, sessionId);
+      await client.received("session.idle");
+      expect((await server.task()).isCancelled).toBe(true);
+      const [lead, mcp] = await agentsOf(client, sessionId);
+      expect([lead?.reason, mcp?.status]).toEqual(["timed_out", "cancelled"]);
+    });
+  });
+
   test("of a sub-agent belongs to it: the sub-agent waits for it and reads its notice", async () => {
     await using server = await TaskServer.start({ dialect });
     const turns = [

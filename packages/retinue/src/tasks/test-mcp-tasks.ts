@@ -1,4 +1,5 @@
 /** For tests of MCP tasks: a session whose main agent has started one. */
+import { expect } from "vitest";
 import { type ServedTask, TaskServer, type TaskServerOptions } from "../mcp/fixtures/task-server.ts";
 import { call, say, type Turn } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld, type TestClient } from "../server/handlers/small-world.ts";
@@ -31,6 +32,7 @@ export async function withTask(
       await send(world, sessionId);
       const task = await server.task();
       await test({ ...world, server, sessionId, task, id: await startedId(world.client) });
+      expect(server.problems).toEqual([]);
     },
     onDisk,
   );

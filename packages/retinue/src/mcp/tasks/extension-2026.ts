@@ -4,7 +4,7 @@
  */
 import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { ASK_LIMIT_MS, anything, resultIn, type ServerTask, type TaskLook, taskFields } from "./server-task.ts";
+import { ASK_LIMIT_MS, anything, resultIn, type ServerTask, type TaskLook, taskFields, words } from "./server-task.ts";
 
 export const EXTENSION = "io.modelcontextprotocol/tasks";
 
@@ -16,7 +16,7 @@ export const Task2026 = z.looseObject({
 
 const Detailed = Task2026.extend({
   result: z.unknown().optional(),
-  error: z.looseObject({ message: z.string() }).optional(),
+  error: z.looseObject({ message: words }).optional(),
   inputRequests: z
     .record(z.string(), z.looseObject({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() }))
     .optional(),

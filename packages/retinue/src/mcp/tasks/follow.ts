@@ -6,16 +6,10 @@
  */
 import { type CallToolResult, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { AppError, longTimer, messageOf } from "@retinue/protocol";
-import { task2026 } from "./extension-2026.ts";
+import { openTask, type TaskRef } from "./open-task.ts";
 import { type AskPerson, Questions, type TaskHome } from "./questions.ts";
-import { task2025 } from "./revision-2025.ts";
-import { type Dialect, isUnknownTask, type ServerTask, type TaskLook } from "./server-task.ts";
+import { isUnknownTask, type TaskLook } from "./server-task.ts";
 import type { Follower, TaskProgress } from "./task-news.ts";
-
-export interface TaskRef {
-  dialect: Dialect;
-  taskId: string;
-}
 
 export interface FollowOptions {
   task: TaskRef;
@@ -48,9 +42,6 @@ const LONGEST_RETRY_MS = 30_000;
 /** So long a server may be away. */
 export const AWAY_MS = 10 * 60_000;
 const MAX_WRONG = 5;
-
-export const openTask = ({ dialect, taskId }: TaskRef): ServerTask =>
-  dialect === "2025-11-25" ? task2025(taskId) : task2026(taskId);
 
 /** Undefined when it was stopped by the signal. */
 export async function follow(options: FollowOptions): Promise<TaskEnd | undefined> {

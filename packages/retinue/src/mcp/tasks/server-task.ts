@@ -60,13 +60,20 @@ const INVALID_PARAMS = -32602;
 export const isUnknownTask = (error: unknown): boolean =>
   error instanceof ProtocolError && error.code === INVALID_PARAMS;
 
-/** The state as both dialects write it, with the names that differ. */
+const MAX_WORDS = 2_000;
+const MAX_TIME = 100;
+
+/** What a server says while it works is kept with the task and shown, so there is an end to it. */
+export const words = z.string().transform((text) => (text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text));
+const time = z.string().max(MAX_TIME).optional().catch(undefined);
+
+/** The state as both dialects write it, without the names that differ. */
 export const taskFields = {
   taskId: z.string().min(1).max(4096),
   status: z.enum(TASK_STATUSES),
-  statusMessage: z.string().optional(),
-  createdAt: z.string().optional(),
-  lastUpdatedAt: z.string().optional(),
+  statusMessage: words.optional(),
+  createdAt: time,
+  lastUpdatedAt: time,
 };
 
 export function resultIn(value: unknown): Pick<TaskLook, "result" | "error"> {

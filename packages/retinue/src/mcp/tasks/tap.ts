@@ -6,6 +6,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import * as extension from "./extension-2026.ts";
 import * as revision from "./revision-2025.ts";
+import { words } from "./server-task.ts";
 import { CARRIED, type StartedTask, type TaskNews } from "./task-news.ts";
 
 const Started = z.union([
@@ -21,14 +22,14 @@ const Progress = z.looseObject({
   progressToken: z.union([z.string(), z.number()]),
   progress: z.number(),
   total: z.number().optional(),
-  message: z.string().optional(),
+  message: words.optional(),
 });
 const News = z.looseObject({ taskId: z.string() });
 
 const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/tasks"];
 
 /** Called once the client is connected, which sets the handler of the transport. */
-export function tapTasks(transport: Transport, news: TaskNews): void {
+export function tapTasks(transport: Transport, news: TaskNews, { giveUp }: { giveUp(task: StartedTask): void }): void {
   /** The requests that became tasks: their progress goes on under the id of the request. */
   const byRequest = new Map<string | number, string>();
   const deliver = transport.onmessage;
@@ -37,7 +38,7 @@ export function tapTasks(transport: Transport, news: TaskNews): void {
     if ("result" in raw && isTask(raw.result)) {
       const { data: task, error } = Started.safeParse(raw.result);
       if (task) byRequest.set(raw.id, task.taskId);
-      const result = task ? carrierOf(news.offer(task)) : unusable(z.prettifyError(error));
+      const result = task ? carrierOf(news.offer(task, () => giveUp(task))) : unusable(z.prettifyError(error));
       return deliver?.({ ...message, result }, extra);
     }
     if (!isForFollower(raw, { news, byRequest })) deliver?.(message, extra);

@@ -4,6 +4,9 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Elicit } from "../elicitation.ts";
 import type { Dialect, TaskLook } from "./server-task.ts";
 
+/** A call takes its task as soon as the library has looked at the result. */
+const CLAIM_MS = 1_000;
+
 /** Where a result names the task that its call has become. */
 export const CARRIED = "retinue/started-task";
 
@@ -35,9 +38,11 @@ export class TaskNews {
   /** Tasks that calls have become, until the call takes its task. Servers cannot guess the keys. */
   readonly #offered = new Map<string, StartedTask>();
 
-  offer(task: StartedTask): string {
+  /** `giveUp` is called when nobody takes it: its call was cancelled meanwhile. */
+  offer(task: StartedTask, giveUp: () => void): string {
     const claim = randomUUID();
     this.#offered.set(claim, task);
+    setTimeout(() => this.#offered.delete(claim) && giveUp(), CLAIM_MS).unref();
     return claim;
   }
 

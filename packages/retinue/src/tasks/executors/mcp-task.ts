@@ -78,6 +78,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
       toolCallId: callId,
       agentName: agentType,
       agentDisplayName: name,
+      taskName: name,
       agentDescription: description,
       agentType,
       executionMode: mode,
@@ -139,7 +140,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
   async ending(record: McpTaskRecord, end: End, { signal }: { signal: AbortSignal }): Promise<void> {
     this.#options.parts.asks.forget(record.id);
     if (end.way === "completed" || hasEndedThere(record)) return;
-    const { openTask } = await import("../../mcp/tasks/follow.ts");
+    const { openTask } = await import("../../mcp/tasks/open-task.ts");
     try {
       const server = await this.#server(record);
       await server?.with((client) => openTask(taskRef(record)).cancel(client, { signal }), { signal });
@@ -150,8 +151,9 @@ export class McpTasks implements Executor<McpTaskRecord> {
   }
 
   ended(record: McpTaskRecord, end: End): void {
-    const { callId: toolCallId, agentType: agentName, name: agentDisplayName, activeMs: durationMs } = record;
-    const about = { toolCallId, agentName, agentDisplayName, totalToolCalls: 0, totalTokens: 0, durationMs };
+    const { callId: toolCallId, agentType: agentName, name, activeMs: durationMs } = record;
+    const who = { toolCallId, agentName, agentDisplayName: name, taskName: name };
+    const about = { ...who, totalToolCalls: 0, totalTokens: 0, durationMs };
     const { world } = this.#options.parts.root;
     const text = "text" in end ? end.text : undefined;
     if (text) this.#append(record, "assistant.message", { messageId: world.newId(), content: text });
