@@ -46,6 +46,7 @@ export {
   SERVER_METHODS,
   type ServerMethodName,
 } from "./methods/index.ts";
+export type { InstructionSource } from "./methods/instructions.ts";
 export type { McpProbe, McpServerInfo, McpTokenAnswer } from "./methods/mcp.ts";
 export type { SessionSnapshot } from "./methods/metadata.ts";
 export type { Todo } from "./methods/mode-plan.ts";

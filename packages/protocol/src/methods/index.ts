@@ -9,6 +9,7 @@ import { CONNECTION_METHODS } from "./connection.ts";
 import { EVENT_LOG_METHODS } from "./event-log.ts";
 import { FLEET_METHODS } from "./fleet.ts";
 import { HISTORY_METHODS } from "./history.ts";
+import { INSTRUCTION_METHODS } from "./instructions.ts";
 import { MCP_METHODS } from "./mcp.ts";
 import { METADATA_METHODS } from "./metadata.ts";
 import { MODE_METHODS, PLAN_METHODS } from "./mode-plan.ts";
@@ -47,6 +48,7 @@ export const SERVER_METHODS = {
   ...EVENT_LOG_METHODS,
   ...COMMAND_METHODS,
   ...SKILL_METHODS,
+  ...INSTRUCTION_METHODS,
   ...MCP_METHODS,
   ...WORKSPACE_METHODS,
   ...SHELL_METHODS,

@@ -32,7 +32,7 @@ import { SessionDatabase } from "../tools/sql/session-database.ts";
 import type { ShellService, Tool } from "../tools/tool.ts";
 import { createFetchPage } from "../tools/web/web-fetch-guard.ts";
 import { elicit } from "../tree/asking.ts";
-import { Configuration } from "../tree/configuration.ts";
+import { Configuration, type ProjectInstructions } from "../tree/configuration.ts";
 import { Participants } from "../tree/participants.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { ServerSignIns } from "../tree/server-sign-ins.ts";
@@ -56,8 +56,7 @@ export interface TreeOptions {
   context: SessionContext;
   gate: ProjectGate;
   environment: TreeParts["environment"];
-  /** The project's instructions, without what rules deny to read. */
-  customInstructions?: (unreadable: readonly string[]) => string | undefined;
+  instructions?: ProjectInstructions;
   /** Tools that other parts of the runtime add. */
   extraTools?: (agent: Agent, parts: TreeParts) => readonly Tool[];
   inherit?: InheritBlock;
@@ -128,8 +127,7 @@ function composeParts(
     database: SessionDatabase;
   },
 ): TreeParts {
-  const { root, store, runtime, limiter, rules, config, context, environment, catalog, gate, customInstructions } =
-    options;
+  const { root, store, runtime, limiter, rules, config, context, environment, catalog, gate, instructions } = options;
   const participants: Participants = new Participants({
     sessionId: root.id,
     unattended: () => parseUnattended(configuration.current.unattended ?? "") ?? runtime.unattended,
@@ -148,7 +146,7 @@ function composeParts(
     config,
     context,
     catalog,
-    customInstructions,
+    instructions,
     home: runtime.home,
     gate,
     tempFolder: runtime.tempFolder,

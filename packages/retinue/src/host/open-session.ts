@@ -172,7 +172,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
   });
   const gate = new ProjectGate(cwd, new FolderTrust({ documents: store.documents, warn: options.warn }));
   if (config.enableConfigDiscovery) await gate.refresh();
-  const { text: customInstructions, warnings } = readInstructions(config, cwd, context.gitRoot);
+  const instructions = readInstructions(config, cwd, context.gitRoot);
   const hosted: HostedSession = new HostedSession({
     ...options,
     ...options.extend,
@@ -182,8 +182,8 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     context,
     environment: environmentOf(root, { runtime, context, kept: opening.environment }),
     gate,
-    customInstructions,
-    warnings,
+    instructions,
+    warnings: instructions.warnings,
     onClosed: async () => {
       options.onClosed(hosted);
       await releaseLease(store, lease);

@@ -15,7 +15,6 @@ const asksFor = (config: SessionConfig) => ({
   enableFileChangeTracking: config.enableFileChangeTracking === true,
   enableFileHooks: config.enableFileHooks === true,
   enableHostGitOperations: config.enableHostGitOperations === false, // Always on, as are the session store and skills.
-  enableOnDemandInstructionDiscovery: config.enableOnDemandInstructionDiscovery === true,
   enableSessionStore: config.enableSessionStore === false,
   enableSkills: config.enableSkills === false,
   envValueMode: config.envValueMode === "indirect",

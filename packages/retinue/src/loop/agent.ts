@@ -40,6 +40,8 @@ export interface Kit {
   services(callId: string, signal: AbortSignal): CallServices;
   /** What the model is told beside a prompt of the user. */
   aboutPrompt?(prompt: string): string | undefined;
+  /** What the model is told besides the result of a call that succeeded. */
+  aboutCall?(call: { name: string; args: unknown }): readonly string[];
 }
 
 /** A server that does not start and a client that does not answer hold nobody who has been stopped. */

@@ -174,7 +174,12 @@ async function attempt(agent: Agent, { call, tool, signal, isResumed }: Attempt)
   const refused = await permit(agent, { call, args: before.args, prepared, hook: before, signal });
   if (refused) return refused;
   if (tool.source !== "host") await recordedFirst(agent, signal); // An ask is recorded with what led to it.
-  return prepared.run();
+  return withRemarks(agent, await prepared.run(), { name: call.name, args: before.args });
+}
+
+function withRemarks({ kit }: Agent, outcome: Outcome, call: { name: string; args: unknown }): Outcome {
+  const texts = outcome.resultType === "success" ? (kit.aboutCall?.(call) ?? []) : [];
+  return texts.length === 0 ? outcome : { ...outcome, followUps: [...(outcome.followUps ?? []), ...texts] };
 }
 
 /** What a call that an earlier process started can have done. */

@@ -5,7 +5,13 @@
  * compare identities to see a change.
  */
 import { tmpdir } from "node:os";
-import { defined, type SessionConfig, type SessionContext, type SubagentSettings } from "@retinue/protocol";
+import {
+  defined,
+  type InstructionSource,
+  type SessionConfig,
+  type SessionContext,
+  type SubagentSettings,
+} from "@retinue/protocol";
 import type { AgentFolder } from "../agents/agent-files.ts";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
@@ -18,8 +24,7 @@ import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
 export interface ConfigurationOptions {
   config: SessionConfig;
   context: SessionContext;
-  /** The project's instructions, without what rules deny to read. */
-  customInstructions?: (unreadable: readonly string[]) => string | undefined;
+  instructions?: ProjectInstructions;
   /** The home folder of the runtime. */
   home: string;
   /** Decides whether files of the project count. */
@@ -33,6 +38,17 @@ export interface ConfigurationOptions {
   /** A token for a model provider, from a client. */
   askToken(providerName: string): Promise<string>;
 }
+
+/** Files that a project has for agents, without those that rules deny to read. */
+export interface ProjectInstructions {
+  /** For the system prompt. */
+  text(unreadable: readonly string[]): string | undefined;
+  /** What counts for a file besides, as blocks for the model by the path that they name. */
+  forFile(file: string, unreadable: readonly string[]): ReadonlyMap<string, string>;
+  sources(): InstructionSource[];
+}
+
+const NO_INSTRUCTIONS: ProjectInstructions = { text: () => undefined, forFile: () => new Map(), sources: () => [] };
 
 /** Where plugins have agents and skills. */
 export interface PluginFolders {
@@ -51,7 +67,7 @@ export interface SubagentLimits {
 export class Configuration {
   /** Where the session works now. */
   context: SessionContext;
-  readonly customInstructions: (unreadable: readonly string[]) => string | undefined;
+  readonly instructions: ProjectInstructions;
   readonly #options: ConfigurationOptions;
   #current: SessionConfig;
   #agents: AgentCatalog;
@@ -68,7 +84,7 @@ export class Configuration {
     this.#options = options;
     this.#current = options.config;
     this.context = options.context;
-    this.customInstructions = options.customInstructions ?? (() => undefined);
+    this.instructions = options.instructions ?? NO_INSTRUCTIONS;
     this.#gateVersion = options.gate.version;
     this.#agents = this.#readAgents();
     this.#skills = this.#readSkills();

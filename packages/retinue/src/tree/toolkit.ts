@@ -3,6 +3,7 @@
  *
  * All limits of an agent in the tree are combined here, so they are the same on every path.
  */
+import { resolve } from "node:path";
 import { namedIn } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
@@ -29,11 +30,16 @@ export interface ToolkitOptions {
   tasks(call: { callId: string; signal: AbortSignal }): TaskService;
 }
 
+/** Those that are about one file. */
+const FILE_TOOLS: ReadonlySet<string> = new Set(["view", "create", "edit"]);
+
 export class Toolkit implements Kit {
   readonly #agent: Agent;
   readonly #options: ToolkitOptions;
   readonly #tools = new Derived<Toolset>();
   readonly #role = new Derived<string | undefined>();
+  /** Instructions that were given, by how many summaries there were. */
+  readonly #given = new Set<string>();
   /** Of the definition that the main agent has taken on. */
   #taken: { definition: AgentDefinition; mcp: McpUse | undefined } | undefined;
   #taking: Promise<void> = Promise.resolve();
@@ -96,7 +102,7 @@ export class Toolkit implements Kit {
         sessionFolder: folder,
         environment: await environment(),
         gitRoot: configuration.context.gitRoot,
-        customInstructions: configuration.customInstructions(this.#agent.permissions.rules.places.unreadable),
+        customInstructions: configuration.instructions.text(this.#agent.permissions.rules.places.unreadable),
         agentInstructions: this.#roleWords(),
         mode: session.root.state.mode,
       },
@@ -125,6 +131,32 @@ export class Toolkit implements Kit {
     if (named.length === 0) return undefined;
     const lines = named.map(({ name, description }) => `- ${name}: ${description}`);
     return `The user names these agents. They can be started with the task tool, by these names:\n${lines.join("\n")}`;
+  }
+
+  /** Instructions for the file of a call, unless the conversation has them. */
+  aboutCall({ name, args }: { name: string; args: unknown }): readonly string[] {
+    if (!FILE_TOOLS.has(name)) return [];
+    const file = typeof args === "object" && args !== null && "path" in args ? args.path : undefined;
+    if (typeof file !== "string") return [];
+    const { session, permissions } = this.#agent;
+    const { instructions } = this.#options.parts.configuration;
+    const found = instructions.forFile(
+      resolve(session.place.workingDirectory, file),
+      permissions.rules.places.unreadable,
+    );
+    return [...found].filter(([path]) => this.#isNew(path)).map(([, words]) => words);
+  }
+
+  /** A summary of the conversation leaves them out, so they are given again after it. */
+  #isNew(path: string): boolean {
+    const { state } = this.#agent.session;
+    const key = `${state.checkpoints} ${path}`;
+    if (this.#given.has(key)) return false;
+    this.#given.add(key);
+    const mark = `<instructions path="${path}"`;
+    return !state.messages.some(
+      ({ role, ...message }) => role === "user" && JSON.stringify(message).includes(JSON.stringify(mark).slice(1, -1)),
+    );
   }
 
   get #owner() {

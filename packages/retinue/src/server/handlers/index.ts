@@ -8,6 +8,7 @@ import { connectionHandlers } from "./connection.ts";
 import { eventLogHandlers } from "./event-log.ts";
 import { fleetHandlers } from "./fleet.ts";
 import { historyHandlers } from "./history.ts";
+import { instructionHandlers } from "./instructions.ts";
 import { mcpHandlers } from "./mcp.ts";
 import { mcpConfigHandlers } from "./mcp-config.ts";
 import { metadataHandlers } from "./metadata.ts";
@@ -42,6 +43,7 @@ export const handlers: Handlers = {
   ...eventLogHandlers,
   ...commandHandlers,
   ...skillHandlers,
+  ...instructionHandlers,
   ...mcpHandlers,
   ...mcpConfigHandlers,
   ...workspaceHandlers,

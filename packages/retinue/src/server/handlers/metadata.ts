@@ -111,7 +111,7 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
       ),
     ),
     customInstructionsTokens: scaled(
-      tokensOf(tree.configuration.customInstructions(tree.rules.places.unreadable) ?? ""),
+      tokensOf(tree.configuration.instructions.text(tree.rules.places.unreadable) ?? ""),
     ),
     checkpoints,
     compactAt: tree.configuration.settings.compaction.startAt,
