@@ -6,6 +6,7 @@
  */
 import { type EventOf, messageOf, type SessionEvent } from "@retinue/protocol";
 import { type Attached, take } from "./attached.ts";
+import { tokenFor } from "./mcp-auth.ts";
 import { decide } from "./permissions.ts";
 import { isElicitationResult } from "./questions.ts";
 import type { Host } from "./requests.ts";
@@ -45,6 +46,9 @@ export function answerEvent(host: BroadcastHost, session: Attached, event: Sessi
       return;
     case "elicitation.requested":
       if (take(session, event.data.requestId)) run(host, answerForm(host, session, event));
+      return;
+    case "mcp.oauth_required":
+      if (take(session, event.data.requestId)) run(host, answerSignIn(host, session, event));
       return;
     case "command.execute":
       if (take(session, event.data.requestId)) run(host, answerCommand(host, session, event));
@@ -182,6 +186,22 @@ async function answerForm(
   const answer = await filled().catch((error: unknown) => host.onError(error));
   const result = isElicitationResult(answer) ? answer : { action: "cancel" };
   await host.answer(session, "session.ui.handlePendingElicitation", { sessionId, requestId, result });
+}
+
+async function answerSignIn(
+  host: BroadcastHost,
+  session: Attached,
+  { data }: EventOf<"mcp.oauth_required">,
+): Promise<void> {
+  const handler = session.config.onMcpAuthRequest;
+  if (!handler) return;
+  const { sessionId } = session;
+  const { requestId } = data;
+  const result = await tokenFor(handler, data, sessionId).catch((error: unknown) => {
+    host.onError(error);
+    return { kind: "cancelled" };
+  });
+  await host.answer(session, "session.mcp.oauth.handlePendingRequest", { sessionId, requestId, result });
 }
 
 function schemaOf(schema: Record<string, unknown> | undefined) {

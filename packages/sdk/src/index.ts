@@ -55,6 +55,7 @@ export type {
   TransportRuntimeConnection,
   UriRuntimeConnection,
 } from "./link.ts";
+export type { McpAuthHandler, McpAuthRequest, McpAuthResult, McpAuthToken } from "./mcp-auth.ts";
 export type { AssistantMessageEvent, MessageOptions, WaitLimits } from "./message.ts";
 export {
   approveAll,

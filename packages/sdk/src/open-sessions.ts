@@ -9,6 +9,7 @@ import { Children } from "./children.ts";
 import { EventHub } from "./event-hub.ts";
 import { isUnknownMethod, type ProtocolVersion } from "./handshake.ts";
 import { readHistory } from "./history.ts";
+import { registerForTokens } from "./mcp-auth.ts";
 import type { GitHubTokenProvider } from "./providers.ts";
 import { markTail } from "./reconnect.ts";
 import { type Call, type Send, typedCall } from "./rpc.ts";
@@ -61,6 +62,7 @@ export class OpenSessions {
       const params = { ...configForWire(config), ...this.#registerToken(config), ...extra, sessionId };
       const opened = await this.#call(method, params);
       const attached = opened.sessionId === sessionId ? wanted : this.#rename(wanted, opened.sessionId);
+      if (this.#options.version() !== 2) await registerForTokens(this.#call, attached);
       if (replaced) release(replaced, new AppError("cancelled", "the session was opened again by this client"));
       if (attached.isResumed) await this.#catchUp(attached);
       // A runtime opens a stored session for a `session.create` with its id.

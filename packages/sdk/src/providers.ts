@@ -67,6 +67,12 @@ export interface MCPHTTPServerConfig extends McpServerShared {
   type: "http" | "sse";
   url: string;
   headers?: Record<string, string>;
+  /** False: nobody is signed in to it. A port: that of the address to which the browser is sent back. */
+  auth?: boolean | { redirectPort?: number };
+  /** A client that was registered beforehand. */
+  oauthClientId?: string;
+  oauthPublicClient?: boolean;
+  oauthGrantType?: "authorization_code" | "client_credentials";
 }
 export type MCPServerConfig = MCPStdioServerConfig | MCPHTTPServerConfig;
 

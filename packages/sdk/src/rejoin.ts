@@ -2,6 +2,7 @@
 import { AppError, type EventOf, type SessionEvent } from "@retinue/protocol";
 import type { Attached } from "./attached.ts";
 import { hasActiveWork } from "./history.ts";
+import { registerForTokens } from "./mcp-auth.ts";
 import { missedEvents, type ReconnectOptions, retrying, settledRequests } from "./reconnect.ts";
 import { type Call, typedCall } from "./rpc.ts";
 import type { Runtime } from "./runtime.ts";
@@ -32,9 +33,11 @@ export async function rejoin(runtime: Runtime, sessions: Attached[], { options, 
   if (!isBack) throw lost;
 }
 
-async function joinAgain(call: Call, { sessionId, config, outage }: Attached): Promise<void> {
+async function joinAgain(call: Call, attached: Attached): Promise<void> {
+  const { sessionId, config, outage } = attached;
   const again = { ...config, suppressResumeEvent: true, continuePendingWork: true };
   await call("session.resume", { ...configForWire(again), sessionId });
+  await registerForTokens(call, attached);
   outage.over(); // The runtime has recorded that we are back.
 }
 

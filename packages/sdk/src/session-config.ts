@@ -7,6 +7,7 @@
 import { AppError, defined, type SessionEvent } from "@retinue/protocol";
 import type { SubagentInstance } from "./children.ts";
 import type { SessionHooks } from "./hooks.ts";
+import type { McpAuthHandler } from "./mcp-auth.ts";
 import type { PermissionHandler } from "./permissions.ts";
 import {
   type GitHubTokenProvider,
@@ -56,6 +57,8 @@ export interface SessionConfigBase extends PlainOptions, ForeignOptions {
   onUserInputRequest?: UserInputHandler;
   /** Fills in a form that the model, a tool or an MCP server shows. Default: no forms. */
   onElicitationRequest?: ElicitationHandler;
+  /** Gives a token for an MCP server that wants a sign-in. Default: the server stays `needs-auth` until somebody signs in. */
+  onMcpAuthRequest?: McpAuthHandler;
   /** Decides whether a plan may be carried out. Default: nobody is asked. */
   onExitPlanModeRequest?: ExitPlanModeHandler;
   /** Decides about another model when one is not available. Has no effect in Retinue yet. */
@@ -87,6 +90,7 @@ export function configForWire(config: SessionConfig & ResumeSessionConfig): Reco
     onEvent: _event,
     onCleanup: _cleanup,
     gitHubTokenProvider: _token,
+    onMcpAuthRequest: _auth,
     onPermissionRequest,
     onUserInputRequest,
     onElicitationRequest,

@@ -197,6 +197,7 @@ function composeServers(
     isPersistent: () => configuration.current.mcpOAuthTokenStorage === "persistent",
     hasClients: () => participants.all.length > 0,
     host: async () => (servers.isUsed ? await servers.host() : undefined),
+    onRetry: () => servers.configured(),
   });
   const servers: TreeServers = new TreeServers({
     root,

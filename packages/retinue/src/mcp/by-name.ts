@@ -14,8 +14,8 @@ export async function signInOf(host: McpHost, name: string): Promise<ServerSignI
   throw new AppError("not_configured", `MCP server '${name}' is not one that anybody signs in to`);
 }
 
-/** Tries servers again that want a sign-in: this one, or all. */
+/** Tries servers again that want a sign-in: this one, or all. They are `pending` when this returns; the promise waits for how it went. */
 export async function retrySignIns(host: McpHost, name?: string): Promise<void> {
   const refused = host.reached(name).filter(({ connection }) => connection.status === "needs-auth");
-  await Promise.allSettled(refused.map(({ connection }) => connection.restart()));
+  await Promise.allSettled(refused.map(({ connection }) => connection.start()));
 }

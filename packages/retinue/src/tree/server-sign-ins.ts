@@ -3,16 +3,10 @@
  *
  * A request lives as long as the session, in memory: its answer is a token, which is for this session alone and never stored.
  */
-import {
-  type McpServerConfig,
-  type McpServerStatus,
-  type McpSignInRequest,
-  type McpTokenAnswer,
-  visible,
-} from "@retinue/protocol";
+import { type McpServerConfig, type McpServerStatus, type McpSignInRequest, visible } from "@retinue/protocol";
 import { retrySignIns } from "../mcp/by-name.ts";
 import type { McpHost } from "../mcp/host.ts";
-import type { HostRequest, ServerSignIn } from "../mcp/oauth/server-sign-in.ts";
+import type { HostAnswer, HostRequest, ServerSignIn } from "../mcp/oauth/server-sign-in.ts";
 import { shellWord } from "../project/shown.ts";
 import type { Session } from "../session/session.ts";
 import { hasInterest } from "./interests.ts";
@@ -25,11 +19,13 @@ export interface ServerSignInsOptions {
   hasClients(): boolean;
   /** Undefined: there is no server yet. */
   host(): Promise<McpHost | undefined>;
+  /** The next prompt waits for servers that start now. */
+  onRetry(): void;
 }
 
 interface Pending {
   request?: McpSignInRequest;
-  settle(answer: McpTokenAnswer): void;
+  settle(answer: HostAnswer): void;
 }
 
 export class ServerSignIns {
@@ -73,25 +69,31 @@ export class ServerSignIns {
   }
 
   /** A client wants to be asked from now on: about what is open, and about servers that were refused before it came. */
-  offer(): void {
+  async offer(): Promise<void> {
     for (const { request } of this.#pending.values()) if (request) this.#announce(request);
-    void this.retry();
+    const host = await this.#options.host();
+    if (!host) return;
+    void retrySignIns(host);
+    this.#options.onRetry();
   }
 
-  /** Tries servers again that want a sign-in: this one, or all. */
-  async retry(serverName?: string): Promise<void> {
+  /** Somebody has signed in to this server, or to one of them: those that want it are tried again. */
+  async signedIn(serverName?: string): Promise<void> {
+    for (const [requestId, { request }] of this.#pending) {
+      if (serverName === undefined || request?.serverName === serverName) this.respond(requestId);
+    }
     const host = await this.#options.host();
     if (host) await retrySignIns(host, serverName);
   }
 
   /** False: there is no such request any more. */
-  answer(requestId: string, answer: McpTokenAnswer): boolean {
+  answer(requestId: string, answer: HostAnswer): boolean {
     const pending = this.#pending.get(requestId);
     if (!pending) return false;
     this.#pending.delete(requestId);
     this.#options.root.announce("mcp.oauth_completed", {
       requestId,
-      outcome: answer.kind === "token" ? "token" : "cancelled",
+      outcome: answer.kind === "cancelled" ? "cancelled" : "token",
     });
     pending.settle(answer);
     return true;
@@ -99,17 +101,14 @@ export class ServerSignIns {
 
   /** Somebody has signed in elsewhere. */
   respond(requestId: string): boolean {
-    const serverName = this.#pending.get(requestId)?.request?.serverName;
-    const isOpen = this.answer(requestId, { kind: "cancelled" });
-    if (isOpen) void this.retry(serverName);
-    return isOpen;
+    return this.answer(requestId, { kind: "elsewhere" });
   }
 
   close(): void {
     for (const requestId of [...this.#pending.keys()]) this.answer(requestId, { kind: "cancelled" });
   }
 
-  #ask(makeRequest: () => Promise<HostRequest>): Promise<McpTokenAnswer> | undefined {
+  #ask(makeRequest: () => Promise<HostRequest>): Promise<HostAnswer> | undefined {
     const { root, hasClients } = this.#options;
     if (!hasClients() || !hasInterest(root, "mcp.oauth_required")) return undefined;
     const requestId = root.world.newId();

@@ -21,6 +21,8 @@ import { type Refusal, refusalOf, scopeRefusal } from "./refusal.ts";
 import { renewed } from "./renewal.ts";
 
 export type HostRequest = Omit<McpSignInRequest, "requestId">;
+/** A token, none, or the word that somebody has signed in elsewhere. */
+export type HostAnswer = McpTokenAnswer | { kind: "elsewhere" };
 
 export interface ServerSignInOptions {
   name: string;
@@ -28,7 +30,7 @@ export interface ServerSignInOptions {
   place: SignInPlace;
   now(): number;
   /** Undefined: no client wants to be asked. */
-  askHost?(request: () => Promise<HostRequest>): Promise<McpTokenAnswer> | undefined;
+  askHost?(request: () => Promise<HostRequest>): Promise<HostAnswer> | undefined;
 }
 
 /** A token is renewed this long before it expires. */
@@ -105,6 +107,18 @@ export class ServerSignIn {
     this.#keepHostToken(await tokenOfClient(client, { url: config.url, metadataUrl, signal: this.#closing.signal }));
   }
 
+  /** Whether the server lets us in with what there is, renewed if necessary. */
+  async isIn(): Promise<boolean> {
+    const token = await this.#token();
+    const isFine = async (sent?: string) => {
+      const { status } = await probed(this.#options.config, { token: sent, signal: this.#closing.signal });
+      return status === "authenticated" || status === "no-auth-required";
+    };
+    if (await isFine(token)) return true;
+    const fresh = token === undefined || token === this.#hostToken ? undefined : await this.#renew(token);
+    return fresh !== undefined && fresh.access_token !== token && (await isFine(fresh.access_token));
+  }
+
   /** One request, which changes nothing here. */
   async probe(): Promise<McpProbe> {
     const kept = this.#options.place.read()?.tokens?.access_token;
@@ -163,7 +177,7 @@ export class ServerSignIn {
     return asked
       ?.then((answer) => {
         if (answer.kind === "token") this.#keepHostToken(answer.accessToken);
-        return answer.kind === "token";
+        return answer.kind !== "cancelled" && (this.#hostToken !== undefined || this.hasNews);
       })
       .finally(() => {
         this.#asking = undefined;

@@ -23,10 +23,10 @@ export const eventLogHandlers: Handlers = {
     await session.log.committed();
     return { cursor: await tailCursor(store, session.id) };
   },
-  "session.eventLog.registerInterest": (params, scope) => {
+  "session.eventLog.registerInterest": async (params, scope) => {
     const { session, tree } = hosted(params, scope);
     const handle = addInterest(session, params.eventType);
-    if (params.eventType === "mcp.oauth_required") tree.signIns.offer();
+    if (params.eventType === "mcp.oauth_required") await tree.signIns.offer();
     return { handle };
   },
   "session.eventLog.releaseInterest": (params, scope) => ({

@@ -151,6 +151,19 @@ test("a session that is told of a new sign-in connects the server before it answ
   });
 });
 
+test("a client that is asked for a token may begin a sign-in with a browser instead", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create(servers());
+    await interested(world, sessionId);
+    const { requestId } = await client.received("mcp.oauth_required");
+    const { authorizationUrl } = await client.call("session.mcp.oauth.login", { sessionId, serverName });
+    await visit(authorizationUrl);
+    await becomes(world, "connected");
+    expect(client.of("mcp.oauth_completed")).toEqual([{ requestId, outcome: "token" }]);
+  });
+});
+
 test("closing a session ends its sign-in and takes the request back", async () => {
   await inSmallWorld([], async (world) => {
     const { client, create } = world;

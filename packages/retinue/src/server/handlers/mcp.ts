@@ -64,7 +64,7 @@ export const mcpHandlers: Handlers = {
     success: hosted(params, scope).tree.signIns.respond(params.requestId),
   }),
   "session.mcp.oauth.authenticationStateChanged": async (params, scope) => {
-    await hosted(params, scope).tree.signIns.retry(params.serverName);
+    await hosted(params, scope).tree.signIns.signedIn(params.serverName);
     return null;
   },
   "session.mcp.oauth.probe": async (params, scope) => {
@@ -83,12 +83,14 @@ async function signIn(params: Params<"session.mcp.oauth.login">, scope: CallScop
     if (clientId === undefined || clientSecret === undefined)
       throw new AppError("invalid_params", "client_credentials needs clientId and clientSecret");
     await server.loginAsClient({ id: clientId, secret: clientSecret });
-    await host.restart(serverName);
+    await tree.signIns.signedIn(serverName);
+    if (!isRunning(host, serverName)) await host.restart(serverName);
     return {};
   }
-  if (!forceReauth) {
-    await tree.signIns.retry(serverName);
-    if (isRunning(host, serverName)) return {};
+  if (!forceReauth && (isRunning(host, serverName) || (await server.isIn()))) {
+    await tree.signIns.signedIn(serverName);
+    await host.start(serverName);
+    return {};
   }
   const { authorizationUrl, done } = await server.login({
     isAnew: forceReauth,
@@ -96,10 +98,12 @@ async function signIn(params: Params<"session.mcp.oauth.login">, scope: CallScop
     successMessage: params.callbackSuccessMessage,
     ...(clientId !== undefined && { client: { id: clientId, secret: clientSecret } }),
   });
-  done.then(
-    () => host.restart(serverName),
-    () => undefined, // The state of the server stays as it is.
-  );
+  const follow = async (): Promise<void> => {
+    await done;
+    await tree.signIns.signedIn(serverName);
+    if (forceReauth || !isRunning(host, serverName)) await host.restart(serverName);
+  };
+  void follow().catch(() => undefined); // The state of the server says how it went.
   return { authorizationUrl };
 }
 
