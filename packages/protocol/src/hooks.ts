@@ -1,7 +1,7 @@
 /**
  * The hooks that a host can answer: the input of each, and what it may answer.
  *
- * Inputs are what `hooks.invoke` carries; `agentId`, `agentName`, `agentPath` and `agentPathNames` are ours and absent for the main agent.
+ * Inputs are what `hooks.invoke` carries. What names an agent (`agentId` to `agentPathNames`) and `parentSessionId` are absent for the main agent.
  * Outputs are parsed leniently: a field of the wrong type is dropped, because a hook that answers nonsense counts as silent.
  */
 import * as z from "zod";
@@ -13,8 +13,14 @@ const common = () => ({
   /** Milliseconds since 1970. */
   timestamp: z.number(),
   cwd: z.string(),
+  /** The events of the session tree so far, as JSON lines. */
+  transcriptPath: text(),
+  /** Of a child session. */
+  parentSessionId: text(),
   agentId: text(),
   agentName: text(),
+  agentDisplayName: text(),
+  agentDescription: text(),
   agentPath: AgentPath().optional(),
   agentPathNames: AgentPathNames().optional(),
 });
@@ -23,6 +29,7 @@ const common = () => ({
 const soft = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
 
 const additionalContext = () => soft(z.string());
+const call = () => ({ toolCallId: text(), mcpServerName: text(), mcpToolName: text() });
 const block = () => ({ decision: soft(z.literal("block")), reason: soft(z.string()) });
 
 type Common = ReturnType<typeof common>;
@@ -46,9 +53,10 @@ function hook<Input extends z.core.$ZodShape, Output extends z.core.$ZodShape>(
 }
 
 export const HOOKS = {
-  userPromptSubmitted: hook("A prompt was submitted; may change it or add context.", {
+  userPromptSubmitted: hook("A prompt was submitted; may change it, add context or refuse it.", {
     input: () => ({ prompt: z.string() }),
     output: () => ({
+      ...block(),
       modifiedPrompt: soft(z.string()),
       additionalContext: additionalContext(),
       suppressOutput: soft(z.boolean()),
@@ -63,7 +71,7 @@ export const HOOKS = {
     output: () => ({ additionalContext: additionalContext(), modifiedConfig: soft(jsonObject()) }),
   }),
   preToolUse: hook("A call is about to run; may allow, deny, ask, or change its arguments.", {
-    input: () => ({ toolName: z.string(), toolArgs: json() }),
+    input: () => ({ toolName: z.string(), toolArgs: json(), ...call() }),
     output: () => ({
       permissionDecision: soft(z.enum(["allow", "deny", "ask"])),
       permissionDecisionReason: soft(z.string()),
@@ -72,7 +80,7 @@ export const HOOKS = {
     }),
   }),
   postToolUse: hook("A call succeeded; may change the result or add context.", {
-    input: () => ({ toolName: z.string(), toolArgs: json(), toolResult: ToolResultObject() }),
+    input: () => ({ toolName: z.string(), toolArgs: json(), toolResult: ToolResultObject(), ...call() }),
     output: () => ({
       modifiedResult: soft(ToolResultObject()),
       additionalContext: additionalContext(),
@@ -80,7 +88,7 @@ export const HOOKS = {
     }),
   }),
   postToolUseFailure: hook("A call failed; may add context.", {
-    input: () => ({ toolName: z.string(), toolArgs: json(), error: z.string() }),
+    input: () => ({ toolName: z.string(), toolArgs: json(), error: z.string(), ...call() }),
     output: () => ({ additionalContext: additionalContext() }),
   }),
   preMcpToolCall: hook("A call goes to an MCP server; may set its metadata.", {
@@ -94,12 +102,17 @@ export const HOOKS = {
     output: () => ({ metaToUse: soft(jsonObject().nullable()) }),
   }),
   agentStop: hook("The main agent wants to stop; may send it on with a reason.", {
-    input: () => ({ stopReason: z.string(), transcriptPath: z.string(), stop_hook_active: z.boolean() }),
+    input: () => ({
+      stopReason: z.string(),
+      transcriptPath: z.string(),
+      stop_hook_active: z.boolean(),
+      response: text(),
+    }),
     output: block,
   }),
-  subagentStart: hook("A sub-agent starts; may put context before its prompt.", {
+  subagentStart: hook("A sub-agent starts; may put context before its prompt, or refuse it.", {
     input: () => ({ agentName: z.string(), transcriptPath: z.string() }),
-    output: () => ({ additionalContext: additionalContext() }),
+    output: () => ({ ...block(), additionalContext: additionalContext() }),
   }),
   subagentStop: hook("A sub-agent wants to stop; may send it on with a reason.", {
     input: () => ({
@@ -111,6 +124,14 @@ export const HOOKS = {
       transcriptPath: z.string(),
     }),
     output: block,
+  }),
+  preCompact: hook("A history is about to become a summary; may refuse that.", {
+    input: () => ({ trigger: z.enum(["manual", "auto"]), customInstructions: z.string() }),
+    output: block,
+  }),
+  notification: hook("A person is needed, or background work has ended; nobody waits for the answer.", {
+    input: () => ({ message: z.string(), title: text(), notification_type: z.string() }),
+    output: () => ({}),
   }),
   errorOccurred: hook("Something went wrong in a run; for notice only.", {
     input: () => ({

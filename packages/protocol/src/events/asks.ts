@@ -45,12 +45,21 @@ const permissionEvents = byName(
   }),
 );
 
+/** Of a hook that a file names; a callback of a client has none. */
+const HookSource = lazy(() => open({ file: z.string(), command: z.string(), plugin: text() }));
+
 const hookEvents = byName(
   event("hook.start", {
     persisted: true,
     summary: "A hook is asked.",
     data: () =>
-      open({ hookInvocationId: z.string(), hookType: z.string(), input: json().optional(), parentToolCallId: text() }),
+      open({
+        hookInvocationId: z.string(),
+        hookType: z.string(),
+        input: json().optional(),
+        parentToolCallId: text(),
+        source: HookSource().optional(),
+      }),
   }),
   event("hook.end", {
     persisted: true,
@@ -63,6 +72,7 @@ const hookEvents = byName(
         output: json().optional(),
         error: open({ message: z.string(), source: text(), stack: text() }).optional(),
         parentToolCallId: text(),
+        source: HookSource().optional(),
       }),
   }),
 );

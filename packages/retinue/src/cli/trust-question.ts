@@ -7,10 +7,10 @@ import { visible } from "@retinue/protocol";
 import { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
 import type { FolderTrust } from "../project/trust.ts";
-import { leftOutLine, unallowedServers } from "../workspace/left-out.ts";
+import { leftOutLine, unallowed } from "../workspace/left-out.ts";
 import { consentTo, type ProjectContent, surveyProject } from "../workspace/survey.ts";
 import type { Terminal } from "./terminal.ts";
-import { contentLines, serverLines } from "./trust-words.ts";
+import { contentLines, programLines } from "./trust-words.ts";
 
 export interface TrustQuestion {
   /** Where the session will work. */
@@ -34,7 +34,7 @@ export async function settleTrust(question: TrustQuestion): Promise<void> {
   const { decision } = await trust.decisionOn(folder);
   const mayAsk = terminal.canAsk && !question.isThrownAway && !isTooWide(gate.root) && decision !== "declined";
   if (!mayAsk) return terminal.note(`! ${line}`);
-  if (gate.isTrusted) await askAboutServers(question, { gate, content });
+  if (gate.isTrusted) await askAboutPrograms(question, { gate, content });
   else await askAboutFolder(question, { gate, content });
 }
 
@@ -55,26 +55,27 @@ async function askAboutFolder(
     help: "Please answer y, n or d.",
   });
   if (answer?.startsWith("y")) {
-    await trust.trust(folder, consentTo(content.servers));
+    await trust.trust(folder, consentTo(content));
     return terminal.note('It is trusted. "retinue trust remove" takes that back.');
   }
   if (answer === "d") await trust.decline(folder);
   if (answer !== undefined) terminal.note('They are left out. "retinue trust add" would allow them.');
 }
 
-async function askAboutServers(
+async function askAboutPrograms(
   { folder, trust, terminal, signal }: TrustQuestion,
   { gate, content }: Found,
 ): Promise<void> {
-  const servers = unallowedServers(content, gate);
-  terminal.note(`\nThese MCP servers of ${visible(gate.root)} are new or have changed since it was trusted:`);
-  for (const line of serverLines(servers)) terminal.note(line);
+  const programs = unallowed(content, gate);
+  const what = programs.hooks.length === 0 ? "MCP servers" : "programs";
+  terminal.note(`\nThese ${what} of ${visible(gate.root)} are new or have changed since it was trusted:`);
+  for (const line of programLines(programs)) terminal.note(line);
   const answer = await choose(terminal, signal, {
     question: "May they be started? [y = yes, n = not now, then Enter] ",
     isAnswer: (text) => /^(y(es)?|no?)$/i.test(text),
     help: "Please answer y or n.",
   });
-  if (answer?.startsWith("y")) await trust.trust(folder, consentTo(servers));
+  if (answer?.startsWith("y")) await trust.trust(folder, consentTo(programs));
   else if (answer !== undefined) terminal.note('They are not started. "retinue trust add" would allow them.');
 }
 

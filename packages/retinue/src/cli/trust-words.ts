@@ -1,21 +1,24 @@
 /** What a project brings, as lines for a person who decides about it. Command lines are never cut: what is hidden cannot be judged. */
-import { ownerOf, type ProjectContent, type ProjectServer } from "../workspace/survey.ts";
+import { ownerOf, type ProjectContent } from "../workspace/survey.ts";
 
 const MAX_NAMES = 50;
 
-export function contentLines({ agents, skills, servers, otherFiles, problems }: ProjectContent): string[] {
+export function contentLines({ agents, skills, servers, hooks, problems }: ProjectContent): string[] {
   const lines = [
     ...named("agents", agents),
     ...named("skills", skills),
-    ...serverLines(servers),
-    ...named("not used by this version", otherFiles),
+    ...programLines({ servers, hooks }),
     ...problems.slice(0, MAX_NAMES).map((problem) => `  note: ${problem}`),
   ];
   return lines.length > 0 ? lines : ["  nothing that needs trust"];
 }
 
-export function serverLines(servers: readonly ProjectServer[]): string[] {
-  return servers.flatMap((server) => [`  MCP server ${server.name} of ${ownerOf(server)}:`, `    ${server.line}`]);
+/** What would be started. */
+export function programLines({ servers, hooks }: Pick<ProjectContent, "servers" | "hooks">): string[] {
+  return [
+    ...servers.flatMap((server) => [`  MCP server ${server.name} of ${ownerOf(server)}:`, `    ${server.line}`]),
+    ...hooks.flatMap(({ file, line }) => [`  hook of ${file}:`, `    ${line}`]),
+  ];
 }
 
 function named(what: string, names: readonly string[]): string[] {

@@ -19,7 +19,7 @@ export async function listTrust(flags: CommonFlags, context: CliContext): Promis
   if (all.length === 0) return terminal.out("No folder is trusted yet. To trust this one: retinue trust add\n");
   for (const { folder, decision, servers } of all) {
     terminal.out(`${decision.padEnd(8)}  ${visible(folder)}${existsSync(folder) ? "" : " (gone)"}\n`);
-    for (const server of servers) terminal.out(`            MCP server ${server}\n`);
+    for (const server of servers) terminal.out(`            ${server}\n`);
   }
 }
 
@@ -31,7 +31,7 @@ export async function addTrust(named: string | undefined, flags: CommonFlags, co
   await using own = openOwnRuntime({ env: context.env, home: flags.home });
   const trust = trustOf(own, context);
   const content = surveyProject(new ProjectGate(folder, trust), own.runtime.config.home);
-  const root = await trust.trust(folder, consentTo(content.servers));
+  const root = await trust.trust(folder, consentTo(content));
   if (flags.json)
     return terminal.out(`${JSON.stringify({ folder: root, decision: "trusted", ...content }, null, 2)}\n`);
   terminal.out(`${[`${visible(root)} is trusted. It brings:`, ...contentLines(content)].join("\n")}\n`);

@@ -1,5 +1,6 @@
 /**
- * Hooks of one session tree: host callbacks, run in the order in which their clients joined, each between two events.
+ * Hooks of one session tree: commands that files name, then callbacks of clients in the order in which these joined, each between two
+ * events.
  *
  * Owns time limits and the merging of outputs. A hook that throws, hangs or answers nonsense is recorded and has no effect, unless it
  * is a guard: then what it was asked about must not happen.
@@ -12,26 +13,66 @@ import {
   longTimer,
   messageOf,
   parseHookOutput,
+  visible,
 } from "@retinue/protocol";
 import type { Session } from "../session/session.ts";
 
+/** What a file says about a hook, for events and people. */
+export interface HookSource {
+  file: string;
+  command: string;
+  plugin?: string;
+}
+
+export interface HookCall {
+  hookType: HookType;
+  input: object;
+  /** In which it happens. */
+  session: Session;
+}
+
 export interface HookHost {
+  /** Absent for a callback of a client. */
+  source?: HookSource;
+  /** How long it may take; the limit of callbacks when not given. */
+  limitMs?: number;
+  /** Whether it wants to be asked; always when not given. */
+  isAskedAbout?(call: HookCall): boolean;
   /** What it is asked before a call must not happen when it fails. */
   isGuard?: boolean;
   /** Its connection broke off: it fails whatever it is asked, and is asked only where that matters. */
   isLost?: boolean;
-  invoke(call: { hookType: HookType; input: object }, options: { signal: AbortSignal }): Promise<unknown>;
+  invoke(call: HookCall, options: { signal: AbortSignal }): Promise<unknown>;
+}
+
+/** The file that every hook may read. */
+export interface HookTranscript {
+  readonly path: string;
+  /** Brings the file up to date. */
+  write(): Promise<unknown>;
 }
 
 /** The input without the fields that every hook gets. */
 export type HookDetails<T extends HookType> = Omit<
   HookInput<T>,
-  "sessionId" | "timestamp" | "cwd" | "agentId" | "agentName" | "agentPath" | "agentPathNames"
+  | "sessionId"
+  | "timestamp"
+  | "cwd"
+  | "transcriptPath"
+  | "parentSessionId"
+  | "agentId"
+  | "agentName"
+  | "agentDisplayName"
+  | "agentDescription"
+  | "agentPath"
+  | "agentPathNames"
 >;
 
 export interface HookCaller {
   session: Session;
   agentName?: string;
+  agentDisplayName?: string;
+  agentDescription?: string;
   /** Names from the main agent's child down to the caller. */
   agentPathNames?: readonly string[];
   parentToolCallId?: string;
@@ -40,8 +81,6 @@ export interface HookCaller {
 export interface HookOptions {
   caller: HookCaller;
   signal: AbortSignal;
-  /** How long a hook may take; the session's limit when not given. */
-  limitMs?: number;
 }
 
 const DEFAULT_LIMIT_MS = 60_000;
@@ -53,18 +92,27 @@ const GATES: ReadonlySet<HookType> = new Set(["preToolUse", "preMcpToolCall"]);
 export class GuardFailed extends Error {
   override readonly name = "GuardFailed";
 
-  constructor(hookType: HookType, reason: string) {
-    super(`the ${hookType} hook that guards calls failed: ${reason}`);
+  constructor(hookType: HookType, { source, reason }: { source: HookSource | undefined; reason: string }) {
+    super(`${nameOf(hookType, source)} that guards calls failed: ${reason}`);
   }
+}
+
+export interface HooksOptions {
+  hosts(): readonly HookHost[];
+  limitMs?: number;
+  transcript?: HookTranscript;
 }
 
 export class Hooks {
   readonly #hosts: () => readonly HookHost[];
   readonly #limitMs: number;
+  readonly #transcript: HookTranscript | undefined;
+  readonly #reported = new Set<string>();
 
-  constructor({ hosts, limitMs = DEFAULT_LIMIT_MS }: { hosts: () => readonly HookHost[]; limitMs?: number }) {
+  constructor({ hosts, limitMs = DEFAULT_LIMIT_MS, transcript }: HooksOptions) {
     this.#hosts = hosts;
     this.#limitMs = limitMs;
+    this.#transcript = transcript;
   }
 
   get isEmpty(): boolean {
@@ -77,55 +125,81 @@ export class Hooks {
   async run<T extends HookType>(
     hookType: T,
     details: HookDetails<T>,
-    { caller, signal, limitMs = this.#limitMs }: HookOptions,
+    { caller, signal }: HookOptions,
   ): Promise<HookOutput<T> | undefined> {
     let merged: HookOutput<T> | undefined;
     for (const host of this.#hosts()) {
       if (host.isLost && !GATES.has(hookType)) continue;
-      const output = await this.#runOne(host, { hookType, details, caller, signal, limitMs });
-      if (output !== undefined) merged = merge(merged, output);
+      const input = { ...this.#shared(caller), ...details };
+      const call = { hookType, input, session: caller.session };
+      if (host.isAskedAbout && !host.isAskedAbout(call)) continue;
+      const output = await this.#runOne<T>(host, { ...call, hookType }, { caller, signal });
+      if (output !== undefined) merged = merge(merged, output, host.source !== undefined);
       if (signal.aborted) break;
     }
     return merged;
   }
 
-  async #runOne<T extends HookType>(
-    host: HookHost,
-    { hookType, details, caller, signal, limitMs }: Required<HookOptions> & { hookType: T; details: HookDetails<T> },
-  ): Promise<HookOutput<T> | undefined> {
-    const { session, agentName, agentPathNames, parentToolCallId } = caller;
-    const hookInvocationId = session.world.newId();
-    const input = {
-      // Hooks of a sub-agent's start and stop are about it and belong to the root session; all others belong to its own session.
-      sessionId: hookType === "subagentStart" || hookType === "subagentStop" ? session.root.id : session.id,
+  #shared({ session, agentName, agentDisplayName, agentDescription, agentPathNames }: HookCaller): object {
+    const agent = { agentName, agentDisplayName, agentDescription, agentPath: session.agentPath, agentPathNames };
+    return {
+      sessionId: session.id,
       timestamp: session.world.now(),
       cwd: session.place.workingDirectory,
-      ...(session.parent ? { agentId: session.id, agentName, agentPath: session.agentPath, agentPathNames } : {}),
-      ...details,
+      transcriptPath: this.#transcript?.path,
+      ...(session.parent ? { parentSessionId: session.parent.id, agentId: session.id, ...agent } : {}),
     };
-    const frame = { hookInvocationId, hookType, ...(parentToolCallId ? { parentToolCallId } : {}) };
+  }
+
+  async #runOne<T extends HookType>(
+    host: HookHost,
+    call: HookCall & { hookType: T },
+    { caller, signal }: HookOptions,
+  ): Promise<HookOutput<T> | undefined> {
+    const { hookType, input, session } = call;
+    const { source, limitMs = this.#limitMs } = host;
+    const { parentToolCallId } = caller;
+    const frame = { hookInvocationId: session.world.newId(), hookType, ...defined({ parentToolCallId, source }) };
     session.append("hook.start", { ...frame, input });
     await recorded(session, frame, signal);
     const limit = new AbortController();
     const isGate = host.isGuard === true && GATES.has(hookType);
     try {
-      const answer = await within(limitMs, limit, signal, host.invoke({ hookType, input }, { signal: limit.signal }));
+      await this.#transcript?.write();
+      const answer = await within(limitMs, limit, signal, () => host.invoke(call, { signal: limit.signal }));
       const output = answer === undefined || answer === null ? undefined : parseHookOutput(hookType, answer);
       if (isGate) checkReadable(answer, output);
       session.append("hook.end", { ...frame, success: true, ...(output === undefined ? {} : { output }) });
       return output;
     } catch (error) {
       session.append("hook.end", { ...frame, success: false, error: { message: messageOf(error) } });
-      if (isGate && !signal.aborted) throw new GuardFailed(hookType, messageOf(error));
+      if (signal.aborted) return undefined;
+      if (source) this.#report(session, `${nameOf(hookType, source)} failed: ${messageOf(error)}`, isGate);
+      if (isGate) throw new GuardFailed(hookType, { source, reason: messageOf(error) });
       return undefined;
     }
   }
+
+  /** Nobody else would notice that a file's hook does not work. Each failure is said once; all of them are in the log. */
+  #report(session: Session, failure: string, isGate: boolean): void {
+    if (this.#reported.has(failure)) return;
+    this.#reported.add(failure);
+    const effect = isGate ? "What it was asked about is denied." : "It has no effect.";
+    const message = visible(`${failure[0]?.toUpperCase()}${failure.slice(1)}. ${effect}`);
+    session.root.announce("session.warning", { warningType: "hook", message });
+  }
 }
+
+function nameOf(hookType: HookType, source: HookSource | undefined): string {
+  return source ? `the ${hookType} hook ${brief(source.command)} of ${source.file}` : `the ${hookType} hook`;
+}
+
+const brief = (command: string): string => (command.length > 80 ? `${command.slice(0, 79)}…` : command);
 
 /** What a hook does outside follows a start that is on record. A hook that could not be called has ended, and its caller gets no further. */
 async function recorded(
   { log, append }: Pick<Session, "log" | "append">,
-  frame: { hookInvocationId: string; hookType: HookType; parentToolCallId?: string },
+  frame: { hookInvocationId: string; hookType: HookType; parentToolCallId?: string; source?: HookSource },
   signal: AbortSignal,
 ): Promise<void> {
   try {
@@ -148,7 +222,8 @@ function checkReadable(answer: unknown, output: object | undefined): void {
   if (isForeign || isWrong) throw new Error(`its answer cannot be read (${lost.join(", ")})`);
 }
 
-async function within<T>(ms: number, limit: AbortController, signal: AbortSignal, work: Promise<T>): Promise<T> {
+async function within<T>(ms: number, limit: AbortController, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
+  const work = start();
   let stop: () => void = () => undefined;
   const ended = new Promise<never>((_, reject) => {
     const timer = longTimer(() => reject(new Error(`the hook did not answer within ${ms / 1000} s`)), ms);
@@ -170,15 +245,24 @@ async function within<T>(ms: number, limit: AbortController, signal: AbortSignal
   }
 }
 
-function merge<T extends object>(earlier: T | undefined, later: T): T {
+function merge<T extends object>(earlier: T | undefined, later: T, isOfFile: boolean): T {
   if (earlier === undefined) return later;
   const contexts = [earlier, later]
     .map((output) => ("additionalContext" in output ? output.additionalContext : undefined))
     .filter(Boolean);
   const given: Record<string, unknown> = defined(later);
-  if ("permissionDecision" in earlier && earlier.permissionDecision === "deny") {
-    given.permissionDecision = "deny";
-    delete given.permissionDecisionReason; // The reason must come from the hook that denied.
+  const [before, after] = [strictnessOf(earlier), strictnessOf(later)];
+  // Nothing undoes a denial, and a file does not loosen what another has said.
+  if (before === STRICTNESS.deny || (isOfFile && before > after)) {
+    delete given.permissionDecision;
+    delete given.permissionDecisionReason; // The reason must come from the hook that decided.
   }
   return { ...earlier, ...given, ...(contexts.length > 0 ? { additionalContext: contexts.join("\n\n") } : {}) };
+}
+
+const STRICTNESS = { allow: 1, ask: 2, deny: 3 } as const;
+
+function strictnessOf(output: object): number {
+  const decision = "permissionDecision" in output ? output.permissionDecision : undefined;
+  return decision === "allow" || decision === "ask" || decision === "deny" ? STRICTNESS[decision] : 0;
 }

@@ -7,6 +7,7 @@
 import type { SessionConfig, SessionContext } from "@retinue/protocol";
 import { AskBroker } from "../asks/broker.ts";
 import { parseUnattended } from "../asks/unattended.ts";
+import type { FileHooks } from "../hooks/file-hooks.ts";
 import { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
 import { Runner } from "../loop/runner.ts";
@@ -55,6 +56,7 @@ export interface TreeOptions {
   config: SessionConfig;
   context: SessionContext;
   gate: ProjectGate;
+  fileHooks: FileHooks;
   environment: TreeParts["environment"];
   instructions?: ProjectInstructions;
   /** Tools that other parts of the runtime add. */
@@ -112,7 +114,7 @@ export function composeTree(options: TreeOptions): SessionTree {
     runner,
     shells,
     close: async () => {
-      await Promise.all([shells.closeAll(), parts.servers.close(), database.close()]);
+      await Promise.all([shells.closeAll(), parts.servers.close(), parts.fileHooks.close(), database.close()]);
     },
   };
 }
@@ -141,7 +143,9 @@ function composeParts(
     keeper: answerKeeper(root.log),
     warn: (message) => root.append("session.warning", { warningType: "ask", message }),
   });
-  const hooks = new Hooks({ hosts: () => participants.hookHosts(), limitMs: runtime.hookLimitMs });
+  const transcript = new Transcript(root, store);
+  const hosts = () => [...options.fileHooks.hosts(), ...participants.hookHosts()];
+  const hooks = new Hooks({ hosts, limitMs: runtime.hookLimitMs, transcript });
   const configuration = new Configuration({
     config,
     context,
@@ -173,12 +177,13 @@ function composeParts(
     participants,
     asks,
     hooks,
+    fileHooks: options.fileHooks,
     rules,
     servers,
     signIns,
     toolbox,
     limiter,
-    transcript: new Transcript(root, store),
+    transcript,
     usage: new Usage(root),
     services: { fetchPage: createFetchPage(), database },
   };

@@ -4,6 +4,7 @@
  * Owns their lifetime: what is opened here is closed here. The methods that clients call on a session are in server/handlers/.
  */
 import { messageOf, type SessionConfig } from "@retinue/protocol";
+import { callerOf } from "../loop/calls.ts";
 import type { Runner } from "../loop/runner.ts";
 import { isOutage, tryAgain } from "../session/outage.ts";
 import type { Session } from "../session/session.ts";
@@ -16,6 +17,7 @@ import type { TreeParts } from "../tree/parts.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
 import { composeTree, type SessionTree, type TreeOptions, type TreeTasks } from "./composition.ts";
 import { checkConfig } from "./config-check.ts";
+import { Notifications } from "./notifications.ts";
 import { setPermissions } from "./permission-settings.ts";
 import { ProjectNotices } from "./project-notices.ts";
 import { keepLimits } from "./session-limits.ts";
@@ -49,6 +51,7 @@ export class HostedSession {
   #finishing: Promise<void> | undefined;
   #isFinished = false;
   #isTryingAgain = false;
+  readonly #notifications: Notifications;
   #stopListening: () => void;
 
   constructor(options: TreeOptions & { warnings: readonly string[]; onClosed: () => Promise<void> }) {
@@ -62,8 +65,13 @@ export class HostedSession {
     this.#unusedOptions = new UnusedOptions(this.session);
     this.#projectNotices = new ProjectNotices(this.tree, { home: options.runtime.home, warnings: options.warnings });
     this.userShells = this.tasks.shells.unlisted(this.session.id);
+    this.#notifications = new Notifications({
+      hooks: this.tree.hooks,
+      callerOf: (agentId = "") => callerOf(this.tasks.agents.find(agentId)?.agent ?? this.main),
+    });
     this.#stopListening = this.session.log.listen((events) => {
       this.tree.participants.send(events);
+      this.#notifications.follow(events);
       this.tree.usage.activity.follow(events);
     });
   }
@@ -128,6 +136,7 @@ export class HostedSession {
   async #stop({ isLost = false, type: shutdownType = "routine", isDiscarded = false }: CloseOptions): Promise<void> {
     const { session, runner } = this;
     const { registry } = this.tasks;
+    this.#notifications.close();
     session.log.close({ discard: isDiscarded });
     runner.close();
     await this.#attempt(() => runner.stop(new Stop("shutdown", "session closed")));

@@ -5,10 +5,12 @@
  * process left open is in resume.ts.
  */
 import { messageOf, type SessionConfig, type SessionContext } from "@retinue/protocol";
+import { FileHooks } from "../hooks/file-hooks.ts";
 import type { Environment } from "../loop/prompt.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
+import { ProcessLedger } from "../processes/process-ledger.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import { isOpen, leftOpen, runsIn } from "../recovery/left-open.ts";
@@ -147,6 +149,17 @@ async function readKept(
   return { limits: limits ?? {}, workedMs: run?.workedMs ?? 0, environment, problems };
 }
 
+async function openFileHooks(
+  gate: ProjectGate,
+  config: SessionConfig,
+  { runtime: { home, env, hooksOnError }, store }: OpenOptions,
+): Promise<FileHooks> {
+  const family = () => new ProcessLedger(store).family();
+  const fileHooks = new FileHooks({ home, env, gate, isStrict: hooksOnError === "deny", family });
+  await fileHooks.refresh(config, []);
+  return fileHooks;
+}
+
 async function host(opening: Opening, config: SessionConfig, options: OpenOptions): Promise<HostedSession> {
   const { lease, record, context, state, inbox, lastId, count } = opening;
   const { store, world, runtime } = options;
@@ -172,6 +185,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
   });
   const gate = new ProjectGate(cwd, new FolderTrust({ documents: store.documents, warn: options.warn }));
   if (config.enableConfigDiscovery) await gate.refresh();
+  const fileHooks = await openFileHooks(gate, config, options);
   const instructions = readInstructions(config, cwd, context.gitRoot);
   const hosted: HostedSession = new HostedSession({
     ...options,
@@ -182,6 +196,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     context,
     environment: environmentOf(root, { runtime, context, kept: opening.environment }),
     gate,
+    fileHooks,
     instructions,
     warnings: instructions.warnings,
     onClosed: async () => {

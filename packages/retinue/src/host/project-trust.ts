@@ -15,14 +15,17 @@ export async function trustProject(target: HostedSession, folder: string, home: 
   const trust = folderTrustOf(target);
   const named = new ProjectGate(folder, trust);
   const places = named.root === gate.root ? [named, gate] : [named];
-  await trust.trust(folder, consentTo(places.flatMap((place) => surveyProject(place, home).servers)));
+  const allowed = places.flatMap((place) => [...consentTo(surveyProject(place, home))]);
+  await trust.trust(folder, new Map(allowed));
 }
 
 /** Loads what has become trusted, drops what is trusted no longer, and reads files again that have changed. */
 export async function followTrust({ session, tree }: HostedSession): Promise<void> {
-  const { configuration, gate } = tree;
+  const { configuration, gate, fileHooks } = tree;
+  const { enableConfigDiscovery, enableFileHooks = enableConfigDiscovery } = configuration.current;
   const before = new Set(fileProblems(configuration));
-  if (configuration.current.enableConfigDiscovery) await gate.refresh();
+  if (enableConfigDiscovery || enableFileHooks) await gate.refresh();
+  await fileHooks.refresh(configuration.current, []);
   const why = configuration.follow();
   if (why === undefined) return;
   if (why === "trust") tree.servers.configured();

@@ -13,7 +13,6 @@ const asksFor = (config: SessionConfig) => ({
   contextTier: config.contextTier === "long_context",
   customAgentsLocalOnly: false, // They always run locally.
   enableFileChangeTracking: config.enableFileChangeTracking === true,
-  enableFileHooks: config.enableFileHooks === true,
   enableHostGitOperations: config.enableHostGitOperations === false, // Always on, as are the session store and skills.
   enableSessionStore: config.enableSessionStore === false,
   enableSkills: config.enableSkills === false,

@@ -34,6 +34,8 @@ export interface AgentPermissions {
 
 /** What an agent is offered. */
 export interface Kit {
+  /** What the agent is for, in words. Absent for a main agent that has none. */
+  readonly definition: { readonly displayName: string; readonly description: string } | undefined;
   /** The tools that this agent may call now. The array stays the same object while the list is unchanged. */
   tools(options?: KitOptions): Promise<Toolset>;
   systemPrompt(toolset: Toolset, options?: KitOptions): Promise<string>;

@@ -144,13 +144,13 @@ async function outcomeOf(agent: Agent, call: OpenCall, input: CallsInput): Promi
   if (!tool) return unknownTool(call.name, input.toolset);
   try {
     const outcome = await attempt(agent, { call, tool, signal, isResumed });
-    return await afterwards(agent, outcome, { call, signal });
+    return await afterwards(agent, outcome, { call, tool, signal });
   } catch (error) {
     if (signal.aborted) return undefined;
     if (error instanceof NotRecorded) throw error.cause;
-    if (error instanceof CallRefused) return await afterwards(agent, error.outcome, { call, signal });
+    if (error instanceof CallRefused) return await afterwards(agent, error.outcome, { call, tool, signal });
     const text = `Tool '${call.name}' failed: ${messageOf(error)}`;
-    return await afterwards(agent, failure(text, { error: messageOf(error) }), { call, signal });
+    return await afterwards(agent, failure(text, { error: messageOf(error) }), { call, tool, signal });
   }
 }
 
@@ -168,7 +168,7 @@ async function attempt(agent: Agent, { call, tool, signal, isResumed }: Attempt)
     if (step === "deny") return refusedBefore;
     if (step === "interrupt") return failure(wasInterrupted, { error: "interrupted" });
   }
-  const before = await beforehand(agent, call, signal);
+  const before = await beforehand(agent, { call, tool, signal });
   if ("outcome" in before) return before.outcome;
   const prepared: Prepared = await tool.prepare(before.args, context);
   const refused = await permit(agent, { call, args: before.args, prepared, hook: before, signal });
@@ -206,19 +206,22 @@ interface Beforehand {
   reason?: string;
 }
 
+type HookedCall = Pick<Attempt, "call" | "tool" | "signal">;
+
+/** What hooks are told of a call. */
+function described(call: OpenCall, { mcp }: Tool) {
+  const { id: toolCallId, name: toolName, arguments: toolArgs } = call;
+  return { toolName, toolArgs, toolCallId, mcpServerName: mcp?.server, mcpToolName: mcp?.tool };
+}
+
 async function beforehand(
   agent: Agent,
-  call: OpenCall,
-  signal: AbortSignal,
+  { call, tool, signal }: HookedCall,
 ): Promise<Beforehand | { outcome: Outcome }> {
   if (agent.hooks.isEmpty) return { args: call.arguments };
   let output: HookOutput<"preToolUse"> | undefined;
   try {
-    output = await agent.hooks.run(
-      "preToolUse",
-      { toolName: call.name, toolArgs: call.arguments },
-      { caller: callerOf(agent), signal },
-    );
+    output = await agent.hooks.run("preToolUse", described(call, tool), { caller: callerOf(agent), signal });
   } catch (error) {
     if (!(error instanceof GuardFailed)) throw error;
     return { outcome: guardFailed(call.name, error) };
@@ -237,13 +240,9 @@ function guardFailed(name: string, { message }: GuardFailed): Outcome {
   return { resultType: "denied", text };
 }
 
-async function afterwards(
-  agent: Agent,
-  outcome: Outcome,
-  { call, signal }: { call: OpenCall; signal: AbortSignal },
-): Promise<Outcome> {
+async function afterwards(agent: Agent, outcome: Outcome, { call, tool, signal }: HookedCall): Promise<Outcome> {
   if (agent.hooks.isEmpty || signal.aborted) return outcome;
-  const call_ = { toolName: call.name, toolArgs: call.arguments };
+  const call_ = described(call, tool);
   const options = { caller: callerOf(agent), signal };
   if (outcome.resultType !== "success") {
     await agent.hooks.run("postToolUseFailure", { ...call_, error: outcome.error ?? outcome.text }, options);
@@ -272,6 +271,8 @@ export function callerOf(agent: Agent) {
   return {
     session: agent.session,
     agentName: agent.name,
+    agentDisplayName: agent.kit.definition?.displayName,
+    agentDescription: agent.kit.definition?.description,
     agentPathNames: agent.pathNames,
     parentToolCallId: agent.session.parentCallId,
   };

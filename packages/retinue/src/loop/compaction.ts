@@ -10,6 +10,7 @@ import { type ModelRequest, NO_USAGE, type Part } from "../models/provider.ts";
 import { type RetryOptions, withRetries } from "../models/retry.ts";
 import { addCheckpoint } from "../session/folder.ts";
 import type { Agent, RequestLease, Toolset } from "./agent.ts";
+import { callerOf } from "./calls.ts";
 import words from "./compaction.md";
 import { type ContextSize, contextSize, messageTokens, scaledFor } from "./context-size.ts";
 import { reportFailure } from "./model-failure.ts";
@@ -69,6 +70,7 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
   let used: Summary["used"] | undefined;
   let hasStarted = false;
   try {
+    await askHooks(agent, input);
     lease = await reserved(agent, input);
     start();
     hasStarted = true;
@@ -109,6 +111,17 @@ export async function compact(agent: Agent, input: CompactionInput): Promise<Com
     });
     throw error;
   }
+}
+
+async function askHooks(agent: Agent, { trigger, customInstructions = "", signal }: CompactionInput): Promise<void> {
+  if (agent.hooks.isEmpty) return;
+  const details = { trigger: trigger === "manual" ? trigger : "auto", customInstructions } as const;
+  const output = await agent.hooks.run("preCompact", details, { caller: callerOf(agent), signal });
+  if (output?.decision === "block")
+    throw new AppError(
+      "invalid_params",
+      `A preCompact hook refused the summary: ${output.reason ?? "it gave no reason"}`,
+    );
 }
 
 type CompactionEnd = EventData<"session.compaction_complete">;

@@ -3,6 +3,7 @@
  *
  * Owns the order of hooks, events and turns inside an interaction. Which prompt comes next is decided in drive.ts.
  */
+import { AppError } from "@retinue/protocol";
 import { ModelCallFailed } from "../models/call-failed.ts";
 import { ModelError } from "../models/provider.ts";
 import type { InboxEntry, Notice, Prompt } from "../session/inbox.ts";
@@ -215,6 +216,7 @@ async function transform(
   let reminder: string | undefined;
   if (isHooked) {
     const output = await hooks.run("userPromptSubmitted", { prompt: text }, options);
+    if (output?.decision === "block") throw refusedPrompt(session, prompt, output.reason);
     text = output?.modifiedPrompt ?? text;
     reminder = output?.additionalContext;
   }
@@ -242,6 +244,12 @@ async function transform(
 function remarkOn({ kit }: Agent, source: string | undefined, text: string): string | undefined {
   const words = source ? undefined : kit.aboutPrompt?.(text);
   return words && systemReminder(words);
+}
+
+/** It leaves the inbox with the error that says why, and never runs. */
+function refusedPrompt({ inbox }: Agent["session"], prompt: Prompt, reason = "it gave no reason"): AppError {
+  inbox.delivered(prompt);
+  return new AppError("invalid_params", `A userPromptSubmitted hook refused this prompt: ${reason}`);
 }
 
 function notify({ session }: Agent, notice: Notice): void {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Ask, AskKind } from "../asks/kinds.ts";
 import { type Unattended, WAIT } from "../asks/unattended.ts";
 import type { LoggedEvent } from "../session/log.ts";
+import { smallSession } from "../session/small-session.ts";
 import { Client, type ProtocolStyle } from "./client.ts";
 import { Participants } from "./participants.ts";
 
@@ -368,9 +369,8 @@ test("hooks run on the clients that have them, in the order in which they joined
   room.attach(3, {});
   room.attach(2, { hooks: true }, () => ({ output: 2 }));
   const { signal } = new AbortController();
-  const hosts = room.participants.hookHosts();
-  const outputs = await Promise.all(
-    hosts.map((host) => host.invoke({ hookType: "sessionEnd", input: {} }, { signal })),
-  );
+  using small = smallSession();
+  const call = { hookType: "sessionEnd", input: {}, session: small.session } as const;
+  const outputs = await Promise.all(room.participants.hookHosts().map((host) => host.invoke(call, { signal })));
   expect(outputs).toEqual([1, 2]);
 });

@@ -4,7 +4,7 @@
  * Owns sending events to the clients. A client of protocol 2 gets tools and permissions as requests, one of protocol 3 takes them from
  * the events; the first answer counts. How one ask is offered is in offer.ts, the request for each kind in client-requests.ts.
  */
-import type { HookType, HostToolSpec, PermissionRequest, SessionConfig } from "@retinue/protocol";
+import type { HostToolSpec, PermissionRequest, SessionConfig } from "@retinue/protocol";
 import { ASK_KINDS, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
 import type { Answerers, Offered } from "../asks/open-ask.ts";
 import { type Unattended, WAIT } from "../asks/unattended.ts";
@@ -109,7 +109,7 @@ export class Participants implements Answerers {
       .filter(({ config }) => config.hooks === true)
       .map(({ client, config }) => ({
         isGuard: this.#isGuard(config),
-        invoke: async ({ hookType, input }: { hookType: HookType; input: object }, { signal }) => {
+        invoke: async ({ hookType, input }, { signal }) => {
           const { output } = await client.call(
             "hooks.invoke",
             { sessionId: this.#sessionId, hookType, input },

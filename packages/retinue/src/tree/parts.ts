@@ -1,6 +1,7 @@
 /** What all agents of one session tree share. Functions take only the parts that they need. */
 
 import type { AskBroker } from "../asks/broker.ts";
+import type { FileHooks } from "../hooks/file-hooks.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Environment } from "../loop/prompt.ts";
 import type { Limiter } from "../loop/slot.ts";
@@ -26,6 +27,8 @@ export interface TreeParts {
   readonly participants: Participants;
   readonly asks: AskBroker;
   readonly hooks: Hooks;
+  /** Those of the hooks that files name. */
+  readonly fileHooks: FileHooks;
   readonly rules: Rules;
   readonly servers: TreeServers;
   readonly signIns: ServerSignIns;

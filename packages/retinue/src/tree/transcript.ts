@@ -17,6 +17,10 @@ export class Transcript {
     this.#store = store;
   }
 
+  get path(): string {
+    return join(this.#root.place.folder, "events.jsonl");
+  }
+
   /** Called after the log was cut: the next write rewrites the file. */
   restart(): void {
     this.#writtenUpTo = -1;
@@ -31,7 +35,7 @@ export class Transcript {
 
   /** The file is a courtesy: when it cannot be written, hooks find what was written before. */
   async #append(): Promise<string> {
-    const path = join(this.#root.place.folder, "events.jsonl");
+    const { path } = this;
     try {
       await this.#appendTo(path);
     } catch (error) {

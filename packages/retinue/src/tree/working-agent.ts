@@ -88,10 +88,10 @@ export class WorkingAgent implements Agent {
     const { hooks, name: agentName = "" } = this;
     if (hooks.isEmpty) return undefined;
     const options = { caller: callerOf(this), signal };
-    const details = { stopReason: "end_turn", transcriptPath: await this.#parts.transcript.write() } as const;
-    const who: Pick<HookInput<"subagentStop">, "agentName" | "agentType"> = { agentName, agentType: agentName };
+    const details = { stopReason: "end_turn", response } as const;
+    const who: Pick<HookInput<"subagentStop">, "agentType"> = { agentType: agentName };
     const output = this.session.parent
-      ? await hooks.run("subagentStop", { ...who, response, ...details }, options)
+      ? await hooks.run("subagentStop", { ...who, ...details }, options)
       : await hooks.run("agentStop", { stop_hook_active: isAgain, ...details }, options);
     return output?.decision === "block" && output.reason ? output.reason : undefined;
   }

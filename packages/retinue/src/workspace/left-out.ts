@@ -3,7 +3,7 @@ import { visible } from "@retinue/protocol";
 import type { ProjectGate } from "../project/gate.ts";
 import { isTooWide } from "../project/root.ts";
 import { brief, shellWord } from "../project/shown.ts";
-import { isEmpty, ownerOf, type ProjectContent, type ProjectServer } from "./survey.ts";
+import { isEmpty, ownerOf, type ProjectContent } from "./survey.ts";
 
 const MAX_NAMES = 10;
 /** Whoever decides is shown all of it. */
@@ -12,16 +12,21 @@ const MAX_SERVER = 200;
 /** Undefined when nothing is left out. */
 export function leftOutLine(content: ProjectContent, gate: ProjectGate): string | undefined {
   if (!gate.isTrusted) return isEmpty(content) ? undefined : untrustedLine(content, gate);
-  const servers = unallowedServers(content, gate);
-  return servers.length === 0 ? undefined : serversLine(servers, gate);
+  const { servers, hooks } = unallowed(content, gate);
+  return servers.length + hooks.length === 0 ? undefined : unallowedLine({ servers, hooks }, gate);
 }
 
-/** Servers of a trusted project that nobody has consented to: new ones, and those that have changed. */
-export function unallowedServers({ servers }: ProjectContent, gate: ProjectGate): ProjectServer[] {
-  return servers.filter(({ identity }) => !gate.mayStart(identity));
+type Programs = Pick<ProjectContent, "servers" | "hooks">;
+
+/** Servers and hooks of a trusted project that nobody has consented to: new ones, and those that have changed. */
+export function unallowed({ servers, hooks }: Programs, gate: ProjectGate): Programs {
+  return {
+    servers: servers.filter(({ identity }) => !gate.mayStart(identity)),
+    hooks: hooks.filter(({ identity }) => !gate.mayStart(identity)),
+  };
 }
 
-function untrustedLine({ agents, skills, servers }: ProjectContent, gate: ProjectGate): string {
+function untrustedLine({ agents, skills, servers, hooks }: ProjectContent, gate: ProjectGate): string {
   const parts = [
     ...named("agent", agents),
     ...named("skill", skills),
@@ -29,15 +34,21 @@ function untrustedLine({ agents, skills, servers }: ProjectContent, gate: Projec
       "MCP server",
       servers.map(({ name, line }) => brief(`${name}: ${line}`, MAX_SERVER)),
     ),
+    ...named(
+      "hook",
+      hooks.map(({ line }) => brief(line, MAX_SERVER)),
+    ),
   ];
   return `The folder ${visible(gate.root)} is not trusted, so this was left out of it: ${parts.join("; ")}. ${howTo(gate)}`;
 }
 
-function serversLine(servers: readonly ProjectServer[], gate: ProjectGate): string {
-  const names = listed(
-    servers.map((server) => `${brief(server.name)} of ${ownerOf(server)} (${brief(server.line, MAX_SERVER)})`),
-  );
-  return `Nobody has allowed these MCP servers of ${visible(gate.root)}, which are new or have changed, so they are not started: ${names}. ${howTo(gate)}`;
+function unallowedLine({ servers, hooks }: Programs, gate: ProjectGate): string {
+  const names = listed([
+    ...servers.map((server) => `${brief(server.name)} of ${ownerOf(server)} (${brief(server.line, MAX_SERVER)})`),
+    ...hooks.map(({ file, line }) => `${brief(line, MAX_SERVER)} (${file})`),
+  ]);
+  const what = [...(servers.length > 0 ? ["MCP servers"] : []), ...(hooks.length > 0 ? ["hooks"] : [])].join(" and ");
+  return `Nobody has allowed these ${what} of ${visible(gate.root)}, which are new or have changed, so they are not started: ${names}. ${howTo(gate)}`;
 }
 
 /** Names the working folder, not the root: what it brings is what is shown and allowed. */

@@ -4,10 +4,12 @@
  *
  * It is found by the same code that would load it. Nothing of it is used by being looked at.
  */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { relative } from "node:path";
 import { type McpServerConfig, visible } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import { hookLine } from "../hooks/command-hook.ts";
+import { hookPlaces } from "../hooks/hook-places.ts";
+import { readHooks } from "../hooks/hook-reader.ts";
 import { readProjectServers } from "../mcp/config-files.ts";
 import { isLocal, serverIdentity } from "../mcp/server-config.ts";
 import type { ProjectGate } from "../project/gate.ts";
@@ -24,12 +26,20 @@ export interface ProjectServer {
   line: string;
 }
 
+/** A command that would run at a point of a session. */
+export interface ProjectHook {
+  identity: string;
+  /** Below the working folder. */
+  file: string;
+  /** When it would run and what, in full. */
+  line: string;
+}
+
 export interface ProjectContent {
   agents: readonly string[];
   skills: readonly string[];
   servers: readonly ProjectServer[];
-  /** Of other programs; this version does not read them. */
-  otherFiles: readonly string[];
+  hooks: readonly ProjectHook[];
   problems: readonly string[];
 }
 
@@ -57,30 +67,50 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
     (server) =>
       `The command line of the MCP server ${brief(server.name)} of ${ownerOf(server)} is too long to be shown, so it cannot be allowed`,
   );
+  const hooks = hooksOf({ folder, root }, home);
   const own = skills.list().filter(({ source }) => source === "project");
   return {
     agents: agents.map(({ name }) => brief(name)),
     skills: own.map(({ name }) => brief(name)),
     servers: servers.filter((server) => !long.includes(server)),
-    otherFiles: filesOfOthers(folder),
+    hooks: hooks.found.filter(({ line }) => line.length <= MAX_LINE),
     problems: [
       ...catalog.problems.errors,
       ...catalog.problems.warnings,
       ...skills.problems.errors,
       ...files.problems,
       ...tooLong,
+      ...hooks.problems,
     ],
   };
 }
 
 /** Whether there is something that needs trust. */
-export function isEmpty({ agents, skills, servers }: ProjectContent): boolean {
-  return agents.length + skills.length + servers.length === 0;
+export function isEmpty({ agents, skills, servers, hooks }: ProjectContent): boolean {
+  return agents.length + skills.length + servers.length + hooks.length === 0;
 }
 
 /** What consent is given to, by identity. */
-export function consentTo(servers: readonly ProjectServer[]): ReadonlyMap<string, string> {
-  return new Map(servers.map(({ identity, name, line }) => [identity, `${visible(name)}: ${line}`]));
+export function consentTo({ servers, hooks }: Pick<ProjectContent, "servers" | "hooks">): ReadonlyMap<string, string> {
+  return new Map([
+    ...servers.map(({ identity, name, line }) => [identity, `MCP server ${visible(name)}: ${line}`] as const),
+    ...hooks.map(({ identity, line }) => [identity, `hook ${line}`] as const),
+  ]);
+}
+
+function hooksOf(
+  project: Pick<ProjectGate, "folder" | "root">,
+  home: string,
+): { found: ProjectHook[]; problems: readonly string[] } {
+  const places = hookPlaces({ home, userFolder: undefined, project, plugins: [] });
+  const own = places.filter(({ origin }) => origin === "project");
+  const { hooks, problems } = readHooks(own, { isTrusted: false, mayStart: () => false });
+  const found = hooks.flatMap(({ hook, place, identity, state }) =>
+    state === "off" ? [] : [{ identity, file: visible(relative(project.folder, place.file)), line: hookLine(hook) }],
+  );
+  const long = found.filter(({ line }) => line.length > MAX_LINE);
+  const tooLong = long.map(({ file }) => `A hook of ${file} is too long to be shown, so it cannot be allowed`);
+  return { found, problems: [...problems, ...tooLong] };
 }
 
 /** As it is written: what variables stand for is the user's. */
@@ -109,18 +139,3 @@ export function serverLine(config: McpServerConfig): string {
 }
 
 const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text));
-
-function filesOfOthers(folder: string): string[] {
-  return hookFiles(folder).map(visible);
-}
-
-function hookFiles(folder: string): string[] {
-  const hooks = ".github/hooks";
-  try {
-    return readdirSync(join(folder, hooks))
-      .filter((name) => name.endsWith(".json"))
-      .map((name) => `${hooks}/${name}`);
-  } catch {
-    return []; // Most projects have no such folder.
-  }
-}

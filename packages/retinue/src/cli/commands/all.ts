@@ -4,6 +4,7 @@ import type { Command, Group } from "./command.ts";
 import { connect, disconnect } from "./connections.ts";
 import { daemon } from "./daemon.ts";
 import { hook } from "./hook.ts";
+import { hooks } from "./hooks.ts";
 import { demo, doctor, why } from "./inspection.ts";
 import { mcp } from "./mcp.ts";
 import { checkpoint, op, search, transcript } from "./memory.ts";
@@ -25,6 +26,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   agents,
   trust,
   permissions,
+  hooks,
   doctor,
   why,
   demo,

@@ -12,7 +12,7 @@ const place = {
 
 const list = command({
   name: "list",
-  summary: "the folders that somebody has decided about, and the MCP servers that may be started in them",
+  summary: "the folders that somebody has decided about, and the MCP servers and hooks that may be started in them",
   fields: { json, home },
   examples: ["retinue trust list"],
   async run(input, context) {
@@ -22,8 +22,8 @@ const list = command({
 
 const add = command({
   name: "add",
-  summary: "trust a project, with the MCP servers that it names now; they are shown",
-  more: "A server whose command line or address changes later needs this again.",
+  summary: "trust a project, with the MCP servers and hooks that it names now; they are shown",
+  more: "A server or hook whose command line or address changes later needs this again.",
   fields: { folder: place, json, home },
   examples: ["retinue trust add", "retinue trust add ~/src/project"],
   async run({ folder: named, ...flags }, context) {
@@ -43,7 +43,7 @@ const remove = command({
 
 export const trust: Group = {
   name: "trust",
-  summary: "decide whose agents, skills and MCP servers count: list, add and remove trusted folders",
+  summary: "decide whose agents, skills, hooks and MCP servers count: list, add and remove trusted folders",
   more: "Trust is for one project: the repository around a folder, or the folder itself where there is none.",
   commands: [list, add, remove],
   examples: ["retinue trust list", "retinue trust add"],

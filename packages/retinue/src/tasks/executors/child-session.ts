@@ -15,7 +15,7 @@ import type { Executor, RunOptions } from "../executor.ts";
 import type { End } from "../moves.ts";
 import type { AgentRecord, TaskRecord } from "../record.ts";
 import { agentView } from "./agent-view.ts";
-import { firstPrompt, type InheritBlock } from "./first-prompt.ts";
+import { firstPrompt, type InheritBlock, SpawnRefused } from "./first-prompt.ts";
 import { type Child, type ChildDeps, loadSession, openChild, recordStart } from "./open-child.ts";
 import { timeLimit } from "./time-limit.ts";
 
@@ -60,7 +60,8 @@ export class ChildSessions implements Executor<AgentRecord> {
   async start(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
     const { signal } = options;
     const child = this.#child(record);
-    const prompt = await firstPrompt(record, child, { ...this.#options, signal });
+    const prompt = await firstPrompt(record, child, { ...this.#options, signal }).catch(refusedSpawn);
+    if (typeof prompt !== "string") return prompt;
     if (signal.aborted) return stopOf(signal)?.isParked ? undefined : { way: "cancelled" };
     const { inbox, world, parent, root } = child.session;
     inbox.add({
@@ -168,14 +169,19 @@ export class ChildSessions implements Executor<AgentRecord> {
     { agent, session }: Child,
     { stopReason, signal }: { stopReason: "error" | "cancelled"; signal: AbortSignal },
   ): Promise<void> {
-    const { hooks, transcript } = this.#options.parts;
+    const { hooks } = this.#options.parts;
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";
     const response = session.state.lastAssistantText;
-    const details = { agentName, agentType: agentName, response, stopReason, transcriptPath: await transcript.write() };
+    const details = { agentType: agentName, response, stopReason };
     // A store that refuses is not waited for either: the end that follows waits with the rest of the log.
     await hooks.run("subagentStop", details, { caller: callerOf(agent), signal }).catch(() => undefined);
   }
+}
+
+function refusedSpawn(error: unknown): End {
+  if (!(error instanceof SpawnRefused)) throw error;
+  return { way: "failed", error: error.message };
 }
 
 /** The end of the run, once the agent has read the notices of its own tasks. */

@@ -8,6 +8,16 @@ import type { Child } from "./open-child.ts";
 /** The inherit block of a new sub-agent. */
 export type InheritBlock = (record: AgentRecord) => Promise<string | undefined>;
 
+/** A hook does not let the sub-agent start. */
+export class SpawnRefused extends Error {
+  override readonly name = "SpawnRefused";
+
+  constructor(reason = "it gave no reason") {
+    super(`A subagentStart hook refused this agent: ${reason}`);
+  }
+}
+
+/** Throws `SpawnRefused`. */
 export async function firstPrompt(
   record: AgentRecord,
   child: Child,
@@ -15,7 +25,7 @@ export async function firstPrompt(
 ): Promise<string> {
   const { session } = child;
   const { configuration } = parts;
-  const hookWords = await startHooks(record, child, { parts, signal });
+  const hookWords = await startHooks(child, { parts, signal });
   const skills = configuration.skills.preload(configuration.agents.get(record.agentType)).map((skill) => {
     session.append("skill.invoked", invoked(skill, "context-load"));
     return skillContext(skill);
@@ -26,12 +36,11 @@ export async function firstPrompt(
 }
 
 async function startHooks(
-  { agentType }: AgentRecord,
   { agent }: Child,
-  { parts: { hooks, transcript }, signal }: { parts: TreeParts; signal: AbortSignal },
+  { parts: { hooks }, signal }: { parts: TreeParts; signal: AbortSignal },
 ): Promise<string | undefined> {
   if (hooks.isEmpty) return undefined;
-  const details = { agentName: agentType, transcriptPath: await transcript.write() };
-  const output = await hooks.run("subagentStart", details, { caller: callerOf(agent), signal });
+  const output = await hooks.run("subagentStart", {}, { caller: callerOf(agent), signal });
+  if (output?.decision === "block") throw new SpawnRefused(output.reason);
   return output?.additionalContext;
 }

@@ -1,0 +1,62 @@
+/** A command of a file as one of the hosts that are asked. */
+import { resolve } from "node:path";
+import type { ProcessFamily } from "../processes/family.ts";
+import { commandLine, matchedValues, matcherOf } from "./command-hook.ts";
+import { answerOf } from "./hook-answer.ts";
+import { payloadOf } from "./hook-payload.ts";
+import { runCommand } from "./hook-process.ts";
+import type { FoundHook } from "./hook-reader.ts";
+import type { HookCall, HookHost } from "./hooks.ts";
+
+export interface HookWorld {
+  /** It is a guard, whatever the file says. */
+  isStrict: boolean;
+  projectFolder: string;
+  pluginRoot: string | undefined;
+  family(): ProcessFamily;
+  trail(ending: Promise<void>): void;
+}
+
+export function commandHost({ hook, place }: FoundHook, world: HookWorld): HookHost {
+  const matches = matcherOf(hook);
+  const source = { file: place.file, command: commandLine(hook), plugin: place.plugin?.name };
+  const run = async ({ input, session }: HookCall, signal: AbortSignal) => {
+    const end = await runCommand(hook, {
+      payload: payloadOf(hook, { input, session }),
+      cwd: hook.cwd === undefined ? session.place.workingDirectory : resolve(place.folder, hook.cwd),
+      env: variables(session.root.id, world),
+      family: world.family(),
+      trail: world.trail,
+      signal,
+    });
+    return answerOf(hook, end, input);
+  };
+  return {
+    source,
+    limitMs: hook.limitMs,
+    isGuard: world.isStrict || hook.isGuard,
+    isAskedAbout: ({ hookType, input }) => {
+      if (hookType !== hook.event) return false;
+      const values = matchedValues(hook.event, input, hook.form);
+      return values === undefined || values.some(matches);
+    },
+    invoke: async (call, { signal }) => {
+      if (!hook.isAsync) return await run(call, signal);
+      run(call, AbortSignal.timeout(hook.limitMs)).catch(() => undefined); // Nobody waits for it, so nobody is told.
+      return undefined;
+    },
+  };
+}
+
+/** The names that other programs use are there too: their hooks ask for them. */
+function variables(sessionId: string, { projectFolder, pluginRoot }: HookWorld): Record<string, string> {
+  const project = { RETINUE_PROJECT_DIR: projectFolder, CLAUDE_PROJECT_DIR: projectFolder };
+  const plugin = { RETINUE_PLUGIN_ROOT: pluginRoot, CLAUDE_PLUGIN_ROOT: pluginRoot, COPILOT_PLUGIN_ROOT: pluginRoot };
+  return {
+    RETINUE_SESSION_ID: sessionId,
+    ...project,
+    ...Object.fromEntries(
+      Object.entries(plugin).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    ),
+  };
+}

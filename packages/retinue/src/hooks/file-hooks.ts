@@ -1,0 +1,102 @@
+/**
+ * The hooks that files name, for one session: which there are, and asking them.
+ *
+ * Owns their processes. Files are read when the session opens and when trust in its folder or its plugins change; reading and running
+ * are loaded only where there is a file.
+ */
+import type { SessionConfig } from "@retinue/protocol";
+import type { ProcessFamily } from "../processes/family.ts";
+import type { ProjectGate } from "../project/gate.ts";
+import type { HookPlace, PluginHooks } from "./hook-places.ts";
+import { hookPlaces } from "./hook-places.ts";
+import type { FoundHook } from "./hook-reader.ts";
+import type { HookHost } from "./hooks.ts";
+
+export interface FileHooksOptions {
+  home: string;
+  env: Readonly<Record<string, string | undefined>>;
+  gate: ProjectGate;
+  /** Every hook that is asked before a call is a guard, whatever its file says. */
+  isStrict: boolean;
+  family(): ProcessFamily;
+}
+
+const LEAVE_MS = 500;
+
+export class FileHooks {
+  readonly #options: FileHooksOptions;
+  readonly #endings = new Set<Promise<void>>();
+  #family: ProcessFamily | undefined;
+  #hosts: readonly HookHost[] = [];
+  #problems: readonly string[] = [];
+  #key = "";
+
+  constructor(options: FileHooksOptions) {
+    this.#options = options;
+  }
+
+  /** In the order in which they are asked: the user's, the project's, those of plugins. */
+  hosts(): readonly HookHost[] {
+    return this.#hosts;
+  }
+
+  /** Files and entries that cannot be used. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** Reads the files if something has changed that decides about them, or if `isForced`. */
+  async refresh(config: SessionConfig, plugins: readonly PluginHooks[], { isForced = false } = {}): Promise<void> {
+    const { gate } = this.#options;
+    const places = isOn(config, this.#options.env) ? this.#places(plugins) : [];
+    const isProject = places.some(({ origin }) => origin === "project");
+    if (isProject && gate.version === 0) await gate.refresh();
+    const key = JSON.stringify([gate.version, places]);
+    if (key === this.#key && !isForced) return;
+    this.#key = key;
+    this.#hosts = [];
+    this.#problems = [];
+    if (places.length === 0) return;
+    const [{ readHooks }, { commandHost }] = await Promise.all([
+      import("./hook-reader.ts"),
+      import("./command-host.ts"),
+    ]);
+    const { hooks, problems } = readHooks(places, gate);
+    this.#problems = problems;
+    this.#hosts = hooks.filter(({ state }) => state === "runs").map((found) => commandHost(found, this.#world(found)));
+  }
+
+  /** Ends what hooks have left running. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#endings]);
+    await this.#family?.end({ graceMs: LEAVE_MS });
+  }
+
+  #places(plugins: readonly PluginHooks[]): HookPlace[] {
+    const { home, env, gate } = this.#options;
+    return hookPlaces({ home, userFolder: env.HOME, project: gate, plugins });
+  }
+
+  #world({ place: { plugin } }: FoundHook) {
+    const { isStrict, gate } = this.#options;
+    return {
+      isStrict,
+      projectFolder: gate.folder,
+      pluginRoot: plugin?.root,
+      family: () => {
+        this.#family ??= this.#options.family();
+        return this.#family;
+      },
+      trail: (ending: Promise<void>) => {
+        this.#endings.add(ending);
+        const forget = () => this.#endings.delete(ending);
+        ending.then(forget, forget);
+      },
+    };
+  }
+}
+
+/** A runtime that was started by a hook runs none, or a hook that starts an agent would start itself for ever. */
+function isOn({ enableFileHooks, enableConfigDiscovery }: SessionConfig, env: FileHooksOptions["env"]): boolean {
+  return (enableFileHooks ?? enableConfigDiscovery ?? false) && !env.RETINUE_IN_HOOK;
+}
