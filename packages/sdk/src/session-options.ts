@@ -104,7 +104,7 @@ interface PlaceOptions {
   enableOnDemandInstructionDiscovery?: Plain["enableOnDemandInstructionDiscovery"];
   /** No instruction file is read, and no instructions of an organization are. Default: false. */
   skipCustomInstructions?: Plain["skipCustomInstructions"];
-  /** Runs the hooks that files name. When absent, as `enableConfigDiscovery`. */
+  /** Runs the hooks that files name. Default: as `enableConfigDiscovery`. */
   enableFileHooks?: Plain["enableFileHooks"];
   /** Whether git may be asked about the working folder. In Retinue it always is. */
   enableHostGitOperations?: Plain["enableHostGitOperations"];

@@ -155,11 +155,7 @@ function composeParts(
     gate,
     tempFolder: runtime.tempFolder,
     maxDepth: runtime.maxDepth,
-    askToken: async (providerName) => {
-      const [first] = participants.all;
-      if (!first) throw new Error("no client is attached that could give a token");
-      return (await first.client.call("providerToken.getToken", { sessionId: root.id, providerName })).token;
-    },
+    askToken: (providerName) => askToken(participants, { sessionId: root.id, providerName }),
   });
   const { signIns, servers } = composeServers(options, { participants, configuration, hooks, agentOf, ledger });
   const toolbox: Toolbox = new Toolbox({
@@ -216,6 +212,15 @@ function composeServers(
     elicit: (agent, form) => elicit(participants, agent, form),
   });
   return { signIns, servers };
+}
+
+async function askToken(
+  participants: Participants,
+  asked: { sessionId: string; providerName: string },
+): Promise<string> {
+  const [first] = participants.all;
+  if (!first) throw new Error("no client is attached that could give a token");
+  return (await first.client.call("providerToken.getToken", asked)).token;
 }
 
 interface TaskDeps {

@@ -8,10 +8,10 @@ const warnings = (client: TestClient) => client.of("session.warning");
 describe("a client that sets an option without effect", () => {
   test("is warned which options have no effect, after the session has started, and the warning is not recorded", async () => {
     await inSmallWorld([], async ({ client, create }) => {
-      const sessionId = await create({ enableFileHooks: true, toolSearch: { enabled: true }, streaming: true });
+      const sessionId = await create({ requestAutoModeSwitch: true, toolSearch: { enabled: true }, streaming: true });
       expect(await client.received("session.warning")).toEqual({
         warningType: "unused_option",
-        message: "These session options have no effect yet: enableFileHooks, toolSearch.",
+        message: "These session options have no effect yet: requestAutoModeSwitch, toolSearch.",
       });
       const types = client.events.map(({ type }) => type);
       expect(types.indexOf("session.start")).toBeLessThan(types.indexOf("session.warning"));
@@ -22,12 +22,12 @@ describe("a client that sets an option without effect", () => {
 
   test("is warned once, also when it resumes, and then only of options that are new", async () => {
     await inSmallWorld([[say("ok")]], async ({ client, create, send }) => {
-      const sessionId = await create({ enableFileHooks: true });
-      await client.call("session.resume", { sessionId, enableFileHooks: true });
-      await client.call("session.resume", { sessionId, enableFileHooks: true, enableFileChangeTracking: true });
+      const sessionId = await create({ requestAutoModeSwitch: true });
+      await client.call("session.resume", { sessionId, requestAutoModeSwitch: true });
+      await client.call("session.resume", { sessionId, requestAutoModeSwitch: true, enableFileChangeTracking: true });
       await send(sessionId, "go");
       expect(warnings(client).map(({ message }) => message)).toEqual([
-        "These session options have no effect yet: enableFileHooks.",
+        "These session options have no effect yet: requestAutoModeSwitch.",
         "These session options have no effect yet: enableFileChangeTracking.",
       ]);
     });
@@ -35,9 +35,9 @@ describe("a client that sets an option without effect", () => {
 
   test("is warned even when another client was warned before", async () => {
     await inSmallWorld([], async ({ client, create, anotherClient }) => {
-      const sessionId = await create({ enableFileHooks: true });
+      const sessionId = await create({ requestAutoModeSwitch: true });
       const other = anotherClient();
-      await other.call("session.resume", { sessionId, enableFileHooks: true });
+      await other.call("session.resume", { sessionId, requestAutoModeSwitch: true });
       await other.received("session.warning");
       expect(warnings(client).length).toBeGreaterThan(0);
     });
@@ -49,7 +49,6 @@ test("an option that changes nothing is not warned of", () => {
     configDir: "",
     contextTier: "default" as const,
     customAgentsLocalOnly: true,
-    enableFileHooks: false,
     enableHostGitOperations: true,
     enableSessionStore: true,
     enableSkills: true,
