@@ -1,6 +1,7 @@
 /** `retinue mcp list|add|remove|test`. */
 import { visible } from "@retinue/protocol";
 import { type Inspection, inspectServer, type Offered } from "../mcp/inspect.ts";
+import { signInAtHome } from "../mcp/oauth/sign-in-at-home.ts";
 import { isLocal } from "../mcp/server-config.ts";
 import { UserServers } from "../mcp/user-servers.ts";
 import { withVariables } from "../mcp/variables.ts";
@@ -16,7 +17,7 @@ import { UsageError } from "./usage-error.ts";
 
 export async function listServers(flags: CommonFlags, context: CliContext): Promise<void> {
   await using own = openOwnRuntime({ env: context.env, home: flags.home });
-  const { servers, problems } = await known(own, context);
+  const { servers, problems } = await knownHere(own, context);
   const { terminal } = context;
   for (const problem of problems) terminal.note(`retinue: ${problem}`);
   if (flags.json) return terminal.out(`${JSON.stringify(servers.map(asJson), null, 2)}\n`);
@@ -55,9 +56,10 @@ export async function removeServer(name: string, flags: CommonFlags, { env, term
 export async function testServers(named: string | undefined, flags: CommonFlags, context: CliContext): Promise<number> {
   const { terminal } = context;
   await using own = openOwnRuntime({ env: context.env, home: flags.home });
-  const { servers, problems } = await known(own, context);
+  const { servers, problems } = await knownHere(own, context);
   for (const problem of problems) terminal.note(`retinue: ${problem}`);
-  const chosen = named === undefined ? servers.filter(({ state }) => state === "on") : [find(named, servers, context)];
+  const chosen =
+    named === undefined ? servers.filter(({ state }) => state === "on") : [findServer(named, servers, context)];
   if (chosen.length === 0) {
     terminal.note("retinue: there is no MCP server to test. To see what is configured: retinue mcp list");
     return 1;
@@ -72,11 +74,11 @@ export async function testServers(named: string | undefined, flags: CommonFlags,
   return found.every(({ status }) => status === "connected") ? 0 : 1;
 }
 
-function known({ runtime }: OwnRuntime, { cwd }: CliContext): Promise<KnownServers> {
+export function knownHere({ runtime }: OwnRuntime, { cwd }: CliContext): Promise<KnownServers> {
   return knownServers({ folder: cwd, home: runtime.config.home, documents: runtime.sessions.store.documents });
 }
 
-function find(name: string, servers: readonly KnownServer[], { cwd }: CliContext): KnownServer {
+export function findServer(name: string, servers: readonly KnownServer[], { cwd }: CliContext): KnownServer {
   const found = servers.find((server) => server.name === name);
   const names = servers.map((server) => server.name);
   if (!found)
@@ -94,12 +96,13 @@ async function inspect(
   { runtime }: OwnRuntime,
   { cwd, env }: CliContext,
 ): Promise<Inspection> {
-  const { version, serverStartMs } = runtime.config;
+  const { version, serverStartMs, home } = runtime.config;
   return await inspectServer(name, () => withVariables(config, { env, workspaceFolder: cwd }), {
     workingDirectory: cwd,
     clientVersion: version,
     processes: new ProcessLedger(runtime.sessions.store),
     startLimitMs: serverStartMs,
+    signIn: (named, reached) => signInAtHome(home, named, reached),
   });
 }
 

@@ -1,7 +1,7 @@
 /** Connects to one server, looks at everything that it offers, and leaves it again: for a person who sets it up. */
 import { type McpServerConfig, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
-import { McpHost } from "./host.ts";
+import { McpHost, type McpHostOptions } from "./host.ts";
 
 /** One thing that a server offers. */
 export interface Offered {
@@ -26,6 +26,7 @@ export interface InspectOptions {
   clientVersion: string;
   processes?: ProcessLedger;
   startLimitMs: number;
+  signIn?: McpHostOptions["signIn"];
 }
 
 /** Never throws: what goes wrong is the finding, also with the configuration itself. */

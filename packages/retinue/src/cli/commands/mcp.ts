@@ -4,6 +4,7 @@ import { untilStopped } from "../interrupts.ts";
 import { UsageError } from "../usage-error.ts";
 import { choice } from "./checked-values.ts";
 import { command, type Group } from "./command.ts";
+import { login, logout } from "./mcp-sign-in.ts";
 import { home, json } from "./shared-fields.ts";
 import { optional, text, words } from "./values.ts";
 
@@ -90,10 +91,11 @@ const test = command({
 
 export const mcp: Group = {
   name: "mcp",
-  summary: "MCP servers for sessions: list, add, remove and test them; alone, serve session_search over MCP",
+  summary:
+    "MCP servers for sessions: list, add, remove and test them, sign in to them; alone, serve session_search over MCP",
   examples: ["retinue mcp list", "retinue mcp test files", "retinue mcp"],
   alone: serve,
-  commands: [list, add, remove, test],
+  commands: [list, add, remove, test, login, logout],
 };
 
 function pairs(field: string, option: string, typed: readonly string[]): Record<string, Record<string, string>> {
