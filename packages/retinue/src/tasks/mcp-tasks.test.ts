@@ -292,3 +292,41 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 });
+
+describe("of the extension", () => {
+  test("several questions of a task are asked one after the other, each once", async () => {
+    await withTask({ dialect: "2026" }, [main(say("seen"))], async (world) => {
+      const { client, server, task, sessionId } = world;
+      const answers = [server.ask(task, "Which colour?"), server.ask(task, "Which wall?")];
+      for (const [index, colour] of ["red", "north"].entries()) {
+        await expect.poll(() => client.of("elicitation.requested").length).toBe(index + 1);
+        const { requestId = "" } = client.of("elicitation.requested").at(-1) ?? {};
+        const result = { action: "accept" as const, content: { colour } };
+        await client.call("session.ui.handlePendingElicitation", { sessionId, requestId, result });
+      }
+      expect(await Promise.all(answers)).toMatchObject([
+        { content: { colour: "red" } },
+        { content: { colour: "north" } },
+      ]);
+      server.complete(task, "painted");
+      await client.received("session.idle");
+      expect(client.of("elicitation.requested").map(({ message }) => message)).toEqual([
+        "Which colour?",
+        "Which wall?",
+      ]);
+    });
+  });
+
+  test("what only a call may ask for is answered with a refusal, and the warning says so", async () => {
+    await withTask({ dialect: "2026" }, [main(say("seen"))], async (world) => {
+      const { server, task, client } = world;
+      task.status = "input_required";
+      task.inputRequests = { q: { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } } };
+      await server.asked("tasks/update");
+      expect(server.of("tasks/update")[0]?.params?.inputResponses).toEqual({ q: { action: "cancel" } });
+      expect((await mcpProgress(world))?.eventStreamWarnings[0]?.message).toContain("sampling/createMessage");
+      server.complete(task, "without");
+      await client.received("session.idle");
+    });
+  });
+});

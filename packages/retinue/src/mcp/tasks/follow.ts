@@ -58,7 +58,7 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
       options.onWarning(error);
       pause.end();
     },
-    elicit: (question) => questions.direct(question),
+    elicit: (question, asking) => questions.direct(question, asking),
   };
   let unfollow = () => {};
   try {

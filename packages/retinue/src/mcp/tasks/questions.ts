@@ -39,6 +39,8 @@ const Form = z.looseObject({
   url: z.string().optional(),
 });
 
+const MAX_QUESTIONS = 100;
+
 export class Questions {
   readonly #options: QuestionsOptions;
   readonly #asked = new Set<string>();
@@ -55,14 +57,18 @@ export class Questions {
     if (ready.length > 0) void this.#send(ready, server);
     for (const [key, question] of Object.entries(open)) {
       if (this.#asked.has(key)) continue;
+      if (this.#asked.size >= MAX_QUESTIONS) {
+        this.#options.onWarning("the task asks more than a person can answer");
+        return;
+      }
       this.#asked.add(key);
       void this.#ask(key, question, server);
     }
   }
 
   /** A question that the server asks by a request of its own. */
-  async direct(question: TaskForm): Promise<ElicitResult> {
-    const { response, taken } = await this.#inTurn(question);
+  async direct(question: TaskForm, { signal }: { signal: AbortSignal }): Promise<ElicitResult> {
+    const { response, taken } = await this.#inTurn(question, signal);
     taken();
     this.#options.onAnswered();
     return response;
@@ -85,8 +91,10 @@ export class Questions {
     await this.#send([key], server);
   }
 
-  async #inTurn(question: TaskForm): Promise<TaskAnswer> {
-    const { ask, signal } = this.#options;
+  /** Not asked any more when the task has ended, or when the server has withdrawn it. */
+  async #inTurn(question: TaskForm, withdrawn?: AbortSignal): Promise<TaskAnswer> {
+    const { ask, signal: over } = this.#options;
+    const signal = withdrawn ? AbortSignal.any([over, withdrawn]) : over;
     const answer = this.#last.then(() => ask(question, { signal }));
     this.#last = answer.catch(() => undefined);
     return await answer;

@@ -95,7 +95,10 @@ export class McpTasks implements Executor<McpTaskRecord> {
   async start(record: McpTaskRecord, { signal }: RunOptions): Promise<End | undefined> {
     const { follow } = await import("../../mcp/tasks/follow.ts");
     const { root } = this.#options.parts;
-    await root.log.recorded({ signal }).catch(() => undefined); // Nothing is asked of the server before the task is on record.
+    // Nothing is asked of the server before the task is on record.
+    await root.log.recorded({ signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
     const end = await follow({
       task: taskRef(record),
       pollMs: record.pollMs,
