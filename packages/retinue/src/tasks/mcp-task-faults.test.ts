@@ -169,6 +169,43 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
+  test("at a server of the selected agent goes on when that agent is deselected, and after a restart", async () => {
+    await using server = await TaskServer.start({ dialect });
+    const digger = { name: "digger", description: "Digs.", prompt: "Dig.", mcpServers: { jobs: server.stdio } };
+    const config = { customAgents: [digger], agent: "digger" };
+    const turns = [
+      main(call("jobs-worker", { job: "a" })),
+      main(say("one")),
+      main(say("one seen")),
+      main(call("jobs-worker", { job: "b" })),
+      main(say("two")),
+      main(say("two seen")),
+    ];
+    await inSmallWorld(
+      turns,
+      async (world) => {
+        const { client, create } = world;
+        const sessionId = await create(config);
+        await allowAll(client, sessionId);
+        await send(world, sessionId);
+        await client.until(({ type, data }) => type === "assistant.message" && data.content === "one");
+        await client.call("session.agent.deselect", { sessionId });
+        server.complete(await server.task(0), "gold");
+        await client.received("session.idle");
+        await client.call("session.agent.select", { sessionId, name: "digger" });
+        await send(world, sessionId);
+        await client.until(({ type, data }) => type === "assistant.message" && data.content === "two");
+        const { client: again } = await world.restart();
+        await again.call("session.resume", { sessionId, ...config });
+        server.complete(await server.task(1), "silver");
+        await again.received("session.idle");
+        expect((await agentsOf(again, sessionId)).map(({ result }) => result)).toEqual(["gold", "silver"]);
+        expect(server.of("tools/call")).toHaveLength(2);
+      },
+      { isOnDisk: true },
+    );
+  });
+
   test("asks its question once, also over a restart, and takes the answer", async () => {
     await withTask({ dialect }, [main(say("seen"))], async (world) => {
       const { server, task, sessionId } = world;
@@ -199,7 +236,7 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
   });
 
   test("is one of a hundred that run at once, and each is delivered to its call", async () => {
-    await using server = await TaskServer.start({ dialect });
+    await using server = await TaskServer.start({ dialect, pollMs: 1_000 });
     const all = Array.from({ length: 100 }, (_, job) => String(job));
     const turns = [main(...all.map((job) => call("jobs-worker", { job }))), main(say("waiting")), main(say("seen"))];
     await inSmallWorld(turns, async (world) => {
@@ -233,6 +270,16 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
       answer();
       await server.asked("tasks/cancel");
       expect(await agentsOf(client, sessionId)).toEqual([]);
+    });
+  });
+
+  test("has a bounded error and keeps the rest of it as its answer", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      world.server.complete(world.task, "x".repeat(10_000), { isError: true });
+      await world.client.received("session.idle");
+      const { error = "", result = "" } = (await theTask(world)) ?? {};
+      expect(error.length).toBeLessThan(2_100);
+      expect(result.length).toBeGreaterThan(10_000);
     });
   });
 

@@ -33,7 +33,7 @@ export type TaskEnd =
   | { way: "completed"; result: CallToolResult }
   | { way: "failed" | "expired" | "lost"; error: string };
 
-const SHORTEST_MS = 50;
+const SHORTEST_MS = 100;
 const LONGEST_MS = 60_000;
 const FIRST_MS = 500;
 const USUAL_MS = 5_000;

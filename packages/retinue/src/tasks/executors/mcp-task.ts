@@ -4,8 +4,9 @@
  * Owns their records and events. In the log such a task is a child session with one message and one answer, so that it is listed, searched
  * and given an end like a sub-agent. How a task is followed at its server is in mcp/tasks/, which is loaded when there is one.
  */
-import { AppError, messageOf } from "@retinue/protocol";
+import { AppError, messageOf, visible } from "@retinue/protocol";
 import type { Asker } from "../../asks/ask.ts";
+import type { McpUse } from "../../mcp/host.ts";
 import type { TaskHome } from "../../mcp/tasks/questions.ts";
 import type { TaskLook } from "../../mcp/tasks/server-task.ts";
 import { Inbox } from "../../session/inbox.ts";
@@ -37,6 +38,8 @@ export class McpTasks implements Executor<McpTaskRecord> {
   readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true, delaysIdle: true };
   readonly view;
   readonly #options: McpTasksOptions;
+  /** The servers that tasks of this process are at, by task. */
+  readonly #held = new Map<string, McpUse>();
 
   constructor(options: McpTasksOptions) {
     this.#options = options;
@@ -116,7 +119,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
     });
     if (!end) return stopOf(signal)?.isParked ? undefined : { way: "cancelled" };
     if (end.way === "completed") return await this.#endOf(record, end.result);
-    return { way: WAYS[end.way], error: end.error };
+    return { way: WAYS[end.way], error: bounded(end.error, MAX_ERROR) };
   }
 
   async continue(record: McpTaskRecord, options: RunOptions): Promise<End | undefined> {
@@ -170,6 +173,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
     { owner, callId, signal }: { owner: WorkingAgent; callId: string; signal: AbortSignal },
   ): Promise<Outcome> {
     const { title, args, ...ofServer } = task;
+    const name = visible(title).slice(0, NAME_CHARS);
     const { session } = owner;
     const tasks = this.#options.tasks();
     const isTwice = tasks.records.list().some((known) => isSameTask(known, task) && !isEnded(known.status));
@@ -183,8 +187,8 @@ export class McpTasks implements Executor<McpTaskRecord> {
       rootId: session.root.id,
       ownerId: session.id,
       callId,
-      name: title,
-      description: `${task.server}: ${title}`,
+      name,
+      description: `${task.server}: ${name}`,
       agentType: "mcp-task",
       prompt: JSON.stringify(args),
       mode: "background",
@@ -195,10 +199,22 @@ export class McpTasks implements Executor<McpTaskRecord> {
     return startedWords(record);
   }
 
-  async #server({ server: name, serverIdentity: identity }: McpTaskRecord): Promise<TaskHome | undefined> {
+  async close({ id }: McpTaskRecord): Promise<void> {
+    const held = this.#held.get(id);
+    this.#held.delete(id);
+    await held?.close();
+  }
+
+  /** Held from the first use on: a server of a selected agent must not end with the selection while it works. */
+  async #server({ id, ownerId, server: name, serverIdentity }: McpTaskRecord): Promise<TaskHome | undefined> {
     const host = await this.#options.parts.servers.host();
-    if (!host.list().some((server) => server.name === name)) return undefined;
-    return { with: (use, options) => host.with({ name, identity }, use, options) };
+    if (host.reached(name).length === 0) await this.#options.agentOf(ownerId).kit.all(); // Brings servers of its definition.
+    const { serverIdentity: identityOf } = await import("../../mcp/server-config.ts");
+    const configs = host.reached(name).map(({ connection }) => connection.config);
+    const config = configs.find((each) => identityOf(name, each) === serverIdentity) ?? configs[0];
+    if (!config) return undefined;
+    if (!this.#held.has(id)) this.#held.set(id, host.use({ [name]: config }));
+    return { with: (use, options) => host.with({ name, identity: identityOf(name, config) }, use, options) };
   }
 
   #note(record: McpTaskRecord, { status, message, updatedAt, ttlMs, pollMs }: TaskLook): void {
@@ -249,11 +265,8 @@ export class McpTasks implements Executor<McpTaskRecord> {
   ): Promise<End> {
     const { outcomeOf } = await import("../../mcp/outcome.ts");
     const { resultType, text } = outcomeOf(server, result);
-    const whole =
-      text.length > MAX_TEXT
-        ? `${text.slice(0, MAX_TEXT)}\n[The rest of ${text.length} characters was left out.]`
-        : text;
-    if (resultType !== "success") return { way: "failed", error: whole };
+    const whole = bounded(text, MAX_TEXT);
+    if (resultType !== "success") return { way: "failed", error: bounded(text, MAX_ERROR), text: whole };
     return { way: "completed", text: whole || "The task has completed, and gave no text." };
   }
 
@@ -272,6 +285,11 @@ type Append = <T extends Parameters<Session["append"]>[0]>(
 const LONGEST_MS = 24 * 3_600_000;
 const MAX_WARNINGS = 20;
 const MAX_TEXT = 1_000_000;
+const MAX_ERROR = 2_000;
+const NAME_CHARS = 80;
+
+const bounded = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length)}\n[The rest of ${text.length} characters was left out.]` : text;
 
 const WAYS = { failed: "failed", expired: "timed_out", lost: "lost" } as const;
 
