@@ -1,5 +1,4 @@
 /** MCP tasks that do not go as they should: servers that forget, lie, stay silent or go away, and calls that must not become tasks. */
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { TaskServer } from "../mcp/fixtures/task-server.ts";
 import { call, say } from "../models/scripted.ts";
@@ -328,34 +327,6 @@ describe("of the revision of 2025", () => {
       if (count === 0) expect(resultsIn(provider.requests.at(-1))).toEqual(["answered at once"]);
       for (const task of server.tasks.values()) server.complete(task, "gold");
       await client.received("session.idle");
-    });
-  });
-
-  test("the official everything server's task is run to its end, with its question answered", async () => {
-    const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
-    const mcpServers = { all: { command: process.execPath, args: [everything, "stdio"], tools: ["*"] } };
-    const turns = [
-      main(call("all-simulate-research-query", { topic: "python", ambiguous: true })),
-      main(say("waiting")),
-      main(say("seen")),
-    ];
-    await inSmallWorld(turns, async (world) => {
-      const { client, create } = world;
-      const sessionId = await create({ mcpServers, requestElicitation: true });
-      await allowAll(client, sessionId);
-      await send(world, sessionId);
-      const id = await startedId(client);
-      const { requestId } = await client.received("elicitation.requested");
-      await client.call("session.ui.handlePendingElicitation", {
-        sessionId,
-        requestId,
-        result: { action: "accept", content: { interpretation: "technical" } },
-      });
-      await client.received("session.idle");
-      expect(await theTask({ client, sessionId, id })).toMatchObject({
-        status: "completed",
-        result: expect.stringContaining("python"),
-      });
     });
   });
 });

@@ -164,6 +164,22 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
+  test("is told that nobody answers when nobody can be asked", async () => {
+    await using server = await TaskServer.start({ dialect });
+    const turns = [main(call("jobs-worker", {})), main(say("waiting")), main(say("seen"))];
+    await inSmallWorld(turns, async (world) => {
+      const { client, create } = world;
+      const sessionId = await create({ mcpServers: { jobs: server.config } }); // A client that shows no forms.
+      await allowAll(client, sessionId);
+      await send(world, sessionId);
+      const task = await server.task();
+      expect(await server.ask(task, "Which colour?")).toMatchObject({ action: "cancel" });
+      server.complete(task, "any colour");
+      await client.received("session.idle");
+      expect(client.of("elicitation.requested")).toEqual([]);
+    });
+  });
+
   test("takes a message where the server does, and refuses it in words where it does not", async () => {
     await withTask({ dialect, canSteer: true }, [], async ({ client, sessionId, id, server }) => {
       const message = { sessionId, id, message: "deeper" };
@@ -267,30 +283,33 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
-  test("of a sub-agent belongs to it: the sub-agent waits for it and reads its notice", async () => {
-    await using server = await TaskServer.start({ dialect });
-    const turns = [
-      main(delegate("plan", { agent_type: "lead" })),
-      by("plan", call("jobs-worker", { job: "dig" })),
-      by("plan", say("waiting")),
-      by("plan", say("I have heard")),
-      main(say("done")),
-    ];
-    await inSmallWorld(turns, async (world) => {
-      const { client, create, provider } = world;
-      const sessionId = await create({ mcpServers: { jobs: server.config }, customAgents: [LEAD] });
-      await allowAll(client, sessionId);
-      await send(world, sessionId);
-      const task = await server.task();
-      await client.until(({ type, data }) => type === "assistant.message" && data.content === "waiting");
-      const [lead, mcp] = await agentsOf(client, sessionId);
-      expect(mcp).toMatchObject({ agentType: "mcp-task", parentId: lead?.id, pathNames: ["plan", "worker"] });
-      server.complete(task, "gold");
-      await client.received("session.idle");
-      expect(client.of("subagent.completed").map(({ agentName }) => agentName)).toEqual(["mcp-task", "lead"]);
-      provider.assertSpent();
-    });
-  });
+  test.each(["lead", "general-purpose"])(
+    "of a sub-agent (%s) belongs to it, which waits for it and reads its notice",
+    async (agent) => {
+      await using server = await TaskServer.start({ dialect });
+      const turns = [
+        main(delegate("plan", { agent_type: agent })),
+        by("plan", call("jobs-worker", { job: "dig" })),
+        by("plan", say("waiting")),
+        by("plan", say("I have heard")),
+        main(say("done")),
+      ];
+      await inSmallWorld(turns, async (world) => {
+        const { client, create, provider } = world;
+        const sessionId = await create({ mcpServers: { jobs: server.config }, customAgents: [LEAD] });
+        await allowAll(client, sessionId);
+        await send(world, sessionId);
+        const task = await server.task();
+        await client.until(({ type, data }) => type === "assistant.message" && data.content === "waiting");
+        const [lead, mcp] = await agentsOf(client, sessionId);
+        expect(mcp).toMatchObject({ agentType: "mcp-task", parentId: lead?.id, pathNames: ["plan", "worker"] });
+        server.complete(task, "gold");
+        await client.received("session.idle");
+        expect(client.of("subagent.completed").map(({ agentName }) => agentName)).toEqual(["mcp-task", agent]);
+        provider.assertSpent();
+      });
+    },
+  );
 });
 
 describe("of the extension", () => {
