@@ -6,6 +6,7 @@ import type { ServerMethodName } from "@retinue/protocol";
 
 export const METHOD_NAMES: Record<ServerMethodName, true> = {
   "account.getQuota": true,
+  "agents.discover": true,
   "auth.getStatus": true,
   "commands.list": true,
   connect: true,
@@ -215,6 +216,7 @@ export const METHOD_NAMES: Record<ServerMethodName, true> = {
   "sessions.readPersistedEvents": true,
   "sessions.releaseLock": true,
   "sessions.save": true,
+  "skills.discover": true,
   "status.get": true,
   "tools.list": true,
 };

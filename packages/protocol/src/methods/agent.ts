@@ -27,6 +27,11 @@ export type AgentInfo = Of<typeof AgentInfo>;
 const agentList = lazy(() => z.object({ agents: z.array(AgentInfo()) }));
 
 export const AGENT_METHODS = byName(
+  method("agents.discover", {
+    summary: "The agents of the user and of folders, without a session.",
+    params: () => z.object({ projectPaths: strings().optional(), excludeHostAgents: flag() }),
+    result: agentList,
+  }),
   method("session.agent.list", {
     summary: "Agents of the session.",
     params: () => ofSession({ includeBuiltInAgents: flag(), includePrompt: flag() }),

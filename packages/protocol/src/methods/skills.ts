@@ -2,11 +2,22 @@
 import * as z from "zod";
 import { SkillInfo } from "../events/skills.ts";
 import { byName, justSession, method, nothing, ofSession } from "../method.ts";
-import { flag, lazy, strings } from "../schema.ts";
+import { flag, lazy, strings, text } from "../schema.ts";
 
 const aSkill = lazy(() => ofSession({ name: z.string() }));
 
 export const SKILL_METHODS = byName(
+  method("skills.discover", {
+    summary: "The skills of the user and of folders, without a session.",
+    params: () =>
+      z.object({
+        projectPaths: strings().optional(),
+        skillDirectories: strings().optional(),
+        excludeHostSkills: flag(),
+      }),
+    result: () =>
+      z.object({ skills: z.array(SkillInfo().extend({ projectPath: text() })), errors: strings().optional() }),
+  }),
   method("session.skills.list", {
     summary: "Skills of the session.",
     params: justSession,

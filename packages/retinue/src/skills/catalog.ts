@@ -80,7 +80,8 @@ export class SkillCatalog {
     for (const folder of this.#folders) {
       for (const file of skillFiles(folder, errors)) this.#add(file, folder, { warnings, errors });
     }
-    this.#problems = { warnings, errors };
+    const given = [...this.#skills.values()].filter(({ allowedTools }) => allowedTools.length > 0);
+    this.#problems = { warnings: [...warnings, ...allowingNothing(given)], errors };
     this.#offered = undefined;
     return this.#problems;
   }
@@ -182,6 +183,19 @@ export class SkillCatalog {
       problems.errors.push(visible(messageOf(error)));
     }
   }
+}
+
+/** Files can be written by an agent, so none of them gives a permission. */
+function allowingNothing(skills: readonly Skill[]): string[] {
+  const [first] = skills;
+  if (!first) return [];
+  const names = skills.map(({ name }) => name).join(", ");
+  const [rule = ""] = first.allowedTools;
+  return [
+    visible(
+      `allowed-tools of ${skills.length === 1 ? "the skill" : "the skills"} ${names} allows nothing here, since a file gives no permission. A rule does, such as --allow-tool '${rule}'`,
+    ),
+  ];
 }
 
 function notFound(name: string): AppError {

@@ -33,8 +33,9 @@ export interface LoadedSkill extends Skill {
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_CONTENT_CHARS = 100_000;
 
+/** Entries may have brackets with blanks and commas in them. */
 const list = lazy(() =>
-  z.union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/).filter(Boolean))]),
+  z.union([z.array(z.string()), z.string().transform((text) => text.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [])]),
 );
 const head = lazy(() =>
   z.object({

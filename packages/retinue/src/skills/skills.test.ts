@@ -143,6 +143,33 @@ describe("loading", () => {
     expect(skills.load("a")).toMatchObject({ content: "new", allowedTools: ["view", "bash"] });
   });
 
+  test("allows nothing by its allowed-tools, which is said once for all skills, with the rule that would", () => {
+    write("skills/a", "description: d\nallowed-tools: Bash(git add:*), Read");
+    write("skills/b", "description: d\nallowed-tools: [view]");
+    const skills = open();
+    expect(skills.load("a").allowedTools).toEqual(["Bash(git add:*)", "Read"]);
+    expect(skills.problems.warnings).toEqual([
+      "allowed-tools of the skills a, b allows nothing here, since a file gives no permission. A rule does, such as --allow-tool 'Bash(git add:*)'",
+    ]);
+  });
+
+  test("is noticed when a file has changed, and nothing is read again otherwise", () => {
+    write("skills/a", "description: d");
+    const skills = open();
+    expect(skills.follow()).toBe(false);
+    write("skills/a", "description: another one");
+    expect(skills.follow()).toBe(true);
+    expect(skills.offered()[0]?.description).toBe("another one");
+  });
+
+  test("leaves out a link in a circle", () => {
+    mkdirSync(path.join(root, "skills/a"), { recursive: true });
+    symlinkSync("SKILL.md", path.join(root, "skills/a/SKILL.md"));
+    symlinkSync("..", path.join(root, "skills/a/up"));
+    symlinkSync(".", path.join(root, "skills/itself"));
+    expect(open().list()).toEqual([]);
+  });
+
   test("a skill that is unknown or switched off is not found", () => {
     write("skills/a", "description: d");
     const skills = open({ disabledSkills: ["a"] });

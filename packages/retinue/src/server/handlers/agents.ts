@@ -2,9 +2,13 @@
 import { agentInfo, agentsUpdate } from "../../agents/agent-info.ts";
 import { followTrust } from "../../host/project-trust.ts";
 import { selectAgent } from "../../host/select-agent.ts";
+import { discoverAgents } from "../../workspace/discovery.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const agentHandlers: Handlers = {
+  "agents.discover": ({ projectPaths, excludeHostAgents: isWithoutUser }, { sessions }) => ({
+    agents: discoverAgents({ home: sessions.shared.runtime.home, projectPaths, isWithoutUser }),
+  }),
   "session.agent.list": (params, scope) => {
     const { agents } = hosted(params, scope).tree.configuration;
     const shown = params.includeBuiltInAgents ? agents.list() : agents.custom();

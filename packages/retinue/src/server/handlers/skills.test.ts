@@ -48,3 +48,28 @@ test("skills that the model has loaded are listed with the turn", async () => {
     },
   );
 });
+
+test("skills and agents of the user and of folders are discovered without a session, whoever trusts them", async () => {
+  await inSmallWorld([], async ({ client, runtime, folder, home }) => {
+    writeSkill(runtime.config.home, "mine");
+    writeSkill(join(folder, ".claude"), "theirs");
+    const given = writeSkill(join(home, "given"), "given");
+    mkdirSync(join(folder, ".claude/agents"), { recursive: true });
+    writeFileSync(join(folder, ".claude/agents/helper.md"), "---\ntools: Read\n---\nYou help.");
+    const { skills, errors } = await client.call("skills.discover", {
+      projectPaths: [folder],
+      skillDirectories: [given],
+    });
+    expect(skills.map(({ name, source, projectPath }) => [name, source, projectPath])).toEqual([
+      ["given", "custom", undefined],
+      ["mine", "personal-copilot", undefined],
+      ["theirs", "project", folder],
+    ]);
+    expect(errors).toEqual([]);
+    const alone = await client.call("skills.discover", { projectPaths: [folder], excludeHostSkills: true });
+    expect(alone.skills.map(({ name }) => name)).toEqual(["theirs"]);
+    const { agents } = await client.call("agents.discover", { projectPaths: [folder] });
+    expect(agents).toMatchObject([{ name: "helper", source: "project", tools: ["view"], description: "You help." }]);
+    expect(await client.call("agents.discover", {})).toEqual({ agents: [] });
+  });
+});

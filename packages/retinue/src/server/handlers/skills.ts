@@ -2,9 +2,12 @@
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { followTrust } from "../../host/project-trust.ts";
 import { eventOf } from "../../store/stored-event.ts";
+import { discoverSkills } from "../../workspace/discovery.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const skillHandlers: Handlers = {
+  "skills.discover": ({ projectPaths, skillDirectories, excludeHostSkills: isWithoutUser }, { sessions }) =>
+    discoverSkills({ home: sessions.shared.runtime.home, projectPaths, skillDirectories, isWithoutUser }),
   "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.configuration.skills.list() }),
   "session.skills.getInvoked": async (params, scope) => ({ skills: await invokedSkills(hosted(params, scope)) }),
   "session.skills.enable": (params, scope) => {
