@@ -17,12 +17,13 @@ import {
 } from "./agent-files.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, agentFromConfig, type KnownNames, normaliseName } from "./definition.ts";
+import type { RemoteAgents } from "./remote-definitions.ts";
 
 export interface CatalogOptions {
   /** Lowest rank first; see `agentFolders`. */
   folders: readonly AgentFolder[];
   /** Of the catalog that the user's configuration names. */
-  remote?: readonly AgentDefinition[];
+  remote?: RemoteAgents;
   /** From session.create and session.resume. */
   customAgents?: readonly CustomAgentConfig[];
   excludedBuiltinAgents?: readonly string[];
@@ -106,8 +107,8 @@ export class AgentCatalog {
     this.#stamp = stamp;
     const builtin = builtinAgents().filter((agent) => !excluded.has(normaliseName(agent.name)));
     const read = this.#options.folders.flatMap((folder) => readAgents(folder, problems, this.#options.known));
-    const fromFiles = underOtherNames([...(this.#options.remote ?? []), ...read], problems);
-    problems.warnings.push(...sharedNames(this.#sdk));
+    const fromFiles = underOtherNames([...(this.#options.remote?.agents ?? []), ...read], problems);
+    problems.warnings.push(...(this.#options.remote?.problems ?? []), ...sharedNames(this.#sdk));
     this.#byName = new Map();
     for (const agent of [...builtin, ...fromFiles, ...this.#sdk]) {
       const key = normaliseName(agent.name);

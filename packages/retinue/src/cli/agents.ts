@@ -3,6 +3,8 @@ import { AppError, visible, visibleText } from "@retinue/protocol";
 import { agentInfo } from "../agents/agent-info.ts";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
+import { RemoteAgentCatalog } from "../host/agent-catalog.ts";
+import { readModelsConfig } from "../models/config.ts";
 import { nearest } from "../nearest.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
@@ -25,8 +27,15 @@ async function findAgents(flags: Pick<CommonFlags, "home">, context: CliContext)
   await gate.refresh();
   const project = gate.isTrusted ? gate : undefined;
   const folders = agentFolders({ home, enableConfigDiscovery: true, project });
+  const catalog = new RemoteAgentCatalog({
+    home,
+    env: context.env,
+    settings: () => readModelsConfig(home).agentCatalog,
+    now: Date.now,
+  });
+  const remote = await catalog.refresh();
   const leftOut = gate.isTrusted ? undefined : leftOutLine(surveyProject(gate, home), gate);
-  return { catalog: new AgentCatalog({ folders }), leftOut };
+  return { catalog: new AgentCatalog({ folders, remote }), leftOut };
 }
 
 export async function listAgents(flags: CommonFlags, context: CliContext): Promise<void> {

@@ -33,7 +33,7 @@ import { SessionDatabase } from "../tools/sql/session-database.ts";
 import type { ShellService, Tool } from "../tools/tool.ts";
 import { createFetchPage } from "../tools/web/web-fetch-guard.ts";
 import { elicit } from "../tree/asking.ts";
-import { Configuration, type ProjectInstructions } from "../tree/configuration.ts";
+import { Configuration, type ConfigurationOptions, type ProjectInstructions } from "../tree/configuration.ts";
 import { Participants } from "../tree/participants.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { ServerSignIns } from "../tree/server-sign-ins.ts";
@@ -59,6 +59,7 @@ export interface TreeOptions {
   fileHooks: FileHooks;
   environment: TreeParts["environment"];
   instructions?: ProjectInstructions;
+  remoteAgents?: ConfigurationOptions["remoteAgents"];
   /** Tools that other parts of the runtime add. */
   extraTools?: (agent: Agent, parts: TreeParts) => readonly Tool[];
   inherit?: InheritBlock;
@@ -151,6 +152,7 @@ function composeParts(
     context,
     catalog,
     instructions,
+    remoteAgents: options.remoteAgents,
     home: runtime.home,
     gate,
     tempFolder: runtime.tempFolder,

@@ -44,6 +44,8 @@ export interface OpenOptions {
   limiter: Limiter;
   /** A stored document that belongs to no session cannot be read; goes to the diagnostic log. */
   warn(message: string): void;
+  /** Agents of the remote catalog. */
+  remoteAgents?: TreeOptions["remoteAgents"];
   /** What other parts add to every session tree. */
   extend?: Pick<TreeOptions, "extraTools" | "inherit">;
   /** How the transcript of a session tree is kept in step with its log. */

@@ -14,6 +14,7 @@ import type { SessionRecord, Store } from "../store/store.ts";
 import { TASK } from "../tasks/record.ts";
 import type { Client } from "../tree/client.ts";
 import type { World } from "../world.ts";
+import { RemoteAgentCatalog } from "./agent-catalog.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
 import { checkConfig, checkFolder } from "./config-check.ts";
 import { ENVIRONMENT } from "./environment.ts";
@@ -50,6 +51,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #toOpen: OpenOptions;
   readonly #idle: IdleWatch;
+  readonly #remoteAgents: RemoteAgentCatalog;
   readonly #open = new Map<string, HostedSession>();
   readonly #opening = new Map<string, Promise<HostedSession>>();
   /** What a loaded session has left open, until the first client that resumes it decides what happens to it. */
@@ -62,8 +64,15 @@ export class Sessions {
     this.shared = { runtime, catalog };
     this.#options = options;
     this.#idle = new IdleWatch(() => runtime.idleTimeoutSeconds);
+    this.#remoteAgents = new RemoteAgentCatalog({
+      home: runtime.home,
+      env: runtime.env,
+      settings: () => catalog.agentCatalog?.(),
+      now: () => world.now(),
+    });
     this.#toOpen = {
       ...options,
+      remoteAgents: () => this.#remoteAgents.current(),
       limiter: new Limiter(runtime.maxConcurrent),
       onClosed: (hosted) => {
         const { id } = hosted.session;
@@ -155,6 +164,7 @@ export class Sessions {
 
   /** Closes what can be closed, and says why the rest cannot: then the store has what was committed before. */
   async closeAll({ isLost = false }: { isLost?: boolean } = {}): Promise<string[]> {
+    this.#remoteAgents.close();
     const all = [...this.#open.values()];
     const closed = await Promise.allSettled(all.map((hosted) => patiently(() => hosted.close({ isLost }))()));
     return closed.flatMap((each) =>

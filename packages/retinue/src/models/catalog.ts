@@ -50,6 +50,8 @@ export interface Catalog {
   list(options: { signal: AbortSignal }): Promise<ListedModel[]>;
   /** What the configuration says about the models of sub-agents. */
   subagents?(): NonNullable<ModelsConfig["subagents"]>;
+  /** Where further agents come from, if the file says so. */
+  agentCatalog?(): ModelsConfig["agentCatalog"];
 }
 
 export interface SessionModels {
@@ -88,6 +90,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
     },
     list: async ({ signal }) => await listAll(sourcesFor(), signal),
     subagents: () => sourcesFor().config.subagents ?? {},
+    agentCatalog: () => sourcesFor().config.agentCatalog,
   };
 }
 

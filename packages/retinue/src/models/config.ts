@@ -59,6 +59,20 @@ const ConfiguredProvider = lazy(() =>
 );
 export type ConfiguredProvider = z.infer<ReturnType<typeof ConfiguredProvider>>;
 
+/** A header with a secret is named by the variable that holds its value. */
+const AgentCatalogSettings = lazy(() =>
+  z.object({
+    url: z.url({ protocol: /^https?$/ }),
+    headers: z.record(z.string(), z.string()).optional(),
+    /** Names the environment variable with the token that signs in. */
+    tokenEnv: z.string().optional(),
+    timeoutSeconds: z.number().positive().max(300).optional(),
+    /** Whether MCP servers of its agents may start. */
+    allowServers: z.boolean().optional(),
+  }),
+);
+export type AgentCatalogSettings = z.infer<ReturnType<typeof AgentCatalogSettings>>;
+
 export const ModelsConfig = lazy(() =>
   z.looseObject({
     /** `provider/model`, or a model of the first provider. */
@@ -66,6 +80,8 @@ export const ModelsConfig = lazy(() =>
     providers: z.array(ConfiguredProvider()).default([]),
     /** Variables with credentials that shells are given all the same. */
     shellEnv: z.array(z.string()).optional(),
+    /** Where further agents come from; see host/agent-catalog.ts. */
+    agentCatalog: AgentCatalogSettings().optional(),
     /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
     subagents: z
       .object({

@@ -55,7 +55,7 @@ export function appendPrivateFile(path: string, text: string): void {
 
 /** What we write into a home ourselves. The rest of it, such as agents/ and skills/, is the user's and is protected by the home's own mode. */
 const OURS =
-  /^(?:retinue\.db.*|daemon\.(?:json|token|lock|launch|log).*|connectors\.json|config\.(?:json|yaml)|node-notice|logs|session-state|backups|mcp-oauth)$/;
+  /^(?:retinue\.db.*|daemon\.(?:json|token|lock|launch|log).*|connectors\.json|config\.(?:json|yaml)|node-notice|logs|session-state|backups|mcp-oauth|agent-catalog\.json)$/;
 
 /** Makes the home when it is missing, and takes from others what they can read of it. What cannot be changed, the doctor reports. Returns what is wrong when the home is somebody else's; then nothing in it is changed. */
 export function prepareHome(home: string, uid = process.getuid?.()): HomeTrouble | undefined {

@@ -15,6 +15,7 @@ import {
 import type { AgentFolder } from "../agents/agent-files.ts";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { ModelSettings } from "../agents/model-policy.ts";
+import type { RemoteAgents } from "../agents/remote-definitions.ts";
 import type { AgentSettings } from "../loop/agent.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
 import type { ProjectGate } from "../project/gate.ts";
@@ -29,6 +30,8 @@ export interface ConfigurationOptions {
   home: string;
   /** Decides whether files of the project count. */
   gate: ProjectGate;
+  /** Agents of the remote catalog: another object after each change. */
+  remoteAgents?: () => RemoteAgents;
   /** The folders of installed plugins that count now: another object after each change. */
   plugins?: () => PluginFolders;
   tempFolder?: string;
@@ -78,6 +81,7 @@ export class Configuration {
   /** Of the gate, when the project was read last. */
   #gateVersion: number;
   #plugins: PluginFolders | undefined;
+  #remote: RemoteAgents | undefined;
   #invokeRules: Pick<SubagentSettings, "agents" | "disabledSubagents"> = {};
 
   constructor(options: ConfigurationOptions) {
@@ -142,9 +146,9 @@ export class Configuration {
 
   /** Reads agents and skills again if trust in the project was decided anew, or plugins or files have changed. Returns why it did. */
   follow(): "trust" | "files" | undefined {
-    const { gate, plugins } = this.#options;
+    const { gate, plugins, remoteAgents } = this.#options;
     const isDecided = this.#current.enableConfigDiscovery === true && gate.version !== this.#gateVersion;
-    if (isDecided || plugins?.() !== this.#plugins) {
+    if (isDecided || plugins?.() !== this.#plugins || remoteAgents?.() !== this.#remote) {
       this.#gateVersion = gate.version;
       this.#agents = this.#readAgents(this.#agents.prompts);
       this.#skills = this.#readSkills();
@@ -162,6 +166,7 @@ export class Configuration {
 
   #readAgents(prompts?: ReadonlyMap<string, string>): AgentCatalog {
     this.#plugins = this.#options.plugins?.();
+    this.#remote = this.#options.remoteAgents?.();
     const { customAgents, excludedBuiltinAgents, pluginDirectories, enableConfigDiscovery } = this.#current;
     const folders = agentFolders({
       home: this.#options.home,
@@ -170,7 +175,7 @@ export class Configuration {
       plugins: this.#plugins?.agents,
       pluginDirectories,
     });
-    const catalog = new AgentCatalog({ folders, customAgents, excludedBuiltinAgents, prompts });
+    const catalog = new AgentCatalog({ folders, remote: this.#remote, customAgents, excludedBuiltinAgents, prompts });
     catalog.setRules(this.#invokeRules);
     return catalog;
   }
