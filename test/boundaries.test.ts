@@ -102,7 +102,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "continuity/ingest",
     "continuity/serve",
   ],
-  modes: ["protocol", "models", "session", "asks", "tools", "skills", "loop", "tree", "workspace", "host"],
+  modes: ["protocol", "models", "session", "asks", "tools", "skills", "mcp", "loop", "tree", "workspace", "host"],
   server: [
     "protocol",
     "world",

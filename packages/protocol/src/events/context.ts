@@ -16,6 +16,21 @@ export const EstimatedUsage = lazy(() =>
   open({ model: z.string(), inputTokens: z.number(), outputTokens: z.number(), nanoAiu: z.number() }),
 );
 
+/** What a request beside the conversation used. */
+const RequestUsage = lazy(() =>
+  open({
+    model: text(),
+    inputTokens: count(),
+    outputTokens: count(),
+    cacheReadTokens: count(),
+    cacheWriteTokens: count(),
+    duration: count(),
+    /** The model that the endpoint says has answered, when it is not the one that was asked. Ours. */
+    answeredBy: text(),
+    copilotUsage: open({ totalNanoAiu: z.number() }).optional(),
+  }),
+);
+
 const CompactionTrigger = lazy(() =>
   z.enum(["threshold", "context_limit_retry", "manual", "memory_pressure", "model_switch"]),
 );
@@ -35,13 +50,16 @@ export const CONTEXT_EVENTS = byName(
   }),
   event("session.usage_checkpoint", {
     persisted: true,
-    summary: "The running cost of the session, noted with a request whose usage is not known.",
+    summary:
+      "The running cost of the session, noted with a request whose usage is not known, or that an MCP server made.",
     data: () =>
       open({
         totalNanoAiu: z.number(),
         totalPremiumRequests: count(),
         /** A request of which the endpoint has not said what it used: it limits, and is not in the total. Ours. */
         unreported: EstimatedUsage().optional(),
+        /** A request of an MCP server to the session's model. Ours. */
+        sampled: RequestUsage().optional(),
       }),
   }),
   event("session.compaction_start", {
@@ -78,17 +96,7 @@ export const CONTEXT_EVENTS = byName(
         messagesRemoved: count(),
         tokensRemoved: count(),
         behaviorModelId: text(),
-        compactionTokensUsed: open({
-          model: text(),
-          inputTokens: count(),
-          outputTokens: count(),
-          cacheReadTokens: count(),
-          cacheWriteTokens: count(),
-          duration: count(),
-          /** The model that the endpoint says has answered, when it is not the one that was asked. Ours. */
-          answeredBy: text(),
-          copilotUsage: open({ totalNanoAiu: z.number() }).optional(),
-        }).optional(),
+        compactionTokensUsed: RequestUsage().optional(),
         ...tokenCounts(),
       }),
   }),

@@ -86,6 +86,16 @@ export const MCP_EVENTS = byName(
     summary: "The request for a token is settled.",
     data: () => open({ requestId: z.string(), outcome: z.enum(["token", "cancelled"]) }),
   }),
+  event("mcp.prompts.list_changed", {
+    persisted: false,
+    summary: "An MCP server changed its prompts.",
+    data: () => open({ serverName: serverName() }),
+  }),
+  event("mcp.resources.list_changed", {
+    persisted: false,
+    summary: "An MCP server changed its resources.",
+    data: () => open({ serverName: serverName() }),
+  }),
   event("mcp.tools.list_changed", {
     persisted: false,
     summary: "An MCP server changed its tools.",

@@ -65,7 +65,8 @@ export async function systemPrompt(
 }
 
 function defaultSections(toolset: Toolset, surroundings: PromptSurroundings): Map<string, string> {
-  const instructions = toolset.tools.flatMap((tool) => (tool.instructions ? [tool.instructions.trim()] : []));
+  const all = toolset.tools.flatMap((tool) => (tool.instructions ? [tool.instructions.trim()] : []));
+  const instructions = [...new Set(all)]; // Tools of one server share theirs.
   const sections: [SectionId, string][] = [
     ["identity", identity],
     ["tone", tone],

@@ -2,7 +2,7 @@
 
 import type { ModelChoice } from "../models/catalog.ts";
 import { costOf, ratesOf } from "../models/price.ts";
-import type { Usage } from "../models/provider.ts";
+import type { Message, Usage } from "../models/provider.ts";
 import type { Agent, RequestLease, RequestNeed, Toolset } from "./agent.ts";
 import { contextSize } from "./context-size.ts";
 
@@ -17,6 +17,16 @@ export function requestNeed(agent: Agent, input: { system: string; toolset: Tool
     maxOutputTokens: info.maxOutputTokens,
     rates: ratesOf(info),
   };
+}
+
+/** The same for a request that has nothing of the conversation. */
+export function textNeed(
+  agent: Agent,
+  { system, messages, maxOutputTokens }: { system: string; messages: readonly Message[]; maxOutputTokens: number },
+): RequestNeed {
+  const { info } = agent.model();
+  const bytes = Buffer.byteLength(system) + Buffer.byteLength(JSON.stringify(messages));
+  return { inputTokens: Math.ceil(bytes / BYTES_PER_TOKEN), maxOutputTokens, rates: ratesOf(info) };
 }
 
 /** A model request that was answered, or of which something came. */

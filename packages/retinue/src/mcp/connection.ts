@@ -5,7 +5,7 @@
  * in handshake.ts; how tools look to the loop, in tools.ts. The client library takes longer to load than the rest of the program, so it
  * is loaded with the first server that starts.
  */
-import type { CallToolResult, Tool as ServerTool } from "@modelcontextprotocol/client";
+import type { CallToolResult, Prompt, Tool as ServerTool } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, type McpServerStatus, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type ActiveCall, CallFailed, type CallOptions, unlessCancelled } from "./call-failed.ts";
@@ -14,6 +14,8 @@ import type { Handshake, Live, Opened } from "./handshake.ts";
 import { withSignIn } from "./oauth/admission.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { RESTART_DELAYS_MS, Restarts } from "./restarts.ts";
+import { type Roots, RootsNews, serveRoots } from "./roots.ts";
+import { type Sample, serveSampling } from "./sampling.ts";
 import { startLimitMs } from "./server-config.ts";
 import { type StartedTask, TaskNews } from "./tasks/task-news.ts";
 
@@ -30,9 +32,13 @@ export interface ConnectionOptions {
   restartDelaysMs?: readonly number[];
   onStatus(status: McpServerStatus, error?: string): void;
   onToolsChanged(): void;
+  /** Called when the server has other prompts or resources than before. */
+  onOffersChanged?(what: "prompts" | "resources"): void;
   elicit?: Elicit;
   /** Without a result: nobody can be signed in. */
   signIn?(): Promise<ServerSignIn | undefined>;
+  sample?: Sample;
+  roots?: Roots;
 }
 
 /** What is done with a server besides calls. */
@@ -43,9 +49,11 @@ const NEVER = new AbortController().signal;
 
 export interface ConnectionReport {
   error?: string;
+  /** Those of the latest connection. */
   instructions?: string;
   /** It was refused for want of a sign-in, and there is one now. */
   hasNews: boolean;
+  prompts: readonly Prompt[];
 }
 
 export class Connection {
@@ -61,6 +69,9 @@ export class Connection {
   #live: Live | undefined;
   #stopStarting = new AbortController();
   #tools = NONE;
+  #prompts: readonly Prompt[] = [];
+  #instructions: string | undefined;
+  #rootsNews: RootsNews | undefined;
   readonly #restarts: Restarts;
   #signIn: ServerSignIn | undefined;
   /** The server has refused us; only a sign-in, or somebody who says so, lets us try again. */
@@ -89,9 +100,9 @@ export class Connection {
 
   /** What the server says of itself, or what went wrong with it. */
   get report(): ConnectionReport {
-    const instructions = this.#live?.client.getInstructions();
     const hasNews = this.#isRefused && (this.#signIn?.hasNews ?? false);
-    return { error: this.#error, instructions, hasNews };
+    const prompts = this.#held === undefined ? this.#prompts : [];
+    return { error: this.#error, instructions: this.#instructions, prompts, hasNews };
   }
 
   /** The list that the server sent last. A change makes a new array. Empty while the server is disabled. */
@@ -115,6 +126,7 @@ export class Connection {
     const listed = this.#tools.find(({ name }) => name === tool);
     const ask = () => callServerTool(live.client, { tool, args, active: this.#active, listed }, options);
     try {
+      await this.#rootsNews?.send(live.client);
       const result = await withSignIn(this.#signIn, ask, { isNeeded: isRefusedCall, signal: options.signal });
       return { result, task: this.#news.claim(result) };
     } catch (error) {
@@ -187,21 +199,31 @@ export class Connection {
     this.#move("pending");
     try {
       const { tapTasks } = await import("./tasks/tap.ts");
-      const { live, tools } = await this.#opened({
+      const { live, tools, prompts } = await this.#opened({
         limitMs: startLimitMs(this.config, this.#options.startLimitMs),
         signal,
         prepare: (client) => {
-          const { elicit } = this.#options;
+          const { elicit, sample, roots } = this.#options;
+          if (sample) serveSampling(client, { server: this.name, sample, active: this.#active });
+          if (roots) serveRoots(client, roots);
           const ofTask = (request: Parameters<TaskNews["ofRequest"]>[0]) => this.#news.ofRequest(request);
           if (elicit) serveElicitation(client, { server: this.name, elicit, active: this.#active, ofTask });
         },
         onToolsChanged: (changed) => this.#onToolsChanged(changed),
+        onPromptsChanged: (changed) => {
+          this.#prompts = changed;
+          this.#options.onOffersChanged?.("prompts");
+        },
+        onResourcesChanged: () => this.#options.onOffersChanged?.("resources"),
         onLost: (lost) => this.#onLost(lost),
       });
       tapTasks(live.link.transport, this.#news, { giveUp: (task) => void this.#giveUp(task) });
       this.#live = live;
       this.#isRefused = false;
       this.#restarts.connected();
+      this.#prompts = prompts;
+      this.#instructions = live.client.getInstructions();
+      this.#rootsNews = this.#options.roots && new RootsNews(this.#options.roots);
       this.#setTools(tools);
       this.#move("connected");
       return live;

@@ -1,5 +1,5 @@
 /** How a connection is opened: with the newer handshake first, and the older one for servers that exit on requests they do not know. */
-import { Client, type Tool as ServerTool } from "@modelcontextprotocol/client";
+import { Client, type ClientCapabilities, type Prompt, type Tool as ServerTool } from "@modelcontextprotocol/client";
 import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type Link, openLink } from "./link.ts";
@@ -22,12 +22,15 @@ export interface Handshake {
   /** Called before the first message, to set handlers for what the server may ask. */
   prepare(client: Client): void;
   onToolsChanged(tools: readonly ServerTool[]): void;
+  onPromptsChanged(prompts: readonly Prompt[]): void;
+  onResourcesChanged(): void;
   onLost(live: Live): void;
 }
 
 export interface Opened {
   live: Live;
   tools: readonly ServerTool[];
+  prompts: readonly Prompt[];
 }
 
 interface Server {
@@ -37,6 +40,8 @@ interface Server {
   processes?: ProcessLedger;
   elicit?: unknown;
   signIn?: ServerSignIn;
+  sample?: unknown;
+  roots?: unknown;
 }
 
 const PROBE_LIMIT_MS = 2000;
@@ -73,16 +78,15 @@ async function greet(server: Server, link: Link, shake: Handshake & { mode: "aut
   const client = new Client(
     { name: "retinue", version: server.clientVersion },
     {
-      capabilities: {
-        ...(server.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
-        extensions: { "io.modelcontextprotocol/tasks": {} },
-      },
+      capabilities: capabilitiesOf(server),
       versionNegotiation: { mode: shake.mode, probe: { timeoutMs: PROBE_LIMIT_MS } },
       listChanged: {
         tools: {
           // A failed refresh leaves the list as it was; the server notifies us of the next change.
           onChanged: (_error, tools) => tools && shake.onToolsChanged(tools),
         },
+        prompts: { onChanged: (_error, prompts) => prompts && shake.onPromptsChanged(prompts) },
+        resources: { autoRefresh: false, onChanged: () => shake.onResourcesChanged() },
       },
     },
   );
@@ -91,10 +95,24 @@ async function greet(server: Server, link: Link, shake: Handshake & { mode: "aut
   await client.connect(link.transport, limits);
   const live: Live = { client, link, close: () => link.close().then(() => client.close()) };
   client.onclose = () => shake.onLost(live);
-  // The library would print a line to our output when it is asked for tools of a server that has none.
-  if (client.getServerCapabilities()?.tools === undefined) return { live, tools: [] };
-  const { tools } = await client.listTools({}, limits);
-  return { live, tools };
+  // The library would print a line to our output when it is asked for what a server does not have.
+  const can = client.getServerCapabilities() ?? {};
+  const { tools } = can.tools ? await client.listTools({}, limits) : { tools: [] };
+  const { prompts } = can.prompts ? await client.listPrompts({}, limits).catch(noPrompts) : { prompts: [] };
+  return { live, tools, prompts };
+}
+
+/** A server that cannot list its prompts has tools all the same. */
+const noPrompts = (): { prompts: Prompt[] } => ({ prompts: [] });
+
+/** What the server may ask of us. */
+function capabilitiesOf({ elicit, sample, roots }: Server): ClientCapabilities {
+  return {
+    ...(elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
+    ...(sample === undefined ? {} : { sampling: {} }),
+    ...(roots === undefined ? {} : { roots: { listChanged: true } }),
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
 }
 
 /** Throws when the time is up; why the server ended is of no interest then. */

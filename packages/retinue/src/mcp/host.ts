@@ -11,6 +11,9 @@ import type { Tool } from "../tools/tool.ts";
 import { Connection, type Use } from "./connection.ts";
 import type { Elicit } from "./elicitation.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
+import { type ServerPrompt, serverPrompt } from "./prompts.ts";
+import type { Roots } from "./roots.ts";
+import type { Sample } from "./sampling.ts";
 import { serverIdentity, transportOf } from "./server-config.ts";
 import { type ToolCallbacks, toolsOf } from "./tools.ts";
 
@@ -28,8 +31,13 @@ export interface McpHostOptions extends ToolCallbacks {
   onToolsChanged?(serverName: string): void;
   /** Absent: nobody can be signed in. */
   signIn?(name: string, config: McpServerConfig): Promise<ServerSignIn | undefined>;
+  onOffersChanged?(serverName: string, what: "prompts" | "resources"): void;
   /** Absent: servers learn that nobody can be asked. */
   elicit?: Elicit;
+  /** Absent: servers learn that no model can be asked. */
+  sample?: Sample;
+  /** The folders of the session; absent: servers are not told. */
+  roots?: Roots;
 }
 
 export interface McpServerState {
@@ -50,6 +58,7 @@ export interface McpUse {
   list(): McpServerState[];
   /** Somebody has signed in to a server that is waiting for it. */
   hasNews(): boolean;
+  prompts(): ServerPrompt[];
   /** Servers that nobody else uses are gone when this returns. */
   close(): Promise<void>;
 }
@@ -100,6 +109,8 @@ export class McpHost {
       tools: () => cache.tools(),
       list: () => held.map(({ shared, config }) => stateOf(shared.connection, config)).sort(byName),
       hasNews: () => held.some(({ shared }) => shared.connection.report.hasNews),
+      prompts: () =>
+        held.flatMap(({ name, shared }) => shared.connection.report.prompts.map((each) => serverPrompt(name, each))),
       close: async () => {
         await Promise.all(held.map(({ name, config }) => this.#release(serverIdentity(name, config), use)));
       },
@@ -184,7 +195,7 @@ export class McpHost {
     const identity = serverIdentity(name, config);
     const known = this.#servers.get(identity);
     if (known) return known;
-    const { onStatus, onToolsChanged } = this.#options;
+    const { onStatus, onToolsChanged, onOffersChanged } = this.#options;
     let made: Promise<ServerSignIn | undefined> | undefined;
     const signIn = async () => {
       made ??= this.#options.signIn?.(name, config);
@@ -198,6 +209,7 @@ export class McpHost {
       isDisabled: this.#disabled.has(name),
       onStatus: (status, error) => onStatus?.({ serverName: name, status, error }),
       onToolsChanged: () => onToolsChanged?.(name),
+      onOffersChanged: (what) => onOffersChanged?.(name, what),
     });
     const shared: Shared = { connection, signIn, users: new Set() };
     this.#servers.set(identity, shared);

@@ -5,6 +5,7 @@ import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
 import { type CallContext, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { CallFailed, type CallRef } from "./call-failed.ts";
 import type { Connection } from "./connection.ts";
+import { instructionsFor } from "./instructions.ts";
 import { outcomeOf } from "./outcome.ts";
 import { callLimitMs, mayOffer, serverIdentity } from "./server-config.ts";
 
@@ -55,6 +56,7 @@ function asTool(connection: Connection, tool: ServerTool, settings: Settings): T
     description: tool.description ?? title,
     parameters: tool.inputSchema,
     source: "mcp",
+    instructions: instructionsFor(connection.name, connection.report.instructions),
     readOnly: onlyReads,
     mcp: { server: connection.name, tool: tool.name, title },
     hasStarted: ({ services: { tasks } }) => tasks?.mcp.known() !== undefined,

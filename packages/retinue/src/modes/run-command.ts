@@ -7,6 +7,7 @@ import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protoc
 import { ask } from "../asks/ask.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
+import { argumentsOf, hintOf, promptText, type ServerPrompt } from "../mcp/prompts.ts";
 import { invoked, skillContext } from "../skills/skill.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { type CommandCall, findSlashCommand, slashCommandInfos, typed } from "./slash-commands.ts";
@@ -26,6 +27,17 @@ export function skillCommands({ configuration: { skills } }: TreeParts): Command
   }));
 }
 
+/** Prompts of MCP servers that are connected or were. */
+export function serverCommands({ servers }: TreeParts): CommandInfo[] {
+  return servers.prompts().map((prompt) => ({
+    name: prompt.name,
+    description: prompt.description,
+    kind: "skill",
+    ...(prompt.arguments.length > 0 ? { input: { hint: hintOf(prompt) } } : {}),
+    allowDuringAgentExecution: false,
+  }));
+}
+
 export function clientCommands({ participants }: TreeParts): CommandInfo[] {
   const all = participants.all.flatMap(({ config }) => config.commands ?? []);
   const byName = new Map(all.map((command) => [command.name, command]));
@@ -38,7 +50,9 @@ export function clientCommands({ participants }: TreeParts): CommandInfo[] {
 }
 
 export function isCommand(target: HostedSession, name: string): boolean {
-  const known = [...skillCommands(target.tree), ...clientCommands(target.tree)].some((each) => each.name === name);
+  const { tree } = target;
+  const all = [...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)];
+  const known = all.some((each) => each.name === name);
   return known || findSlashCommand(name) !== undefined;
 }
 
@@ -54,6 +68,8 @@ export async function runCommand(name: string, call: CommandCall): Promise<Comma
   const own = findSlashCommand(name);
   if (own) return await own.run(call);
   if (skillCommands(target.tree).some((each) => each.name === name)) return useSkill(target, name, input);
+  const prompt = target.tree.servers.prompts().find((each) => each.name === name);
+  if (prompt) return await useServerPrompt(target, prompt, call);
   throw new AppError("invalid_params", `Unknown slash command: /${name}`);
 }
 
@@ -69,6 +85,20 @@ export async function runClientCommand(
   }
   const payload = { command: typed(name, args), commandName: name, args };
   return (await ask(main, "command", { payload, signal })).error;
+}
+
+/** What a server answers is sent by the user, who sees that it came from there. */
+async function useServerPrompt(
+  { tree }: HostedSession,
+  prompt: ServerPrompt,
+  { input, signal }: CommandCall,
+): Promise<CommandOutcome> {
+  const given = argumentsOf(prompt, input);
+  const host = await tree.servers.host();
+  const found = await host.with(prompt.server, (client) =>
+    client.getPrompt({ name: prompt.prompt, arguments: given }, { signal }),
+  );
+  return { kind: "agent-prompt", prompt: promptText(found), displayPrompt: typed(prompt.name, input) };
 }
 
 function useSkill({ session, tree }: HostedSession, name: string, input: string): CommandOutcome {

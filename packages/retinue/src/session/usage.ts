@@ -95,12 +95,18 @@ export class UsageTotals {
       const scale = scaleOf(usage, more.estimatedTokens);
       this.#count(model, { usage, nanoAiu: more.totalNanoAiu, answeredBy: more.answeredBy, scale }, apiDurationMs);
     } else if (type === "session.compaction_complete") {
-      const used = (data as EventData<"session.compaction_complete">).compactionTokensUsed;
-      if (!used?.model) return;
-      const usage = { ...NO_USAGE, ...numbersOf(used) };
-      const { model, answeredBy, copilotUsage, duration } = used;
-      this.#count(model, { usage, nanoAiu: copilotUsage?.totalNanoAiu, answeredBy }, duration);
+      this.#countBeside((data as EventData<"session.compaction_complete">).compactionTokensUsed);
+    } else if (type === "session.usage_checkpoint") {
+      this.#countBeside((data as EventData<"session.usage_checkpoint">).sampled);
     }
+  }
+
+  /** A request beside the conversation. */
+  #countBeside(used: EventData<"session.compaction_complete">["compactionTokensUsed"]): void {
+    if (!used?.model) return;
+    const usage = { ...NO_USAGE, ...numbersOf(used) };
+    const { model, answeredBy, copilotUsage, duration } = used;
+    this.#count(model, { usage, nanoAiu: copilotUsage?.totalNanoAiu, answeredBy }, duration);
   }
 
   #count(model: string, { usage, nanoAiu = 0, answeredBy, scale }: Counted, durationMs = 0): void {

@@ -1,35 +1,31 @@
 /** What the messages of MCP servers mean for the session: status and progress become events, questions become asks, calls pass hooks. */
+import { tmpdir } from "node:os";
 import type { Hooks } from "../hooks/hooks.ts";
-import type { Agent } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHostOptions } from "../mcp/host.ts";
 import type { Session } from "../session/session.ts";
 import { formValues } from "./form-values.ts";
+import { type ServerAsks, sampler } from "./sampling.ts";
 
-type Form = {
-  message: string;
-  requestedSchema: Record<string, unknown>;
-  source?: string;
-  callId?: string;
-  signal: AbortSignal;
-};
-
-export interface ServerEventsOptions {
+export interface ServerEventsOptions extends ServerAsks {
   root: Session;
   hooks: Hooks;
-  /** The agent of a session of the tree; the main agent when the session is unknown. */
-  agentOf(sessionId: string | undefined): Agent;
-  elicit(
-    agent: Agent,
-    form: Form,
-  ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }>;
 }
 
-type Callbacks = Required<Pick<McpHostOptions, "onToolsChanged" | "onProgress" | "beforeCall" | "elicit">>;
+type Callbacks = Required<
+  Pick<
+    McpHostOptions,
+    "onToolsChanged" | "onOffersChanged" | "onProgress" | "beforeCall" | "elicit" | "sample" | "roots"
+  >
+>;
 
 export function serverEvents({ root, hooks, agentOf, elicit }: ServerEventsOptions): Callbacks {
   return {
+    sample: sampler({ agentOf, elicit }),
+    // The folder for temporary files is for tools of the runtime.
+    roots: () => agentOf(undefined).permissions.rules.policy.directories.filter((folder) => folder !== tmpdir()),
     onToolsChanged: (serverName) => root.announce("mcp.tools.list_changed", { serverName }),
+    onOffersChanged: (serverName, what) => root.announce(`mcp.${what}.list_changed`, { serverName }),
     onProgress: ({ sessionId, callId }, progressMessage) =>
       agentOf(sessionId).session.announce("tool.execution_progress", { toolCallId: callId, progressMessage }),
     beforeCall: async ({ sessionId, callId, serverName, toolName, arguments: args }, { signal }) => {

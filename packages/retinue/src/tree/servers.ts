@@ -10,6 +10,7 @@ import type { McpServerStatus } from "@retinue/protocol";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { type ConfiguredServer, configsOf } from "../mcp/configured-servers.ts";
 import type { McpHost, McpServerState, McpUse } from "../mcp/host.ts";
+import type { ServerPrompt } from "../mcp/prompts.ts";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ServerEventsOptions, serverEvents } from "./server-events.ts";
@@ -34,7 +35,10 @@ export interface TreeServersOptions extends ServerEventsOptions, ServerSourcesOp
 /** A server as `session.mcp.list` shows it. */
 export type ListedServer = Omit<McpServerState, "transport"> &
   Partial<Pick<McpServerState, "transport">> &
-  Partial<Pick<ConfiguredServer, "source" | "plugin">>;
+  Partial<Pick<ConfiguredServer, "source" | "plugin">> & {
+    /** When it failed or was turned away. */
+    failedAt?: number;
+  };
 
 /** The servers that count now, and the hold on their connections. */
 interface Held {
@@ -102,6 +106,11 @@ export class TreeServers {
     return this.#held?.use.tools() ?? NONE;
   }
 
+  /** Prompts of the session's own servers. */
+  prompts(): readonly ServerPrompt[] {
+    return this.#held?.use.prompts() ?? [];
+  }
+
   /** When this returns, what is configured is known to the host. */
   async host(): Promise<McpHost> {
     this.open();
@@ -121,6 +130,7 @@ export class TreeServers {
         ...state,
         source: held.get(state.name)?.source,
         plugin: held.get(state.name)?.plugin,
+        failedAt: this.#failures.get(state.name),
       })),
       ...refused.map(({ name, source, why }) => ({ name, source, status: "not_configured" as const, error: why })),
     ];
@@ -137,10 +147,6 @@ export class TreeServers {
     const servers = await this.#sources.ofAgent(owner);
     if (Object.keys(servers).length === 0) return undefined;
     return (await this.host()).use(servers);
-  }
-
-  failedAt(serverName: string): number | undefined {
-    return this.#failures.get(serverName);
   }
 
   async close(): Promise<void> {

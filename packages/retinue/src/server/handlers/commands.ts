@@ -5,6 +5,7 @@ import {
   clientCommands,
   runClientCommand,
   runCommand,
+  serverCommands,
   skillCommands,
 } from "../../modes/run-command.ts";
 import { type Handlers, hosted } from "../handler.ts";
@@ -15,7 +16,7 @@ export const commandHandlers: Handlers = {
     const { includeBuiltins = true, includeSkills = true, includeClientCommands = true } = params;
     const groups = [
       includeBuiltins ? builtinCommands() : [],
-      includeSkills ? skillCommands(tree) : [],
+      includeSkills ? [...skillCommands(tree), ...serverCommands(tree)] : [],
       includeClientCommands ? clientCommands(tree) : [],
     ];
     return { commands: groups.flat() };

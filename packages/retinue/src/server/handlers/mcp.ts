@@ -3,7 +3,7 @@ import { AppError, type McpServerConfig, type Params, type Result } from "@retin
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { isRunning, signInOf } from "../../mcp/by-name.ts";
 import type { McpServerState } from "../../mcp/host.ts";
-import { shownServer } from "../../tree/servers.ts";
+import { type ListedServer, shownServer } from "../../tree/servers.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const mcpHandlers: Handlers = {
@@ -151,7 +151,7 @@ const page = ({ cursor }: { cursor?: string }) => (cursor === undefined ? {} : {
 async function listServers({ tree, session }: HostedSession): Promise<Result<"session.mcp.list">> {
   const servers = await tree.servers.list();
   const named = (status: McpServerState["status"]) => servers.filter((server) => server.status === status);
-  const since = (name: string) => tree.servers.failedAt(name) ?? session.world.now();
+  const since = ({ failedAt }: ListedServer) => failedAt ?? session.world.now();
   return {
     servers: servers.map(shownServer),
     host: {
@@ -161,9 +161,11 @@ async function listServers({ tree, session }: HostedSession): Promise<Result<"se
       clients: named("connected").map(({ name }) => name),
       pendingConnections: named("pending").map(({ name }) => name),
       failedServers: Object.fromEntries(
-        named("failed").map(({ name, error = "" }) => [name, { message: error, timestamp: since(name) }]),
+        named("failed").map((server) => [server.name, { message: server.error ?? "", timestamp: since(server) }]),
       ),
-      needsAuthServers: Object.fromEntries(named("needs-auth").map(({ name }) => [name, { timestamp: since(name) }])),
+      needsAuthServers: Object.fromEntries(
+        named("needs-auth").map((server) => [server.name, { timestamp: since(server) }]),
+      ),
     },
   };
 }

@@ -1,0 +1,67 @@
+/** A server that wants to ask a model: the request goes to the session, and the limits of running calls are paused meanwhile. */
+import type { Client, CreateMessageRequestParams, CreateMessageResult } from "@modelcontextprotocol/client";
+import type { ActiveCall, CallRef } from "./call-failed.ts";
+
+export interface SamplingRequest {
+  server: string;
+  system?: string;
+  messages: readonly { role: "user" | "assistant"; text: string }[];
+  maxTokens: number;
+  temperature?: number;
+  /** The call that it belongs to. Absent when several calls run at the server, or none. */
+  call?: CallRef;
+}
+
+export interface Sampled {
+  model: string;
+  text: string;
+  isCut: boolean;
+}
+
+/** Throws when nobody allows it, with words for the server. */
+export type Sample = (request: SamplingRequest, options: { signal: AbortSignal }) => Promise<Sampled>;
+
+export function serveSampling(
+  client: Client,
+  { server, sample, active }: { server: string; sample: Sample; active: ReadonlySet<ActiveCall> },
+): void {
+  client.setRequestHandler("sampling/createMessage", async ({ params }, context): Promise<CreateMessageResult> => {
+    const running = [...active];
+    const resume = running.map(({ limit }) => limit.hold());
+    const call = running.length === 1 ? running[0]?.call : undefined;
+    try {
+      const { model, text, isCut } = await sample({ ...requestOf(params), server, call }, context.mcpReq);
+      return {
+        role: "assistant",
+        model,
+        content: { type: "text", text },
+        stopReason: isCut ? "maxTokens" : "endTurn",
+      };
+    } finally {
+      for (const release of resume) release();
+    }
+  });
+}
+
+function requestOf(params: CreateMessageRequestParams): Omit<SamplingRequest, "server" | "call"> {
+  const { systemPrompt: system, messages, maxTokens, temperature } = params;
+  return {
+    system,
+    messages: messages.map(({ role, content }) => ({ role, text: textOf(content) })),
+    maxTokens,
+    temperature,
+  };
+}
+
+type Content = CreateMessageRequestParams["messages"][number]["content"];
+
+/** Text alone: what else a server sends could not be shown to the person who is asked. */
+function textOf(content: Content): string {
+  return [content]
+    .flat()
+    .map((block) => {
+      if (block.type !== "text") throw new Error(`only text can be sampled, not ${block.type}`);
+      return block.text;
+    })
+    .join("\n");
+}
