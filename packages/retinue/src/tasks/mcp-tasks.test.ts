@@ -313,6 +313,43 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
 });
 
 describe("of the extension", () => {
+  test.each(["http", "stdio"] as const)(
+    "news of a task is subscribed to, so that it need not be polled, over %s",
+    async (transport) => {
+      await using server = await TaskServer.start({ dialect: "2026", pollMs: 3_600_000 });
+      const turns = [main(call("jobs-worker", {})), main(say("waiting")), main(say("seen"))];
+      await inSmallWorld(turns, async (world) => {
+        const { client, create } = world;
+        const jobs = transport === "http" ? server.config : server.stdio;
+        const sessionId = await create({ mcpServers: { jobs } });
+        await allowAll(client, sessionId);
+        await send(world, sessionId);
+        const task = await server.task();
+        await server.when(() => JSON.stringify(server.of("subscriptions/listen")).includes(task.taskId));
+        server.complete(task, "gold");
+        await client.received("session.idle");
+        expect(server.of("tasks/get")).toHaveLength(2);
+      });
+    },
+  );
+
+  test("a stream of news that ends is a warning, and is asked for again", async () => {
+    await withTask({ dialect: "2026" }, [main(say("seen"))], async (world) => {
+      const { server, task, client } = world;
+      const isListening = (times: number) => () =>
+        server.of("subscriptions/listen").filter(({ params }) => JSON.stringify(params).includes(task.taskId)).length >=
+        times;
+      await server.when(isListening(1));
+      server.endNews();
+      await server.when(isListening(2));
+      expect((await mcpProgress(world))?.eventStreamWarnings.map(({ message }) => message)).toContain(
+        "the server has ended the stream of its news",
+      );
+      server.complete(task, "gold");
+      await client.received("session.idle");
+    });
+  });
+
   test("several questions of a task are asked one after the other, each once", async () => {
     await withTask({ dialect: "2026" }, [main(say("seen"))], async (world) => {
       const { client, server, task, sessionId } = world;

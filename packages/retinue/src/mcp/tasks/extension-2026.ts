@@ -32,7 +32,20 @@ export function task2026(taskId: string): ServerTask {
     client: Client,
     { method, more = {}, schema, signal }: { method: string; more?: object; schema: T; signal: AbortSignal },
   ) => await client.request({ method, params: { taskId, ...more } }, schema, { signal, timeout: ASK_LIMIT_MS });
+  const listening = new WeakSet<Client>();
   return {
+    listen(client, { signal, onLost }) {
+      if (listening.has(client)) return;
+      listening.add(client);
+      const filter = { taskIds: [taskId], toolsListChanged: false };
+      void client
+        .listen(filter, { signal, timeout: ASK_LIMIT_MS })
+        .then(async ({ closed }) => {
+          if ((await closed) !== "local") onLost("the server has ended the stream of its news");
+          listening.delete(client);
+        })
+        .catch(() => undefined); // A server need not send news; it is asked anyway.
+    },
     async look(client, { signal }) {
       const task = await ask(client, { method: "tasks/get", schema: Detailed, signal });
       const look = lookOf(task);

@@ -71,7 +71,9 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
           async (client, news) => {
             unfollow();
             unfollow = news.follow(options.task.taskId, follower);
-            return await task.look(client, { signal });
+            const found = await task.look(client, { signal });
+            if (!endOf(found)) task.listen?.(client, { signal, onLost: follower.onLost });
+            return found;
           },
           { signal },
         );

@@ -44,6 +44,8 @@ export interface AskOptions {
 export interface ServerTask {
   look(client: Client, options: AskOptions): Promise<TaskLook>;
   cancel(client: Client, options: AskOptions): Promise<void>;
+  /** Wants to be told of changes, as long as this client is connected. Absent where servers tell without being asked. */
+  listen?(client: Client, options: AskOptions & { onLost(error: string): void }): void;
   /** Answers questions of a look. Absent where the server asks them itself, as requests. */
   answer?(client: Client, answers: Readonly<Record<string, unknown>>, options: AskOptions): Promise<void>;
 }
