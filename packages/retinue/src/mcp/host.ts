@@ -251,18 +251,11 @@ class ToolCache {
     const from = servers.map(({ connection }) => connection.tools);
     if (this.#from?.every((list, index) => list === from[index])) return this.#tools;
     this.#from = from;
-    this.#tools = firstOfEachName(
-      servers.flatMap(({ connection, config }) => toolsOf(connection, config, this.#callbacks)),
-    );
+    const names = { callbacks: this.#callbacks, taken: new Set<string>() };
+    this.#tools = servers.flatMap(({ connection, config }) => toolsOf(connection, config, names));
     return this.#tools;
   }
 }
-
-const firstOfEachName = (tools: readonly Tool[]): Tool[] => {
-  const byName = new Map<string, Tool>();
-  for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
-  return [...byName.values()];
-};
 
 /** One that failed is started by a call, by request, or by itself after a while, and never because a turn begins. */
 async function startIfWanted(connection: Connection): Promise<void> {

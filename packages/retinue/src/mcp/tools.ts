@@ -12,6 +12,8 @@ import { callLimitMs, mayOffer, serverIdentity } from "./server-config.ts";
 export interface ToolCallbacks {
   /** For `tool.execution_progress`. */
   onProgress?(call: CallRef, message: string): void;
+  /** The server lists more tools than are offered. */
+  onTooMany?(serverName: string, tools: { listed: number; offered: number }): void;
   /** The `preMcpToolCall` hooks: what goes into the request's `_meta`; null or undefined: nothing. */
   beforeCall?(
     call: McpCall,
@@ -26,20 +28,38 @@ export interface McpCall extends CallRef {
   arguments: unknown;
 }
 
-/** The tools that `config` allows. */
-export function toolsOf(connection: Connection, config: McpServerConfig, callbacks: ToolCallbacks): Tool[] {
-  return connection.tools
-    .filter((tool) => mayOffer(config, tool.name))
+/** No model can choose among more, and most endpoints refuse them. */
+const MAX_TOOLS = 200;
+const MAX_DESCRIPTION = 16_000;
+
+/** The tools that `config` allows, under names that are not `taken`, to which theirs are added. */
+export function toolsOf(
+  connection: Connection,
+  config: McpServerConfig,
+  { callbacks, taken }: { callbacks: ToolCallbacks; taken: Set<string> },
+): Tool[] {
+  const byName = new Map(connection.tools.map((tool) => [tool.name, tool]));
+  const wanted = [...byName.values()].filter((tool) => mayOffer(config, tool.name));
+  if (wanted.length > MAX_TOOLS) callbacks.onTooMany?.(connection.name, { listed: wanted.length, offered: MAX_TOOLS });
+  const limitMs = callLimitMs(config);
+  const isBelieved = config.trustReadOnlyHint === true;
+  return wanted
+    .slice(0, MAX_TOOLS)
     .map((tool) =>
-      asTool(connection, tool, {
-        limitMs: callLimitMs(config),
-        isBelieved: config.trustReadOnlyHint === true,
-        callbacks,
-      }),
+      asTool(connection, tool, { name: freeName(connection, tool, taken), limitMs, isBelieved, callbacks }),
     );
 }
 
+/** `a-b` of `c` and `a` of `b-c` would have one name. */
+function freeName({ name: server }: Connection, { name: tool }: ServerTool, taken: Set<string>): string {
+  const plain = toolName(server, tool);
+  const name = taken.has(plain) ? shortened(plain, `${server}\0${tool}`) : plain;
+  taken.add(name);
+  return name;
+}
+
 interface Settings {
+  name: string;
   limitMs: number;
   /** Whether what the server says about its own tools is taken for true. */
   isBelieved: boolean;
@@ -47,13 +67,13 @@ interface Settings {
 }
 
 function asTool(connection: Connection, tool: ServerTool, settings: Settings): Tool {
-  const name = toolName(connection.name, tool.name);
+  const { name } = settings;
   const title = tool.title ?? tool.annotations?.title ?? tool.name;
   const readOnly = tool.annotations?.readOnlyHint === true;
   const onlyReads = readOnly && settings.isBelieved;
   return {
     name,
-    description: tool.description ?? title,
+    description: (tool.description ?? title).slice(0, MAX_DESCRIPTION),
     parameters: tool.inputSchema,
     source: "mcp",
     instructions: instructionsFor(connection.name, connection.report.instructions),
@@ -134,7 +154,11 @@ export function toolName(server: string, tool: string): string {
   const name = plainName(whole.slice(0, MAX_HASHED));
   if (whole.length <= MAX_NAME) return name;
   // Of a name that nobody can mean, the letters are hashed as they are.
-  const hash = createHash("sha256").update(name).update(whole.slice(MAX_HASHED)).digest("hex").slice(0, 8);
+  return shortened(name, `${name}${whole.slice(MAX_HASHED)}`);
+}
+
+function shortened(name: string, meant: string): string {
+  const hash = createHash("sha256").update(meant).digest("hex").slice(0, 8);
   return `${name.slice(0, MAX_NAME - hash.length - 1)}_${hash}`;
 }
 

@@ -1,5 +1,6 @@
 /** What the messages of MCP servers mean for the session: status and progress become events, questions become asks, calls pass hooks. */
 import { tmpdir } from "node:os";
+import { visible } from "@retinue/protocol";
 import type { Hooks } from "../hooks/hooks.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHostOptions } from "../mcp/host.ts";
@@ -15,17 +16,24 @@ export interface ServerEventsOptions extends ServerAsks {
 type Callbacks = Required<
   Pick<
     McpHostOptions,
-    "onToolsChanged" | "onOffersChanged" | "onProgress" | "beforeCall" | "elicit" | "sample" | "roots"
+    "onToolsChanged" | "onOffersChanged" | "onTooMany" | "onProgress" | "beforeCall" | "elicit" | "sample" | "roots"
   >
 >;
 
 export function serverEvents({ root, hooks, agentOf, elicit }: ServerEventsOptions): Callbacks {
+  const told = new Set<string>();
   return {
     sample: sampler({ agentOf, elicit }),
     // The folder for temporary files is for tools of the runtime.
     roots: () => agentOf(undefined).permissions.rules.policy.directories.filter((folder) => folder !== tmpdir()),
     onToolsChanged: (serverName) => root.announce("mcp.tools.list_changed", { serverName }),
     onOffersChanged: (serverName, what) => root.announce(`mcp.${what}.list_changed`, { serverName }),
+    onTooMany: (server, { listed, offered }) => {
+      const message = `The MCP server ${visible(server)} lists ${listed} tools, and only the first ${offered} are offered. Name those that you need in tools of its configuration.`;
+      if (told.has(message)) return;
+      told.add(message);
+      root.announce("session.warning", { warningType: "mcp", message });
+    },
     onProgress: ({ sessionId, callId }, progressMessage) =>
       agentOf(sessionId).session.announce("tool.execution_progress", { toolCallId: callId, progressMessage }),
     beforeCall: async ({ sessionId, callId, serverName, toolName, arguments: args }, { signal }) => {

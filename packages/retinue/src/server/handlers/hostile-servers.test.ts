@@ -1,0 +1,109 @@
+/** Servers that behave badly: each is named with what is wrong, and none keeps the session from its work. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { call, say } from "../../models/scripted.ts";
+import { inSmallWorld, type SmallWorld } from "./small-world.ts";
+
+const HOSTILE = fileURLToPath(new URL("../../mcp/fixtures/hostile-server.mjs", import.meta.url));
+const hostile = (how: string, ...tools: string[]) => ({
+  command: process.execPath,
+  args: [HOSTILE, how, ...tools],
+});
+
+async function opened({ client, create }: SmallWorld, mcpServers: Record<string, ReturnType<typeof hostile>>) {
+  const sessionId = await create({ mcpServers });
+  await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+  const { servers } = await client.received("session.mcp_servers_loaded");
+  return { sessionId, states: servers.map(({ name, status }) => [name, status]) };
+}
+
+const contents = ({ client }: SmallWorld) => client.of("tool.execution_complete").map(({ result }) => result?.content);
+const offered = ({ provider }: SmallWorld) => provider.requests[0]?.tools.map(({ name }) => name) ?? [];
+
+test("a server that floods stderr and prints what is no message works all the same", async () => {
+  await inSmallWorld([[call("loud-echo")], [say("done")]], async (world) => {
+    const { sessionId, states } = await opened(world, { loud: hostile("flood") });
+    expect(states).toEqual([["loud", "connected"]]);
+    await world.send(sessionId, "go");
+    expect(contents(world)).toEqual(["echo of flood"]);
+  });
+});
+
+test("a server whose line or list never ends has failed, and another one beside it works", async () => {
+  await inSmallWorld([[call("plain-echo")], [say("done")]], async (world) => {
+    const servers = { endless: hostile("endless"), pages: hostile("pages"), plain: hostile("plain") };
+    const { sessionId, states } = await opened(world, servers);
+    expect(states).toEqual([
+      ["endless", "failed"],
+      ["pages", "failed"],
+      ["plain", "connected"],
+    ]);
+    await world.send(sessionId, "go");
+    expect(contents(world)).toEqual(["echo of plain"]);
+  });
+});
+
+test("of 2,000 tools the first 200 are offered, one line says so once, and a filter brings any other", async () => {
+  await inSmallWorld([[call("few-tool-1999")], [say("done")], [say("again")]], async (world) => {
+    const servers = { few: { ...hostile("many"), tools: ["tool-1999"] }, many: hostile("many", "x") };
+    const { sessionId } = await opened(world, servers);
+    await world.send(sessionId, "go");
+    await world.send(sessionId, "and again");
+    expect(offered(world).filter((name) => name.startsWith("many-"))).toHaveLength(200);
+    expect(offered(world).filter((name) => name.startsWith("few-"))).toEqual(["few-tool-1999"]);
+    expect(contents(world)).toEqual(["tool-1999 of many"]);
+    expect(world.client.of("session.warning").map(({ message }) => message)).toEqual([
+      "The MCP server many lists 2000 tools, and only the first 200 are offered. Name those that you need in tools of its configuration.",
+    ]);
+  });
+});
+
+test("two servers with one tool name are both offered, also where their prefixes make the names the same", async () => {
+  const servers = {
+    a: hostile("plain", "search", "b-find"),
+    "a-b": hostile("twice", "find"),
+    c: hostile("plain", "search"),
+  };
+  const hashed = expect.stringMatching(/^a-b-find_[0-9a-f]{8}$/);
+  await inSmallWorld(
+    [
+      ({ tools }) => tools.filter(({ name }) => /^(a|c)-(search|b-find)/.test(name)).map(({ name }) => call(name)),
+      [say("done")],
+    ],
+    async (world) => {
+      const { sessionId } = await opened(world, servers);
+      await world.send(sessionId, "go");
+      expect(offered(world).filter((name) => /^[ac]-/.test(name))).toEqual([
+        "a-search",
+        "a-b-find",
+        hashed,
+        "c-search",
+      ]);
+      expect(contents(world).toSorted()).toEqual([
+        "b-find of plain",
+        "find of twice",
+        "search of plain",
+        "search of plain",
+      ]);
+    },
+  );
+});
+
+test("an address that takes the connection and never answers has failed when its time is up", async () => {
+  const http = createServer(() => undefined).listen(0, "127.0.0.1");
+  await new Promise((resolve) => http.once("listening", resolve));
+  try {
+    await inSmallWorld([], async ({ client, create }) => {
+      const { port } = http.address() as AddressInfo;
+      await create({ mcpServers: { mute: { type: "http", url: `http://127.0.0.1:${port}/`, startTimeout: 1000 } } });
+      expect(await client.received("session.mcp_servers_loaded")).toMatchObject({
+        servers: [{ status: "failed", error: "it did not start within 1000 ms" }],
+      });
+    });
+  } finally {
+    http.closeAllConnections();
+    http.close();
+  }
+});
