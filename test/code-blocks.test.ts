@@ -31,12 +31,19 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   "retinue permissions forget --addresses": 1,
   "retinue mcp login tracker": 2, // There is no such server here.
   "retinue mcp logout tracker": 2,
+  "retinue mcp remove files": 1, // There is none, because the examples that add one are not run.
+  "retinue mcp test": 1,
+  "retinue mcp test files --json": 2,
   "retinue trust remove": 1, // Nothing was decided about it.
   "retinue trust remove ~/src/project": 1,
 };
 /** Examples of the generated part, which has no place for a comment, and why they are not run. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   "retinue update --check": "it asks the registry of npm",
+  "retinue mcp add files -- npx -y @modelcontextprotocol/server-filesystem .":
+    "every other example would start that server",
+  "retinue mcp add docs --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${env:DOCS_TOKEN}'":
+    "every other example would look for that server",
 };
 const isServer = (command: string) => /^retinue (serve (?!--stdio)|daemon run)/.test(command);
 

@@ -79,15 +79,18 @@ async function toolsFor({ toolDefinitions }: AgentDefinition, { kit }: WorkingAg
   return [...(await kit.all()), ...declared, { name: "skill", source: "builtin" }];
 }
 
-/** The clients are told as of every other agent that failed. It has had no session, so its id is one that nobody else has. */
+/** The clients are told as of every other agent that failed: a start and its end. It has had no session, so its id is one that nobody else has. */
 function refusedStart(
   error: string,
   { definition, owner, callId }: { definition: AgentDefinition; owner: WorkingAgent; callId?: string },
 ): AppError {
   const { log, world } = owner.session;
   const id = world.newId();
-  const { name: agentName, displayName: agentDisplayName } = definition;
-  log.append("subagent.failed", { toolCallId: callId ?? id, agentName, agentDisplayName, error }, { sessionId: id });
+  const { name: agentName, displayName: agentDisplayName, description: agentDescription } = definition;
+  const about = { toolCallId: callId ?? id, agentName, agentDisplayName };
+  const parentId = owner.session.parent ? owner.session.id : undefined;
+  log.append("subagent.started", { ...about, agentDescription, parentId }, { sessionId: id });
+  log.append("subagent.failed", { ...about, error }, { sessionId: id });
   return new AppError("spawn_refused", error);
 }
 
