@@ -151,6 +151,20 @@ test.each(WITH)(
   },
 );
 
+test("an MCP server that starts with its session is gone after kill -9 also when nobody has prompted yet", async () => {
+  await using crashable = await Crashable.start();
+  const client = await crashable.connect({ attached: "sdk" });
+  const file = path.join(crashable.folders.folder, "pids");
+  const mcpServers = { stubborn: { command: process.execPath, args: [SERVER, file] } };
+  const config = { ...crashable.session, ...client.abilities, hooks: false, mcpServers };
+  await client.call("session.create", { ...config, sessionId: "one" });
+  await expect.poll(() => pidsIn(crashable, "pids").length >= 2).toBe(true);
+  const pids = pidsIn(crashable, "pids");
+  await crashable.restart();
+  await crashable.connect({ attached: "nobody" });
+  await expect.poll(() => !pids.some(isRunning)).toBe(true);
+});
+
 test("an MCP server that ignores the end of its input is gone when its session is, with its helpers", async () => {
   await using crashable = await Crashable.start();
   const { client, pids } = await withStubbornServer(crashable);

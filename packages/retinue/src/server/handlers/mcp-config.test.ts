@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { serverIdentity } from "../../mcp/server-config.ts";
 import { call, say } from "../../models/scripted.ts";
+import { FolderTrust } from "../../project/trust.ts";
 import { inSmallWorld, type SmallWorld } from "./small-world.ts";
 
 const PROBE = fileURLToPath(new URL("../../mcp/fixtures/probe-server.mjs", import.meta.url));
@@ -107,5 +109,36 @@ test("a server whose variables cannot be filled in is named and left out, and wh
       "mcp-config.json: the MCP server broken: it has neither a command nor a url, so it is left out.",
       "mcp-config.json: the MCP server needy: the environment variable NOT_SET_ANYWHERE is not set, so it is left out.",
     ]);
+  });
+});
+
+test("a server of a project is ended with the next prompt after trust was taken away elsewhere", async () => {
+  await inSmallWorld([[say("one")], [say("two")]], async (world) => {
+    const { create, send, folder, runtime } = world;
+    putProject(folder, { probe });
+    const trust = new FolderTrust({ documents: runtime.sessions.store.documents, warn: () => undefined });
+    await trust.trust(folder, new Map([[serverIdentity("probe", probe), "probe"]]));
+    const sessionId = await create({ enableConfigDiscovery: true });
+    await send(sessionId, "first");
+    expect(await statesOf(world, sessionId)).toEqual([["probe", "connected", "workspace"]]);
+    await trust.forget(folder);
+    await send(sessionId, "second");
+    expect(await statesOf(world, sessionId)).toEqual([["probe", "not_configured", "workspace"]]);
+    expect(world.provider.requests.map(({ tools }) => tools.some(({ name }) => name === "probe-echo"))).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+test("a client that joins with a server of its own starts it for the whole session", async () => {
+  await inSmallWorld([], async (world) => {
+    const sessionId = await world.create();
+    expect(await statesOf(world, sessionId)).toEqual([]);
+    const second = world.anotherClient();
+    await second.call("session.resume", { sessionId, mcpServers: { probe } });
+    expect(await world.client.received("session.mcp_servers_loaded")).toMatchObject({
+      servers: [{ name: "probe", status: "connected" }],
+    });
   });
 });
