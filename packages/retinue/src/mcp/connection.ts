@@ -59,7 +59,7 @@ export interface ConnectionReport {
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #active = new Set<ActiveCall>();
-  readonly #news = new TaskNews();
+  readonly #news: TaskNews;
   #status: McpServerStatus;
   #error: string | undefined;
   /** Disabled: a use does not start it. */
@@ -79,6 +79,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#news = new TaskNews({ server: options.name, sample: options.sample, roots: options.roots });
     this.#restarts = new Restarts(options.restartDelaysMs ?? RESTART_DELAYS_MS, () => {
       void this.#connected().catch(() => undefined); // The state says what went wrong.
     });

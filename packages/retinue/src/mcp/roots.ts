@@ -6,10 +6,12 @@ import type { Client } from "@modelcontextprotocol/client";
 export type Roots = () => readonly string[];
 
 export function serveRoots(client: Client, roots: Roots): void {
-  client.setRequestHandler("roots/list", async () => ({
-    roots: roots().map((path) => ({ uri: pathToFileURL(path).href, name: basename(path) || path })),
-  }));
+  client.setRequestHandler("roots/list", async () => listedRoots(roots));
 }
+
+export const listedRoots = (roots: Roots): { roots: { uri: string; name: string }[] } => ({
+  roots: roots().map((path) => ({ uri: pathToFileURL(path).href, name: basename(path) || path })),
+});
 
 /** Looked at before a call, so that nobody has to report a change. */
 export class RootsNews {

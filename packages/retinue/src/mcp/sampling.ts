@@ -30,17 +30,20 @@ export function serveSampling(
     const resume = running.map(({ limit }) => limit.hold());
     const call = running.length === 1 ? running[0]?.call : undefined;
     try {
-      const { model, text, isCut } = await sample({ ...requestOf(params), server, call }, context.mcpReq);
-      return {
-        role: "assistant",
-        model,
-        content: { type: "text", text },
-        stopReason: isCut ? "maxTokens" : "endTurn",
-      };
+      return await sampled(params, (request) => sample({ ...request, server, call }, context.mcpReq));
     } finally {
       for (const release of resume) release();
     }
   });
+}
+
+/** The answer in the server's words. */
+export async function sampled(
+  params: CreateMessageRequestParams,
+  sample: (request: Omit<SamplingRequest, "server" | "call">) => Promise<Sampled>,
+): Promise<CreateMessageResult> {
+  const { model, text, isCut } = await sample(requestOf(params));
+  return { role: "assistant", model, content: { type: "text", text }, stopReason: isCut ? "maxTokens" : "endTurn" };
 }
 
 function requestOf(params: CreateMessageRequestParams): Omit<SamplingRequest, "server" | "call"> {

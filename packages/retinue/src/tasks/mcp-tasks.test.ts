@@ -1,7 +1,7 @@
 /** Calls that an MCP server goes on with as tasks, with a server of each dialect. */
 import { describe, expect, test } from "vitest";
 import { TaskServer } from "../mcp/fixtures/task-server.ts";
-import { call, say } from "../models/scripted.ts";
+import { call, say, when } from "../models/scripted.ts";
 import { inSmallWorld } from "../server/handlers/small-world.ts";
 import { allowAll, DIALECTS, mcpProgress, startedId, theTask, withTask } from "./test-mcp-tasks.ts";
 import { agentsOf, by, delegate, LEAD, lifeOf, main, mainOn, resultsIn, send, userTexts } from "./test-tasks.ts";
@@ -373,16 +373,38 @@ describe("of the extension", () => {
     });
   });
 
-  test("what only a call may ask for is answered with a refusal, and the warning says so", async () => {
-    await withTask({ dialect: "2026" }, [main(say("seen"))], async (world) => {
-      const { server, task, client } = world;
+  test("a task may ask the model and for the folders of the session", async () => {
+    const owl = when((request) => JSON.stringify(request.messages).includes("Which bird?"), [say("an owl")]);
+    await withTask({ dialect: "2026" }, [owl, main(say("seen"))], async (world) => {
+      const { server, task, client, folder } = world;
+      const messages = [{ role: "user", content: { type: "text", text: "Which bird?" } }];
+      task.inputRequests = {
+        bird: { method: "sampling/createMessage", params: { messages, maxTokens: 10 } },
+        folders: { method: "roots/list" },
+      };
       task.status = "input_required";
-      task.inputRequests = { q: { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } } };
-      await server.asked("tasks/update");
-      expect(server.of("tasks/update")[0]?.params?.inputResponses).toEqual({ q: { action: "cancel" } });
-      expect((await mcpProgress(world))?.eventStreamWarnings[0]?.message).toContain("sampling/createMessage");
-      server.complete(task, "without");
+      await server.when(() => task.status === "working");
+      const given = server.of("tasks/update").map(({ params }) => params?.inputResponses);
+      expect(Object.assign({}, ...given)).toMatchObject({
+        bird: { role: "assistant", content: { type: "text", text: "an owl" } },
+        folders: { roots: [{ uri: `file://${folder}` }] },
+      });
+      server.complete(task, "an owl in a folder");
       await client.received("session.idle");
+    });
+  });
+
+  test("a task that asks for what nobody can answer fails, and is cancelled at the server", async () => {
+    await withTask({ dialect: "2026" }, [main(say("seen"))], async (world) => {
+      const { task, client } = world;
+      task.inputRequests = { q: { method: "coffee/brew" } };
+      task.status = "input_required";
+      await client.received("session.idle");
+      expect(await theTask(world)).toMatchObject({
+        status: "failed",
+        error: "The task asks for 'coffee/brew', which nobody here can answer.",
+      });
+      expect(task.isCancelled).toBe(true);
     });
   });
 });

@@ -50,7 +50,17 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
   const pause = new Pause();
   const seen = new Sightings(options);
   const task = openTask(options.task);
-  const questions = new Questions({ ...options, task, signal, onAnswered: () => pause.end() });
+  let stuck: TaskEnd | undefined;
+  const questions = new Questions({
+    ...options,
+    task,
+    signal,
+    onAnswered: () => pause.end(),
+    onStuck: (error) => {
+      stuck = { way: "failed", error };
+      pause.end();
+    },
+  });
   const follower: Follower = {
     onNews: () => pause.end(),
     onProgress: options.onProgress,
@@ -64,6 +74,7 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
   try {
     for (let turn = 0; ; turn++) {
       if (options.signal.aborted) return undefined;
+      if (stuck) return stuck;
       try {
         const server = await options.server();
         if (!server) return { way: "lost", error: "The session has no such MCP server any more." };

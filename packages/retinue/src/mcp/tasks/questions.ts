@@ -17,6 +17,12 @@ export interface TaskAnswer {
   taken(): void;
 }
 
+/** An answer that waits until the server has it. */
+interface Kept {
+  response: Readonly<Record<string, unknown>>;
+  taken(): void;
+}
+
 /** The server of a task. */
 export type TaskHome = Pick<Connection, "with">;
 
@@ -30,6 +36,8 @@ export interface QuestionsOptions {
   /** Aborted when the task needs no answer any more. */
   signal: AbortSignal;
   onAnswered(): void;
+  /** A question has no answer, and the task cannot go on without one. */
+  onStuck(error: string): void;
 }
 
 const Form = z.looseObject({
@@ -44,7 +52,7 @@ const MAX_QUESTIONS = 100;
 export class Questions {
   readonly #options: QuestionsOptions;
   readonly #asked = new Set<string>();
-  readonly #answers = new Map<string, TaskAnswer>();
+  readonly #answers = new Map<string, Kept>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: QuestionsOptions) {
@@ -74,21 +82,33 @@ export class Questions {
     return response;
   }
 
-  async #ask(key: string, { method, params }: TaskQuestion, server: TaskHome): Promise<void> {
-    const { signal, onWarning } = this.#options;
-    const { data: form, error } = Form.safeParse(params);
+  async #ask(key: string, question: TaskQuestion, server: TaskHome): Promise<void> {
+    const { signal, onStuck } = this.#options;
     try {
-      if (method !== "elicitation/create")
-        throw new Error(`the task asks for '${method}', which only calls that are no tasks can be answered`);
-      if (!form) throw new Error(`a question of the task cannot be read: ${z.prettifyError(error)}`);
-      this.#answers.set(key, await this.#inTurn(form));
-    } catch (failed) {
-      if (signal.aborted) return;
-      onWarning(messageOf(failed));
-      // The server learns that nobody answers, and can go on or end the task.
-      this.#answers.set(key, { response: { action: "cancel" }, taken: () => undefined });
+      const isForm = question.method === "elicitation/create";
+      this.#answers.set(key, isForm ? await this.#form(question) : await this.#other(question, server));
+      await this.#send([key], server);
+    } catch (error) {
+      if (!signal.aborted) onStuck(messageOf(error));
     }
-    await this.#send([key], server);
+  }
+
+  /** The server learns that nobody answers a form that cannot be shown, and can go on without. */
+  async #form({ params }: TaskQuestion): Promise<Kept> {
+    const { data: form, error } = Form.safeParse(params);
+    if (form) {
+      const { response, taken } = await this.#inTurn(form);
+      return { response: { ...response }, taken };
+    }
+    this.#options.onWarning(`a question of the task cannot be read: ${z.prettifyError(error)}`);
+    return { response: { action: "cancel" }, taken: () => undefined };
+  }
+
+  async #other(question: TaskQuestion, server: TaskHome): Promise<Kept> {
+    const { signal } = this.#options;
+    const { otherAnswer } = await import("./other-questions.ts");
+    const response = await server.with((_, { others }) => otherAnswer(question, others, { signal }), { signal });
+    return { response, taken: () => undefined };
   }
 
   /** Not asked any more when the task has ended, or when the server has withdrawn it. */

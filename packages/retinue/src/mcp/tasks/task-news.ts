@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Elicit } from "../elicitation.ts";
+import type { OtherAnswers } from "./other-questions.ts";
 import type { Dialect, TaskLook } from "./server-task.ts";
 
 /** A call takes its task as soon as the library has looked at the result. */
@@ -34,9 +35,15 @@ export interface TaskProgress {
 
 /** The tasks that are followed at one server, by the server's ids. */
 export class TaskNews {
+  /** What tasks may ask for besides forms. */
+  readonly others: OtherAnswers;
   readonly #followers = new Map<string, Follower>();
   /** Tasks that calls have become, until the call takes its task. Servers cannot guess the keys. */
   readonly #offered = new Map<string, StartedTask>();
+
+  constructor(others: OtherAnswers) {
+    this.others = others;
+  }
 
   /** `giveUp` is called when nobody takes it: its call was cancelled meanwhile. */
   offer(task: StartedTask, giveUp: () => void): string {
