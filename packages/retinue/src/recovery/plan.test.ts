@@ -35,6 +35,11 @@ const CASES: readonly { row: string; call: OpenCall; nature: Nature }[] = [
   { row: "a host tool that the host was not asked for yet", call: call(), nature: "host" },
   { row: "a tool that changes nothing", call: call(), nature: "repeatable" },
   { row: "`task`, which finds its agent by the id of the call", call: call({ name: "task" }), nature: "repeatable" },
+  {
+    row: "a call of an MCP tool whose task is on record, which finds it in the same way",
+    call: call({ name: "jobs-worker" }),
+    nature: "repeatable",
+  },
   { row: "anything that may have had an effect", call: call(permission(true, true)), nature: "effect" },
 ];
 

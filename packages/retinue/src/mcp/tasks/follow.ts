@@ -40,7 +40,7 @@ const USUAL_MS = 5_000;
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 /** So long a server may be away. */
-export const AWAY_MS = 10 * 60_000;
+const AWAY_MS = 10 * 60_000;
 const MAX_WRONG = 5;
 
 /** Undefined when it was stopped by the signal. */
