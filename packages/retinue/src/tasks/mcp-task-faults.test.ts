@@ -168,6 +168,15 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
+  test("ends with its server when that is taken out of the session", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      const { client, sessionId } = world;
+      await client.call("session.resume", { sessionId, mcpServers: {} });
+      await client.received("session.idle");
+      expect(await theTask(world)).toMatchObject({ status: "failed", reason: "lost" });
+    });
+  });
+
   test("at a server of the selected agent goes on when that agent is deselected, and after a restart", async () => {
     await using server = await TaskServer.start({ dialect });
     const digger = { name: "digger", description: "Digs.", prompt: "Dig.", mcpServers: { jobs: server.stdio } };

@@ -24,7 +24,7 @@ import type { Tasks } from "../registry.ts";
 import { mcpTaskView } from "./mcp-task-view.ts";
 
 export interface McpTasksOptions {
-  parts: Pick<TreeParts, "root" | "servers" | "participants" | "asks">;
+  parts: Pick<TreeParts, "root" | "servers" | "participants" | "asks" | "configuration">;
   /** The registry, once it exists. */
   tasks(): Tasks;
   /** The agent of a session of the tree; the main agent when the session is unknown. */
@@ -38,8 +38,8 @@ export class McpTasks implements Executor<McpTaskRecord> {
   readonly traits = { isKept: true, joinsOwner: true, isAddressable: true, runsHere: true, delaysIdle: true };
   readonly view;
   readonly #options: McpTasksOptions;
-  /** The servers that tasks of this process are at, by task. */
-  readonly #held = new Map<string, McpUse>();
+  /** Servers that are held for tasks, and the agents that brought them. */
+  readonly #held = new Map<string, { use: McpUse; agent: string }>();
 
   constructor(options: McpTasksOptions) {
     this.#options = options;
@@ -202,19 +202,33 @@ export class McpTasks implements Executor<McpTaskRecord> {
   async close({ id }: McpTaskRecord): Promise<void> {
     const held = this.#held.get(id);
     this.#held.delete(id);
-    await held?.close();
+    await held?.use.close();
   }
 
-  /** Held from the first use on: a server of a selected agent must not end with the selection while it works. */
-  async #server({ id, ownerId, server: name, serverIdentity }: McpTaskRecord): Promise<TaskHome | undefined> {
+  async #server(record: McpTaskRecord): Promise<TaskHome | undefined> {
+    const { ownerId, server: name, serverIdentity } = record;
     const host = await this.#options.parts.servers.host();
+    if (!this.#mayHold(record)) await this.close(record);
     if (host.reached(name).length === 0) await this.#options.agentOf(ownerId).kit.all(); // Brings servers of its definition.
     const { serverIdentity: identityOf } = await import("../../mcp/server-config.ts");
     const configs = host.reached(name).map(({ connection }) => connection.config);
     const config = configs.find((each) => identityOf(name, each) === serverIdentity) ?? configs[0];
     if (!config) return undefined;
-    if (!this.#held.has(id)) this.#held.set(id, host.use({ [name]: config }));
+    this.#hold(record, () => host.use({ [name]: config }));
     return { with: (use, options) => host.with({ name, identity: identityOf(name, config) }, use, options) };
+  }
+
+  /** A server that the selected agent brings must not end with the selection while it works. */
+  #hold({ id, ownerId, rootId, server }: McpTaskRecord, use: () => McpUse): void {
+    const { definition } = this.#options.agentOf(ownerId).kit;
+    if (ownerId !== rootId || !definition?.mcpServers[server] || this.#held.has(id)) return;
+    this.#held.set(id, { use: use(), agent: definition.name });
+  }
+
+  /** Not when the agent that brought it is gone, for example with the trust in its project. */
+  #mayHold({ id, server }: McpTaskRecord): boolean {
+    const held = this.#held.get(id);
+    return !held || this.#options.parts.configuration.agents.find(held.agent)?.mcpServers[server] !== undefined;
   }
 
   #note(record: McpTaskRecord, { status, message, updatedAt, ttlMs, pollMs }: TaskLook): void {
