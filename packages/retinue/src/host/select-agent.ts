@@ -31,6 +31,11 @@ export function selectAgent(target: HostedSession, wanted: string): AgentDefinit
   return definition;
 }
 
+/** For a session that is opened again: the agent that the main agent has taken on brings its servers. */
+export function startSelected({ session, main }: HostedSession): void {
+  if (session.state.selectedAgent !== undefined) main.kit.takeOnServers().catch(() => undefined); // The next prompt tries again.
+}
+
 /** Without tools of servers, which are called `<server>-<tool>` and not known before these have started. */
 function mistakenTools({ tree, main }: HostedSession, definition: AgentDefinition): string | undefined {
   const tools = definition.tools?.filter((name) => !isOfServer(name)) ?? null;

@@ -23,7 +23,7 @@ import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
 import { recordResume, recover } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
-import { selectAgent } from "./select-agent.ts";
+import { selectAgent, startSelected } from "./select-agent.ts";
 import { withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import { warnUnreadable } from "./unreadable.ts";
@@ -125,6 +125,7 @@ export class Sessions {
       hosted.join(client, config);
       if (loaded) warnUnreadable(hosted.session, loaded.problems);
       if (config.agent) selectAgent(hosted, config.agent);
+      startSelected(hosted);
       if (config.model && config.model !== hosted.session.state.model) useModel(hosted, config);
       if (!disableResume) recordResume(hosted, { isJoining, continuePendingWork });
       if (loaded) await recover(hosted, loaded.left, { continuePendingWork });

@@ -146,7 +146,8 @@ export class TreeServers {
   async use(owner: ServerOwner): Promise<McpUse | undefined> {
     const servers = await this.#sources.ofAgent(owner);
     if (Object.keys(servers).length === 0) return undefined;
-    return (await this.host()).use(servers);
+    const host = await this.host();
+    return this.#closing.signal.aborted ? undefined : host.use(servers); // Nobody would end what starts after the session.
   }
 
   async close(): Promise<void> {

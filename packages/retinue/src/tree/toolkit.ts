@@ -130,7 +130,7 @@ export class Toolkit implements Kit {
     const named = namedIn(prompt, this.#options.parts.configuration.agents);
     if (named.length === 0) return undefined;
     const lines = named.map(({ name, description }) => `- ${name}: ${description}`);
-    return `The user names these agents. They can be started with the task tool, by these names:\n${lines.join("\n")}`;
+    return `The user names these agents. They can be started with the task tool by these names, although it does not list them:\n${lines.join("\n")}`;
   }
 
   /** Instructions for the file of a call, unless the conversation has them. */

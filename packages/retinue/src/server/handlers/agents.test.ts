@@ -1,9 +1,9 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { call, say, when } from "../../models/scripted.ts";
-import { inSmallWorld, type SmallWorld } from "./small-world.ts";
+import { inSmallWorld, type ReceivedEvent, type SmallWorld } from "./small-world.ts";
 
 const PROBE = fileURLToPath(new URL("../../mcp/fixtures/probe-server.mjs", import.meta.url));
 const probe = { command: process.execPath, args: [PROBE] };
@@ -58,12 +58,43 @@ describe("a selected agent", () => {
         expect(toolsOf(world, -1)).toContain("probe-echo");
         const { client } = await world.restart();
         await client.call("session.resume", { sessionId, customAgents });
+        const isUp = (event: ReceivedEvent) =>
+          event.type === "session.mcp_server_status_changed" && event.data.status === "connected";
+        await client.until(isUp); // Before any prompt.
         await client.call("session.send", { sessionId, prompt: "again" });
         await client.received("session.idle");
         expect(toolsOf(world, -1)).toContain("probe-echo");
       },
       { isOnDisk: true },
     );
+  });
+
+  test("leaves no server behind, however soon after its selection the session is closed", async () => {
+    await inSmallWorld([], async ({ client, create, folder, runtime }) => {
+      const pids = join(folder, "pids");
+      const script = `echo $$ >> ${pids}; exec "${process.execPath}" "${PROBE}"`;
+      const prober = { name: "prober", prompt: "p", mcpServers: { probe: { command: "sh", args: ["-c", script] } } };
+      writeFileSync(pids, "");
+      for (let waits = 0; waits < 40; waits++) {
+        const sessionId = await create({ customAgents: [prober] });
+        const { servers } = runtime.sessions.get(sessionId).tree;
+        const selected = client.call("session.agent.select", { sessionId, name: "prober" });
+        for (let at = 0; at < waits; at++) await Promise.resolve();
+        if (waits >= 20) await selected;
+        for (let at = 20; at < waits; at++) await new Promise(setImmediate);
+        await client.call("session.destroy", { sessionId });
+        await selected.catch(() => undefined);
+        expect(await servers.use({ ...prober, source: "sdk" }), "closed").toBeUndefined();
+      }
+      const isAlive = (pid: string): boolean => {
+        try {
+          return process.kill(Number(pid), 0);
+        } catch {
+          return false;
+        }
+      };
+      await expect.poll(() => readFileSync(pids, "utf8").split("\n").filter(Boolean).filter(isAlive)).toEqual([]);
+    });
   });
 
   test("has the texts of its skills, which are recorded, until it is deselected", async () => {
