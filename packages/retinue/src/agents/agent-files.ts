@@ -7,6 +7,7 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
 import { fileStamp } from "../project/file-stamp.ts";
+import { isThere } from "../project/root.ts";
 import { checkFolder, readWholeTextFile } from "../project/text-file.ts";
 import { builtinAgents } from "./builtin.ts";
 import { type AgentDefinition, agentFromFile, type KnownNames, normaliseName } from "./definition.ts";
@@ -109,6 +110,7 @@ function looksLike(name: string): string {
 }
 
 function agentFiles({ path: folder, within }: AgentFolder, { errors, notes }: AgentProblems): string[] {
+  if (!isThere(folder)) return []; // Usually. Looking is much cheaper than failing.
   try {
     checkFolder(folder, within);
     const entries = readdirSync(folder, { withFileTypes: true });
@@ -122,7 +124,6 @@ function agentFiles({ path: folder, within }: AgentFolder, { errors, notes }: Ag
       .slice(0, MAX_FILES)
       .map((name) => path.join(folder, name));
   } catch (error) {
-    // Usually the folder does not exist.
     if (!isMissing(error)) errors.push(visible(`${folder}: ${messageOf(error)}`));
     return [];
   }

@@ -303,6 +303,28 @@ describe("files", () => {
     ]);
   });
 
+  test("of a project lie at its root too, and those of the working folder are the stronger", () => {
+    mkdirSync(path.join(root, "project/sub"), { recursive: true });
+    symlinkSync(path.join(root, "project"), path.join(root, "link"));
+    write("project/.retinue/agents", "both", "of the root");
+    write("project/.claude/agents", "outer", "d");
+    write("project/sub/.claude/agents", "both", "of the folder");
+    const at = (folder: string) => {
+      const project = { folder: path.join(root, folder), root: path.join(root, "project") };
+      return new AgentCatalog({ folders: agentFolders({ home: path.join(root, "home"), project }) });
+    };
+    expect(
+      at("project/sub")
+        .custom()
+        .map(({ name }) => name),
+    ).toEqual(["outer", "both"]);
+    expect(at("project/sub").get("both")).toMatchObject({
+      description: "of the folder",
+      hides: [{ description: "of the root" }],
+    });
+    expect(at("link").get("both").hides).toBeUndefined();
+  });
+
   test("that hide another of their name are known", () => {
     for (const place of [".claude", ".github", ".retinue"]) write(`project/${place}/agents`, "twice", place);
     const catalog = new AgentCatalog({ folders: folders(), customAgents: [{ name: "explore", prompt: "p" }] });

@@ -7,6 +7,7 @@
  */
 import path from "node:path";
 import { AppError, type CustomAgentConfig, visible } from "@retinue/protocol";
+import { placesOf } from "../project/root.ts";
 import {
   type AgentFolder,
   type AgentProblems,
@@ -55,7 +56,9 @@ export function agentFolders(options: {
 }): AgentFolder[] {
   const { project, home, enableConfigDiscovery = project !== undefined } = options;
   const own = userPlaces(home, { withOthers: enableConfigDiscovery }).map((place) => path.join(place, "agents"));
-  const ofProject = project ? PLACES.map((place) => path.resolve(project.folder, place, "agents")) : [];
+  const ofProject = (project ? placesOf(project) : []).flatMap((folder) =>
+    PLACES.map((place) => path.resolve(folder, place, "agents")),
+  );
   return [
     ...own.map((each): AgentFolder => ({ source: "user", path: each })),
     ...ofProject

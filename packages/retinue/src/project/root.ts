@@ -19,6 +19,12 @@ export function projectRootOf(folder: string): string {
   return from; // What is in the home folder is not one project, even where the home folder is a repository.
 }
 
+/** Where files of a project lie that count for a working folder: at its root, and in the folder itself, which is the stronger. */
+export function placesOf({ folder, root }: { folder: string; root: string }): string[] {
+  const real = realPath(resolve(folder));
+  return real === root || !isInside(real, root) ? [folder] : [root, folder];
+}
+
 /** Throws for a folder that holds more than one project: trust in it would be trust in whatever is put there later. */
 export function checkMayBeTrusted(root: string): void {
   if (!isTooWide(root)) return;

@@ -10,6 +10,7 @@ import { AppError, defined, messageOf, type SkillInfo, visible } from "@retinue/
 import { PLACES, userPlaces } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { fileStamp } from "../project/file-stamp.ts";
+import { placesOf } from "../project/root.ts";
 import { checkFolder } from "../project/text-file.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
 
@@ -39,7 +40,9 @@ export function skillFolders(options: {
   const { project, workingDirectory, home, enableConfigDiscovery } = options;
   const inside = (place: string) => path.resolve(place, "skills");
   const own = enableConfigDiscovery ? userPlaces(home, { withOthers: true }).reverse().map(inside) : [];
-  const ofProject = project ? [...PLACES].reverse().map((place) => inside(path.join(project.folder, place))) : [];
+  const ofProject = (project ? placesOf(project).reverse() : []).flatMap((folder) =>
+    [...PLACES].reverse().map((place) => inside(path.join(folder, place))),
+  );
   return [
     ...(options.skillDirectories ?? []).map(
       (folder): SkillFolder => ({ source: "custom", path: path.resolve(workingDirectory, folder) }),

@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { type InstructionSource, lazy, visible } from "@retinue/protocol";
 import * as z from "zod";
 import { mistakesOf, parseFrontMatter } from "../agents/front-matter.ts";
+import { isThere } from "../project/root.ts";
 import { checkFolder, readTextFile } from "../project/text-file.ts";
 
 export interface InstructionFile {
@@ -65,6 +66,7 @@ export function filesForKinds(folder: string, options: FolderOptions): Instructi
 }
 
 function namesIn(folder: string, { within, warn }: FolderOptions): string[] {
+  if (!isThere(folder)) return [];
   try {
     checkFolder(folder, within);
     const names = readdirSync(folder).filter((name) => name.endsWith(".instructions.md"));
