@@ -131,7 +131,7 @@ export class Connection {
       const result = await withSignIn(this.#signIn, ask, { isNeeded: isRefusedCall, signal: options.signal });
       return { result, task: this.#news.claim(result) };
     } catch (error) {
-      if (isRefusedCall(error)) await this.#onRefused(live, error);
+      if (isRefusedCall(error)) await this.#onRefused(live, error.message);
       if (!(error instanceof CallFailed) || error.kind !== "server_ended") throw error;
       if (this.#held !== undefined)
         throw new CallFailed("cancelled", `the server was ${this.#held} during the call`, { cause: error });
@@ -147,9 +147,15 @@ export class Connection {
   /** For what is no call: resources, tasks. A link that broke is noticed as in a call, and the next use connects again. */
   async with<T>(use: Use<T>, { signal = NEVER }: { signal?: AbortSignal } = {}): Promise<T> {
     const live = await unlessCancelled(this.#connected(), signal);
+    const { isSignInNeeded } = await import("./oauth/refusal.ts");
+    const ask = () => use(live.client, this.#news);
     try {
-      return await use(live.client, this.#news);
+      return await withSignIn(this.#signIn, ask, { isNeeded: isSignInNeeded, signal });
     } catch (error) {
+      if (isSignInNeeded(error)) {
+        await this.#onRefused(live, messageOf(error));
+        throw error;
+      }
       const { isLinkBroken } = await import("./call.ts");
       if (!isLinkBroken(error) || signal.aborted) throw error;
       this.#onLost(live);
@@ -274,12 +280,12 @@ export class Connection {
   }
 
   /** A sign-in that was good is so no more. */
-  async #onRefused(live: Live, error: CallFailed): Promise<void> {
+  async #onRefused(live: Live, reason: string): Promise<void> {
     if (this.#live !== live) return;
     this.#live = undefined;
     this.#attempt = undefined;
     this.#isRefused = true;
-    this.#move("needs-auth", error.message);
+    this.#move("needs-auth", reason);
     await live.close();
   }
 

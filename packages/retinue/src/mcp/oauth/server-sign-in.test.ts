@@ -263,6 +263,15 @@ describe("a kept sign-in", () => {
     expect(inHome().read()?.tokens).toBeUndefined();
   });
 
+  test("that was revoked is noticed by what is not a tool as well", async () => {
+    await signedIn(inHome());
+    const { host, statuses } = open(undefined, inHome());
+    await started(host);
+    oauth.revoke();
+    await expect(host.with("guarded", (client) => client.ping())).rejects.toThrow("the server wants you to sign in");
+    expect(statuses).toEqual(["pending", "connected", "needs-auth"]);
+  });
+
   test("that another process makes is found by a session that is open already", async () => {
     const { host } = open(undefined, inHome());
     const use = await started(host);

@@ -25,7 +25,9 @@ async function becomes({ client }: World, status: string): Promise<void> {
 }
 
 test("a client that wants to be asked gets mcp.oauth_required, and its token lets the agent call the server's tool", async () => {
-  const turns = [[call("guarded-echo", { text: "hi" })], [say("done")]];
+  const accessToken = oauth.grant();
+  // The server repeats what it was sent; so might any other.
+  const turns = [[call("guarded-echo", { text: `hi ${accessToken}` })], [say("done")]];
   await inSmallWorld(turns, async (world) => {
     const { client, create, send } = world;
     const sessionId = await create(servers());
@@ -36,14 +38,15 @@ test("a client that wants to be asked gets mcp.oauth_required, and its token let
     const [request] = client.of("mcp.oauth_required");
     expect(request).toMatchObject({ serverName, serverUrl: oauth.url, reason: "initial" });
     const { requestId = "" } = request ?? {};
-    const accessToken = oauth.grant();
     const answer = { sessionId, requestId, result: { kind: "token" as const, accessToken } };
     expect(await client.call("session.mcp.oauth.handlePendingRequest", answer)).toEqual({ success: true });
     expect(await client.call("session.mcp.oauth.handlePendingRequest", answer)).toEqual({ success: false });
     await started;
     expect(client.of("mcp.oauth_completed")).toEqual([{ requestId, outcome: "token" }]);
     await send(sessionId, "call it");
-    expect(client.of("tool.execution_complete")).toMatchObject([{ success: true, result: { content: "echo: hi" } }]);
+    expect(client.of("tool.execution_complete")).toMatchObject([
+      { success: true, result: { content: "echo: hi [redacted secret]" } },
+    ]);
     expect(JSON.stringify(client.events)).not.toContain(accessToken);
   });
 });
