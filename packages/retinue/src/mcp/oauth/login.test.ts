@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -207,4 +208,33 @@ test("a broken file is no sign-in, and the next sign-in replaces it", async () =
   await visit(second.authorizationUrl);
   await second.done;
   expect(place.read()?.tokens).toBeDefined();
+});
+
+test("strangers who hold the listener's connections open do not keep it after the sign-in", async () => {
+  const { authorizationUrl, done } = await login(placeInMemory());
+  const stranger = createConnection(Number(new URL(redirectOf(authorizationUrl)).port), "127.0.0.1");
+  await once(stranger, "connect");
+  stranger.on("error", () => undefined);
+  stranger.write("GET /callback HTTP/1.1\r\n");
+  expect((await visit(authorizationUrl)).body).toContain("You are signed in.");
+  await done;
+  stranger.resume();
+  await once(stranger, "close");
+});
+
+test("a token of another type than bearer is refused, and not kept", async () => {
+  oauth.behaviour.tokenType = "DPoP";
+  const place = placeInMemory();
+  const { authorizationUrl, done } = await login(place);
+  const refused = expect(done).rejects.toThrow("tokens of the type DPoP are not supported, only bearer");
+  await visit(authorizationUrl);
+  await refused;
+  expect(place.read()).toBeUndefined();
+});
+
+test("a server whose documents never come is left when whoever asked has gone", async () => {
+  oauth.behaviour.isSilent = true;
+  const starting = expect(login(placeInMemory())).rejects.toThrow("could not be asked");
+  leaving.abort();
+  await starting;
 });

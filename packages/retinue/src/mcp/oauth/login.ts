@@ -53,13 +53,15 @@ interface Shared {
 const running = new Map<string, Shared>();
 
 export async function startLogin(request: LoginRequest): Promise<Login> {
-  const known = running.get(request.place.id) ?? begin(request);
+  const known = running.get(keyOf(request)) ?? begin(request);
   known.join(request.signal);
   return await known.login;
 }
 
+const keyOf = (request: LoginRequest): string => JSON.stringify([request.place.id, ownClientId(request) ?? null]);
+
 function begin(request: LoginRequest): Shared {
-  const { id } = request.place;
+  const id = keyOf(request);
   const waiting = new Set<AbortSignal>();
   const everybodyLeft = new AbortController();
   const login = prepare(request, AbortSignal.any([everybodyLeft.signal, timeoutSignal(LIMIT_MS)]));

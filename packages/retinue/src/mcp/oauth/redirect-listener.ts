@@ -31,6 +31,8 @@ export async function listenForRedirect({
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : port}${PATH}`;
   let isUsed = false;
+  /** Resolves when the last page is out. */
+  let shown: Promise<unknown> = Promise.resolve();
   return {
     url,
     serve: (state, { finish, success }) => {
@@ -39,6 +41,7 @@ export async function listenForRedirect({
         const isOurs = request.method === "GET" && pathname === PATH && isSame(searchParams.get("state"), state);
         if (!isOurs || isUsed) return refuse(response);
         isUsed = true;
+        shown = once(response, "close");
         finish(searchParams).then(
           () => show(response, 200, success),
           () => show(response, 400, "The sign-in failed. The program that asked for it says why."),
@@ -47,8 +50,8 @@ export async function listenForRedirect({
     },
     close: () => {
       server.close();
-      // The last page is on its way; what else is open only waits.
-      server.closeIdleConnections();
+      // Whoever else has connected gets nothing, and does not keep the process.
+      void shown.then(() => server.closeAllConnections());
     },
   };
 }

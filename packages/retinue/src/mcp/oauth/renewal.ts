@@ -6,6 +6,7 @@ import {
   type OAuthTokens,
   refreshAuthorization,
 } from "@modelcontextprotocol/client";
+import { AppError, visible } from "@retinue/protocol";
 import { guardedFetch } from "./guarded-fetch.ts";
 import type { SignInPlace, Tokens } from "./kept-sign-in.ts";
 
@@ -43,9 +44,18 @@ export async function renewed(
 }
 
 export function datedTokens(tokens: OAuthTokens, now: number): Tokens {
-  const { access_token, refresh_token, scope, expires_in } = tokens;
+  const { access_token, refresh_token, scope, expires_in, token_type } = tokens;
+  checkToken(access_token, token_type);
   const expiresAt = expires_in === undefined ? undefined : now + expires_in * 1000;
   return { access_token, refresh_token, scope, expiresAt };
+}
+
+/** Throws for a token that cannot be sent as it must be. The words do not repeat it. */
+export function checkToken(token: string, type = "bearer"): void {
+  if (type.toLowerCase() !== "bearer")
+    throw new AppError("authentication_failed", `tokens of the type ${visible(type)} are not supported, only bearer`);
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new AppError("authentication_failed", "the token has characters that no header may have");
 }
 
 /** The authorization server was asked and said no; trying again would change nothing. */

@@ -204,6 +204,14 @@ describe("a host that is asked", () => {
     expect(asked).toHaveLength(2);
   });
 
+  test.each([
+    ["a token that no header may have", "two\nlines", undefined, "the token has characters that no header may have"],
+    ["a token of another type", "good", "mac", "tokens of the type mac are not supported, only bearer"],
+  ])("that gives %s is told so, and the token is in no words", async (_, accessToken, tokenType, words) => {
+    const { host } = open(async () => ({ kind: "token", accessToken, tokenType }));
+    expect(statusOf(await started(host))).toEqual([`failed: ${words}`]);
+  });
+
   test("that cancels leaves the server as it is", async () => {
     const { host } = open(async () => ({ kind: "cancelled" }));
     expect(statusOf(await started(host))).toEqual(["needs-auth: the server wants you to sign in"]);

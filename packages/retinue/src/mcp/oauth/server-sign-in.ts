@@ -18,7 +18,7 @@ import type { SignInPlace } from "./kept-sign-in.ts";
 import { type Login, type LoginRequest, startLogin } from "./login.ts";
 import { probed } from "./probe.ts";
 import { type Refusal, refusalOf, scopeRefusal } from "./refusal.ts";
-import { renewed } from "./renewal.ts";
+import { checkToken, renewed } from "./renewal.ts";
 
 export type HostRequest = Omit<McpSignInRequest, "requestId">;
 /** A token, none, or the word that somebody has signed in elsewhere. */
@@ -176,7 +176,7 @@ export class ServerSignIn {
     }));
     return asked
       ?.then((answer) => {
-        if (answer.kind === "token") this.#keepHostToken(answer.accessToken);
+        if (answer.kind === "token") this.#keepHostToken(answer.accessToken, answer.tokenType);
         return answer.kind !== "cancelled" && (this.#hostToken !== undefined || this.hasNews);
       })
       .finally(() => {
@@ -184,8 +184,9 @@ export class ServerSignIn {
       });
   }
 
-  #keepHostToken(token: string): void {
+  #keepHostToken(token: string, type?: string): void {
     addKnownValue(token);
+    checkToken(token, type);
     this.#hostToken = token;
   }
 

@@ -33,6 +33,9 @@ interface Behaviour {
   givesRefreshToken: boolean;
   /** What a call of a tool needs. */
   callScope: string;
+  tokenType: string;
+  /** Documents are asked for and never sent. */
+  isSilent: boolean;
   /** Accepts no token at all. */
   isShut: boolean;
 }
@@ -71,6 +74,8 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     givesRefreshToken: true,
     callScope: "use",
     isShut: false,
+    isSilent: false,
+    tokenType: "Bearer",
   };
   const requests: OAuthServer["requests"] = [];
   const registered: string[] = [];
@@ -97,7 +102,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     const { scope } = grant;
     send(response, 200, {
       access_token: token,
-      token_type: "Bearer",
+      token_type: behaviour.tokenType,
       expires_in: behaviour.expiresIn,
       scope,
       ...renewal,
@@ -185,6 +190,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://here");
     const body = await text(request);
     requests.push({ path: pathname, authorization: request.headers.authorization, body });
+    if (pathname in documents && behaviour.isSilent) return;
     const document = documents[pathname]?.();
     if (document) return send(response, 200, document);
     if (pathname === "/register") {

@@ -79,6 +79,8 @@ async function signIn(params: Params<"session.mcp.oauth.login">, scope: CallScop
   const { tree } = hosted(params, scope);
   const host = await tree.servers.host();
   const server = await signInOf(host, serverName);
+  if (params.publicClient === false && clientSecret === undefined)
+    throw new AppError("invalid_params", "a client that is not public needs clientSecret, because none is kept");
   if (grantType === "client_credentials") {
     if (clientId === undefined || clientSecret === undefined)
       throw new AppError("invalid_params", "client_credentials needs clientId and clientSecret");
