@@ -7,7 +7,7 @@ import { openTalk } from "../support/talk.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startClient();
+  world = await startClient({ env: { RETINUE_MCP_WAIT_MS: "3600000" } });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

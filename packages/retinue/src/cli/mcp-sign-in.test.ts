@@ -48,7 +48,8 @@ const answers = (address: string): Promise<boolean> =>
 test("a person signs in with a browser, a run uses the server, and signing out ends that", async () => {
   await using world = await modelWorld([say("no tools"), call("guarded-echo", { text: "hi" }), say("done")]);
   await add(world);
-  const before = await world.run(["-p", "hello"]);
+  const env = { RETINUE_MCP_WAIT_MS: "3600000" };
+  const before = await world.run(["-p", "hello"], { env });
   expect(before).toMatchObject({ code: 0, stdout: "no tools\n" });
   const advice = "! The MCP server guarded wants you to sign in. To do so: retinue mcp login guarded";
   expect(before.stderr).toContain(advice);
@@ -60,7 +61,7 @@ test("a person signs in with a browser, a run uses the server, and signing out e
   const again = await world.run(["mcp", "login", "guarded"]);
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("guarded lets you in already.") });
   expect((await world.run(["mcp", "test", "guarded"])).stdout).toContain("guarded: connected");
-  const run = await world.run(["-p", "call it", "--allow-all-tools"]);
+  const run = await world.run(["-p", "call it", "--allow-all-tools"], { env });
   expect(run).toMatchObject({ code: 0, stdout: "done\n" });
   expect(oauth.requests.filter(({ body }) => body.includes('"tools/call"'))).toHaveLength(1);
   expect(await world.run(["mcp", "logout", "guarded"])).toMatchObject({ stdout: "Signed out of guarded.\n" });

@@ -248,7 +248,12 @@ export class Connection {
   async #opened(shake: Handshake): Promise<Opened> {
     const { connect } = await import("./handshake.ts");
     this.#signIn ??= await this.#options.signIn?.();
-    const open = () => connect({ ...this.#options, signIn: this.#signIn }, shake);
+    const open = async () => {
+      await this.#signIn?.prepare();
+      const opened = await connect({ ...this.#options, signIn: this.#signIn }, shake);
+      this.#signIn?.opened();
+      return opened;
+    };
     const onAsk = () => this.#move("needs-auth");
     return await withSignIn(this.#signIn, open, { isNeeded: isAuthNeeded, signal: shake.signal, onAsk });
   }

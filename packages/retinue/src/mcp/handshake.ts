@@ -5,6 +5,7 @@ import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type Link, openLink } from "./link.ts";
 import { isSignInNeeded } from "./oauth/refusal.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
+import { isLocal } from "./server-config.ts";
 import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
 
 /** An open connection. */
@@ -46,6 +47,10 @@ interface Server {
 
 const PROBE_LIMIT_MS = 2000;
 
+/** Older programs say nothing to a question that they do not know. A server over HTTP always answers, and may be slow. */
+const probeLimitMs = ({ config }: Server, { limitMs }: Handshake): number =>
+  isLocal(config) ? PROBE_LIMIT_MS : Math.min(limitMs, NO_LIMIT_MS);
+
 /** Throws the server's own error, or `authentication_required`; then nothing is left behind. */
 export async function connect(server: Server, shake: Handshake): Promise<Opened> {
   const limit = new TimeLimit(shake.limitMs);
@@ -79,7 +84,7 @@ async function greet(server: Server, link: Link, shake: Handshake & { mode: "aut
     { name: "retinue", version: server.clientVersion },
     {
       capabilities: capabilitiesOf(server),
-      versionNegotiation: { mode: shake.mode, probe: { timeoutMs: PROBE_LIMIT_MS } },
+      versionNegotiation: { mode: shake.mode, probe: { timeoutMs: probeLimitMs(server, shake) } },
       listChanged: {
         tools: {
           // A failed refresh leaves the list as it was; the server notifies us of the next change.

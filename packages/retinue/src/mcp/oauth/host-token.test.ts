@@ -7,7 +7,7 @@ import { startOAuthServer } from "./test-oauth-server.ts";
 test("the first prompt has the tools of a server for which the program gives a token", async () => {
   await using oauth = await startOAuthServer();
   const provider = scripted([[call("guarded-echo", { text: "hi" })], [say("done")]]);
-  await using app = await startInMemory({ provider });
+  await using app = await startInMemory({ provider, config: { serverWaitMs: 3_600_000 } });
   const asked: string[] = [];
   const session = await app.client.createSession({
     mcpServers: { guarded: { type: "http", url: oauth.url } },
@@ -26,7 +26,7 @@ test("a handler that throws cancels, the program hears of it, and the prompt is 
   await using oauth = await startOAuthServer();
   const provider = scripted([[say("without")]]);
   const errors: unknown[] = [];
-  await using app = await startInMemory({ provider });
+  await using app = await startInMemory({ provider, config: { serverWaitMs: 3_600_000 } });
   const session = await app.client.createSession({
     mcpServers: { guarded: { type: "http", url: oauth.url } },
     onMcpAuthRequest: () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { McpTokenAnswer } from "@retinue/protocol";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createShells } from "../../tools/shell/shells.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import { isRunning, signInOf } from "../by-name.ts";
@@ -23,6 +23,7 @@ beforeEach(async () => {
   now = 1_000_000;
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(hosts.map((host) => host.close()));
   await oauth[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
@@ -255,6 +256,16 @@ describe("a kept sign-in", () => {
     const texts = await Promise.all(Array.from({ length: 50 }, (_, index) => echo(uses[index % 2] as McpUse)));
     expect(new Set(texts)).toEqual(new Set(["echo: hi"]));
     expect(oauth.of("/token").length - before).toBe(1);
+  });
+
+  test("is renewed however long that takes, because the handshake does not wait for it", async () => {
+    await signedIn(inHome());
+    oauth.expire();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    oauth.behaviour.beforeTokens = async () => void vi.advanceTimersByTime(40_000);
+    const { host, statuses } = open(undefined, inHome());
+    await started(host);
+    expect(statuses).toEqual(["pending", "connected"]);
   });
 
   test("that was revoked makes the server needs-auth once, and the next call does not ask anybody", async () => {

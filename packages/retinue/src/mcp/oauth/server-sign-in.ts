@@ -43,8 +43,10 @@ export class ServerSignIn {
   readonly #sentWith = new WeakMap<Response, string | undefined>();
   #hostToken: string | undefined;
   #refusal: Refusal = { reason: "initial" };
-  /** What was kept when the server refused for good. */
+  /** The token that the server refused last. */
   #worthless: string | undefined;
+  /** The handshake has little time, so nothing is renewed in the middle of it. */
+  #isOpening = false;
   #asking: Promise<boolean> | undefined;
 
   constructor(options: ServerSignInOptions) {
@@ -65,7 +67,18 @@ export class ServerSignIn {
     return response;
   };
 
-  /** Somebody has signed in since the server refused for good. */
+  /** Before a connection is opened. */
+  async prepare(): Promise<void> {
+    this.#isOpening = false;
+    await this.#token();
+    this.#isOpening = true;
+  }
+
+  opened(): void {
+    this.#isOpening = false;
+  }
+
+  /** Somebody has signed in since the server refused. */
   get hasNews(): boolean {
     const kept = this.#options.place.read()?.tokens?.access_token;
     return this.#hostToken === undefined && kept !== undefined && kept !== this.#worthless;
@@ -73,8 +86,10 @@ export class ServerSignIn {
 
   /** After an attempt that failed for want of a sign-in. True: it is worth another one. Those who wait share one request to the host. */
   async recover(error: unknown, { signal, onAsk }: { signal: AbortSignal; onAsk?(): void }): Promise<boolean> {
-    this.#refusal = scopeRefusal(error) ?? this.#refusal;
-    this.#worthless = this.#options.place.read()?.tokens?.access_token;
+    const moreRights = scopeRefusal(error);
+    this.#refusal = moreRights ?? this.#refusal;
+    if (moreRights) this.#worthless = this.#options.place.read()?.tokens?.access_token;
+    else if (this.#isOpening && (await this.#hasCure(this.#worthless))) return true;
     this.#asking ??= this.#ask();
     if (!this.#asking) return false;
     onAsk?.();
@@ -141,7 +156,8 @@ export class ServerSignIn {
     const tokens = this.#options.place.read()?.tokens;
     if (!tokens) return undefined;
     const { access_token: stale, expiresAt = Infinity, refresh_token } = tokens;
-    if (refresh_token === undefined || this.#options.now() < expiresAt - EARLY_MS) return stale;
+    const isFresh = this.#options.now() < expiresAt - EARLY_MS;
+    if (refresh_token === undefined || isFresh || this.#isOpening) return stale;
     // One that cannot be renewed now may still be good for its last minute.
     const fresh = await this.#renew(stale).catch(() => tokens);
     return fresh?.access_token;
@@ -153,11 +169,17 @@ export class ServerSignIn {
     const isHostToken = sent !== undefined && sent === this.#hostToken;
     const reason = sent === undefined ? "initial" : isHostToken ? "refresh" : "reauth";
     this.#refusal = await refusalOf(response, reason);
+    this.#worthless = sent;
     if (isHostToken) this.#hostToken = undefined;
-    if (this.#hostToken !== undefined) return;
-    const fresh = sent === undefined ? this.#options.place.read()?.tokens : await this.#renew(sent);
-    if (fresh && fresh.access_token !== sent) return;
+    if (!this.#isOpening && (await this.#hasCure(sent))) return;
     throw new AppError("authentication_required", "the server wants you to sign in");
+  }
+
+  /** Whether there is another token by now than the one that was sent, renewed if necessary. */
+  async #hasCure(sent: string | undefined): Promise<boolean> {
+    if (this.#hostToken !== undefined) return true;
+    const fresh = sent === undefined ? this.#options.place.read()?.tokens : await this.#renew(sent);
+    return fresh !== undefined && fresh.access_token !== sent;
   }
 
   async #renew(stale: string) {

@@ -34,6 +34,8 @@ interface Behaviour {
   /** What a call of a tool needs. */
   callScope: string;
   tokenType: string;
+  /** Called and waited for before tokens are given. */
+  beforeTokens(): Promise<void>;
   /** Documents are asked for and never sent. */
   isSilent: boolean;
   /** Accepts no token at all. */
@@ -75,6 +77,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     callScope: "use",
     isShut: false,
     isSilent: false,
+    beforeTokens: async () => undefined,
     tokenType: "Bearer",
   };
   const requests: OAuthServer["requests"] = [];
@@ -198,6 +201,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
       return send(response, 201, { ...JSON.parse(body), client_id: registered.at(-1) });
     }
     if (pathname === "/authorize") return authorize(response, searchParams);
+    if (pathname === "/token") await behaviour.beforeTokens();
     if (pathname === "/token") return exchange(response, new URLSearchParams(body), request.headers.authorization);
     if (pathname === "/sse" && guarded(request, response)) {
       streams.add(response);
