@@ -16,6 +16,7 @@ import { MODE_METHODS, PLAN_METHODS } from "./mode-plan.ts";
 import { MODEL_METHODS } from "./model.ts";
 import { OPTION_METHODS } from "./options.ts";
 import { PERMISSION_METHODS } from "./permissions.ts";
+import { PLUGIN_METHODS } from "./plugins.ts";
 import { QUEUE_METHODS } from "./queue.ts";
 import { SESSION_METHODS } from "./sessions.ts";
 import { CATALOG_METHODS } from "./sessions-catalog.ts";
@@ -49,6 +50,7 @@ export const SERVER_METHODS = {
   ...COMMAND_METHODS,
   ...SKILL_METHODS,
   ...INSTRUCTION_METHODS,
+  ...PLUGIN_METHODS,
   ...MCP_METHODS,
   ...WORKSPACE_METHODS,
   ...SHELL_METHODS,

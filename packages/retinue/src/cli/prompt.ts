@@ -35,6 +35,7 @@ export interface PromptOptions {
   denyTool: readonly string[];
   allowAllTools: boolean;
   addDir: readonly string[];
+  pluginDir?: readonly string[];
   /** The beginning of a session's id. */
   resume?: string;
   /** The last session of this folder. */
@@ -68,6 +69,7 @@ export async function runPrompt(
     if (note !== undefined) terminal.note(note);
   }
   const folders = addedFolders(options.addDir, cwd);
+  const pluginDirectories = addedFolders(options.pluginDir ?? [], cwd, "--plugin-dir");
   await using own = openOwnRuntime({
     env,
     home: options.home,
@@ -107,7 +109,8 @@ export async function runPrompt(
   if (interrupts.signal.aborted) return interrupts.exitCode;
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
-  const config = { ...baseConfig(options), ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
+  const base = { ...baseConfig(options), ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}) };
+  const config = { ...base, ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
   const session = stored
     ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });

@@ -4,6 +4,7 @@ import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
+import { readPluginSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import { replay } from "../recovery/replay.ts";
@@ -94,14 +95,19 @@ function definitionNamed(catalog: AgentCatalog, name: string): AgentDefinition {
 }
 
 async function catalogOf({ store, record, limits, home, warn }: NodeContext): Promise<AgentCatalog> {
-  const { enableConfigDiscovery = false, pluginDirectories, customAgents, excludedBuiltinAgents } = limits;
+  const { enableConfigDiscovery = false, pluginDirectories = [], customAgents, excludedBuiltinAgents } = limits;
   const gate = new ProjectGate(record.cwd, new FolderTrust({ documents: store.documents, warn }));
   if (enableConfigDiscovery) await gate.refresh();
+  const { agents: plugins } = readPluginSet({
+    home,
+    directories: pluginDirectories,
+    isDiscovering: enableConfigDiscovery,
+  });
   const folders = agentFolders({
     home,
     enableConfigDiscovery,
     project: gate.isTrusted ? gate : undefined,
-    pluginDirectories,
+    plugins,
   });
   return new AgentCatalog({ folders, customAgents, excludedBuiltinAgents });
 }

@@ -14,6 +14,7 @@ import { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import type { Rules } from "../permissions/rules.ts";
+import type { SessionPlugins } from "../plugins/session-plugins.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { answerKeeper } from "../session/inbox.ts";
@@ -57,6 +58,7 @@ export interface TreeOptions {
   context: SessionContext;
   gate: ProjectGate;
   fileHooks: FileHooks;
+  plugins: SessionPlugins;
   environment: TreeParts["environment"];
   instructions?: ProjectInstructions;
   remoteAgents?: ConfigurationOptions["remoteAgents"];
@@ -155,6 +157,7 @@ function composeParts(
     remoteAgents: options.remoteAgents,
     home: runtime.home,
     gate,
+    plugins: () => options.plugins.current,
     tempFolder: runtime.tempFolder,
     maxDepth: runtime.maxDepth,
     askToken: (providerName) => askToken(participants, { sessionId: root.id, providerName }),
@@ -176,6 +179,7 @@ function composeParts(
     asks,
     hooks,
     fileHooks: options.fileHooks,
+    plugins: options.plugins,
     rules,
     servers,
     signIns,
@@ -189,7 +193,7 @@ function composeParts(
 }
 
 function composeServers(
-  { root, gate, runtime }: TreeOptions,
+  { root, gate, runtime, plugins }: TreeOptions,
   shared: Pick<TreeParts, "participants" | "configuration" | "hooks"> &
     Pick<TaskDeps, "ledger"> & { agentOf(sessionId?: string): WorkingAgent },
 ): Pick<TreeParts, "signIns" | "servers"> {
@@ -206,6 +210,7 @@ function composeServers(
     root,
     gate,
     configuration,
+    pluginServers: () => plugins.current.servers,
     runtime,
     processes: ledger,
     signIns,

@@ -10,6 +10,7 @@ import type { Environment } from "../loop/prompt.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { Rules } from "../permissions/rules.ts";
+import { SessionPlugins } from "../plugins/session-plugins.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
@@ -151,15 +152,10 @@ async function readKept(
   return { limits: limits ?? {}, workedMs: run?.workedMs ?? 0, environment, problems };
 }
 
-async function openFileHooks(
-  gate: ProjectGate,
-  config: SessionConfig,
-  { runtime: { home, env, hooksOnError }, store }: OpenOptions,
-): Promise<FileHooks> {
+function openFileHooks(gate: ProjectGate, { runtime, store }: OpenOptions): FileHooks {
+  const { home, env, hooksOnError } = runtime;
   const family = () => new ProcessLedger(store).family();
-  const fileHooks = new FileHooks({ home, env, gate, isStrict: hooksOnError === "deny", family });
-  await fileHooks.refresh(config, []);
-  return fileHooks;
+  return new FileHooks({ home, env, gate, isStrict: hooksOnError === "deny", family });
 }
 
 async function host(opening: Opening, config: SessionConfig, options: OpenOptions): Promise<HostedSession> {
@@ -187,7 +183,10 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
   });
   const gate = new ProjectGate(cwd, new FolderTrust({ documents: store.documents, warn: options.warn }));
   if (config.enableConfigDiscovery) await gate.refresh();
-  const fileHooks = await openFileHooks(gate, config, options);
+  const plugins = new SessionPlugins(runtime.home);
+  await plugins.refresh(config);
+  const fileHooks = openFileHooks(gate, options);
+  await fileHooks.refresh(config, plugins.current.hooks);
   const instructions = readInstructions(config, cwd, context.gitRoot);
   const hosted: HostedSession = new HostedSession({
     ...options,
@@ -199,6 +198,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     environment: environmentOf(root, { runtime, context, kept: opening.environment }),
     gate,
     fileHooks,
+    plugins,
     instructions,
     warnings: instructions.warnings,
     onClosed: async () => {

@@ -48,13 +48,13 @@ export class ProjectNotices {
 }
 
 /** What is left out of the project now, and what of it is other than its files say. */
-export function projectNotices({ configuration, gate, fileHooks }: TreeParts, home: string): Notice[] {
+export function projectNotices({ configuration, gate, fileHooks, plugins }: TreeParts, home: string): Notice[] {
   // Files of the user and of plugins are read whether or not the project's are.
   const hasProject = configuration.current.enableConfigDiscovery === true;
   const line = hasProject ? leftOutLine(surveyProject(gate, home), gate) : undefined;
   return [
     ...(line === undefined ? [] : [{ warningType: "folder_trust", message: line }]),
-    ...fileNotices([...fileProblems(configuration), ...fileHooks.problems]),
+    ...fileNotices([...fileProblems(configuration), ...fileHooks.problems, ...plugins.current.problems]),
   ];
 }
 

@@ -21,14 +21,16 @@ export async function trustProject(target: HostedSession, folder: string, home: 
 
 /** Loads what has become trusted, drops what is trusted no longer, and reads files again that have changed. */
 export async function followTrust({ session, tree }: HostedSession): Promise<void> {
-  const { configuration, gate, fileHooks } = tree;
+  const { configuration, gate, fileHooks, plugins } = tree;
   const { enableConfigDiscovery, enableFileHooks = enableConfigDiscovery } = configuration.current;
   const before = new Set(fileProblems(configuration));
   if (enableConfigDiscovery || enableFileHooks) await gate.refresh();
-  await fileHooks.refresh(configuration.current, []);
+  const { servers } = plugins.current;
+  await plugins.refresh(configuration.current);
+  await fileHooks.refresh(configuration.current, plugins.current.hooks);
   const why = configuration.follow();
+  if (why === "trust" || servers !== plugins.current.servers) tree.servers.configured();
   if (why === undefined) return;
-  if (why === "trust") tree.servers.configured();
   for (const notice of fileNotices(fileProblems(configuration).filter((problem) => !before.has(problem))))
     session.announce("session.warning", notice);
   session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));

@@ -8,6 +8,7 @@ import { ask } from "../asks/ask.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
 import { argumentsOf, hintOf, promptText, type ServerPrompt } from "../mcp/prompts.ts";
+import { type PluginCommand, promptOf } from "../plugins/plugin-commands.ts";
 import { invoked, skillContext } from "../skills/skill.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { type CommandCall, findSlashCommand, slashCommandInfos, typed } from "./slash-commands.ts";
@@ -38,6 +39,33 @@ export function serverCommands({ servers }: TreeParts): CommandInfo[] {
   }));
 }
 
+/** A name that something else has already is preceded by the name of the plugin; so it may always be typed. */
+export function pluginCommands(tree: TreeParts): (CommandInfo & { command: PluginCommand })[] {
+  const taken = new Set(
+    [...builtinCommands(), ...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)].map(
+      ({ name }) => name,
+    ),
+  );
+  return tree.plugins.current.commands.map((command) => {
+    const { name: own, plugin, description, argumentHint } = command;
+    const [name, alias] = taken.has(own) ? [`${plugin}:${own}`] : [own, `${plugin}:${own}`];
+    taken.add(name ?? own);
+    return {
+      command,
+      name: name ?? own,
+      description,
+      kind: "skill",
+      ...(alias === undefined ? {} : { aliases: [alias] }),
+      ...(argumentHint ? { input: { hint: argumentHint } } : {}),
+      allowDuringAgentExecution: false,
+    };
+  });
+}
+
+function findPluginCommand(tree: TreeParts, name: string): PluginCommand | undefined {
+  return pluginCommands(tree).find((each) => each.name === name || each.aliases?.includes(name))?.command;
+}
+
 export function clientCommands({ participants }: TreeParts): CommandInfo[] {
   const all = participants.all.flatMap(({ config }) => config.commands ?? []);
   const byName = new Map(all.map((command) => [command.name, command]));
@@ -53,7 +81,7 @@ export function isCommand(target: HostedSession, name: string): boolean {
   const { tree } = target;
   const all = [...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)];
   const known = all.some((each) => each.name === name);
-  return known || findSlashCommand(name) !== undefined;
+  return known || findSlashCommand(name) !== undefined || findPluginCommand(tree, name) !== undefined;
 }
 
 /** A client's command replaces one of ours with the same name, since the host chose that name. */
@@ -70,6 +98,8 @@ export async function runCommand(name: string, call: CommandCall): Promise<Comma
   if (skillCommands(target.tree).some((each) => each.name === name)) return useSkill(target, name, input);
   const prompt = target.tree.servers.prompts().find((each) => each.name === name);
   if (prompt) return await useServerPrompt(target, prompt, call);
+  const ofPlugin = findPluginCommand(target.tree, name);
+  if (ofPlugin) return { kind: "agent-prompt", prompt: promptOf(ofPlugin, input), displayPrompt: typed(name, input) };
   throw new AppError("invalid_params", `Unknown slash command: /${name}`);
 }
 

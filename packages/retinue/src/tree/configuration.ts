@@ -32,7 +32,7 @@ export interface ConfigurationOptions {
   gate: ProjectGate;
   /** Agents of the remote catalog: another object after each change. */
   remoteAgents?: () => RemoteAgents;
-  /** The folders of installed plugins that count now: another object after each change. */
+  /** The folders of plugins that count now: another object after each change. */
   plugins?: () => PluginFolders;
   tempFolder?: string;
   /** The maximum depth of sub-agents, whatever a client asks for. */
@@ -167,13 +167,12 @@ export class Configuration {
   #readAgents(prompts?: ReadonlyMap<string, string>): AgentCatalog {
     this.#plugins = this.#options.plugins?.();
     this.#remote = this.#options.remoteAgents?.();
-    const { customAgents, excludedBuiltinAgents, pluginDirectories, enableConfigDiscovery } = this.#current;
+    const { customAgents, excludedBuiltinAgents, enableConfigDiscovery } = this.#current;
     const folders = agentFolders({
       home: this.#options.home,
       enableConfigDiscovery,
       project: this.#project,
       plugins: this.#plugins?.agents,
-      pluginDirectories,
     });
     const catalog = new AgentCatalog({ folders, remote: this.#remote, customAgents, excludedBuiltinAgents, prompts });
     catalog.setRules(this.#invokeRules);
@@ -181,11 +180,10 @@ export class Configuration {
   }
 
   #readSkills(): SkillCatalog {
-    const { skillDirectories, pluginDirectories, disabledSkills, enableConfigDiscovery = false } = this.#current;
+    const { skillDirectories, disabledSkills, enableConfigDiscovery = false } = this.#current;
     const { home, gate } = this.#options;
     const folders = skillFolders({
       skillDirectories,
-      pluginDirectories,
       home,
       workingDirectory: gate.folder,
       enableConfigDiscovery,

@@ -6,6 +6,7 @@ import type { Hooks } from "../hooks/hooks.ts";
 import type { Environment } from "../loop/prompt.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Rules } from "../permissions/rules.ts";
+import type { SessionPlugins } from "../plugins/session-plugins.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import type { Session } from "../session/session.ts";
 import type { CallServices } from "../tools/tool.ts";
@@ -29,6 +30,7 @@ export interface TreeParts {
   readonly hooks: Hooks;
   /** Those of the hooks that files name. */
   readonly fileHooks: FileHooks;
+  readonly plugins: SessionPlugins;
   readonly rules: Rules;
   readonly servers: TreeServers;
   readonly signIns: ServerSignIns;

@@ -9,6 +9,7 @@ import { demo, doctor, why } from "./inspection.ts";
 import { mcp } from "./mcp.ts";
 import { checkpoint, op, search, transcript } from "./memory.ts";
 import { permissions } from "./permissions.ts";
+import { plugins } from "./plugins.ts";
 import { serve } from "./serve.ts";
 import { sessions } from "./sessions.ts";
 import { completionOf, config, init, models, update } from "./setup.ts";
@@ -27,6 +28,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   trust,
   permissions,
   hooks,
+  plugins,
   doctor,
   why,
   demo,

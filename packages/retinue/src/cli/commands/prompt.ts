@@ -24,6 +24,12 @@ export const prompt = command({
     model: { term: "--model <name>", about: "the model, or provider/model", is: optional(text) },
     provider,
     ...rules,
+    pluginDir: {
+      term: "--plugin-dir <folder>",
+      about: "use the plugin in this folder (repeatable)",
+      is: words,
+      repeats: true,
+    },
     resume: {
       term: "--resume <id>",
       about: "continue a session, by the beginning of its id; without a prompt, only what it has left open",

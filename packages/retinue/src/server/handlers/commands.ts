@@ -3,6 +3,7 @@ import { commandQueue } from "../../modes/command-queue.ts";
 import {
   builtinCommands,
   clientCommands,
+  pluginCommands,
   runClientCommand,
   runCommand,
   serverCommands,
@@ -17,6 +18,7 @@ export const commandHandlers: Handlers = {
     const groups = [
       includeBuiltins ? builtinCommands() : [],
       includeSkills ? [...skillCommands(tree), ...serverCommands(tree)] : [],
+      includeSkills ? pluginCommands(tree).map(({ command: _, ...info }) => info) : [],
       includeClientCommands ? clientCommands(tree) : [],
     ];
     return { commands: groups.flat() };

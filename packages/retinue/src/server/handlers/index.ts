@@ -15,6 +15,7 @@ import { metadataHandlers } from "./metadata.ts";
 import { modeHandlers } from "./mode-plan.ts";
 import { modelHandlers } from "./model.ts";
 import { permissionHandlers } from "./permissions.ts";
+import { pluginHandlers } from "./plugins.ts";
 import { queueHandlers } from "./queue.ts";
 import { sessionHandlers } from "./sessions.ts";
 import { shellHandlers } from "./shell.ts";
@@ -44,6 +45,7 @@ export const handlers: Handlers = {
   ...commandHandlers,
   ...skillHandlers,
   ...instructionHandlers,
+  ...pluginHandlers,
   ...mcpHandlers,
   ...mcpConfigHandlers,
   ...workspaceHandlers,

@@ -1,0 +1,73 @@
+/** What all plugins of a session bring together. */
+import { messageOf, visible } from "@retinue/protocol";
+import type { AgentFolder } from "../agents/agent-files.ts";
+import type { PluginHooks } from "../hooks/hook-places.ts";
+import type { ConfiguredServer } from "../mcp/configured-servers.ts";
+import type { SkillFolder } from "../skills/catalog.ts";
+import { installedPlugins } from "./installed.ts";
+import { type Plugin, readPlugin } from "./manifest.ts";
+import { type PluginCommand, readCommands } from "./plugin-commands.ts";
+
+export interface PluginSet {
+  plugins: readonly (Plugin & { isEnabled: boolean })[];
+  agents: readonly AgentFolder[];
+  skills: readonly SkillFolder[];
+  hooks: readonly PluginHooks[];
+  servers: readonly ConfiguredServer[];
+  commands: readonly PluginCommand[];
+  problems: readonly string[];
+}
+
+export interface PluginPlaces {
+  home: string;
+  /** Folders that the host names. */
+  directories: readonly string[];
+  /** The installed ones count too. */
+  isDiscovering: boolean;
+}
+
+export function readPluginSet({ home, directories, isDiscovering }: PluginPlaces): PluginSet {
+  const installed = isDiscovering ? installedPlugins(home) : { plugins: [], problems: [] };
+  const problems = [...installed.problems];
+  const named = directories.flatMap((folder) => {
+    try {
+      return [{ ...readPlugin(folder), isEnabled: true }];
+    } catch (error) {
+      problems.push(visible(messageOf(error)));
+      return [];
+    }
+  });
+  const others = installed.plugins.filter(({ name }) => !named.some((each) => each.name === name));
+  return setOf([...named, ...others], problems);
+}
+
+function setOf(plugins: PluginSet["plugins"], problems: string[]): PluginSet {
+  const on = plugins.filter(({ isEnabled }) => isEnabled);
+  const commands = on.flatMap((plugin) => readCommands(plugin, problems));
+  for (const plugin of on) problems.push(...plugin.problems);
+  return {
+    plugins,
+    agents: on.flatMap(({ agents, root, name }) =>
+      agents.map((path): AgentFolder => ({ source: "plugin", path, within: root, plugin: name })),
+    ),
+    skills: on.flatMap(({ skills, root, name }) =>
+      skills.map((path): SkillFolder => ({ source: "plugin", path, within: root, plugin: name })),
+    ),
+    hooks: on.map(({ hooks }) => hooks).filter(({ files, inline }) => files.length > 0 || inline !== undefined),
+    servers: serversOf(on),
+    commands,
+    problems,
+  };
+}
+
+/** Of two plugins that name a server alike, the second one's is called after its plugin. */
+function serversOf(plugins: readonly Plugin[]): ConfiguredServer[] {
+  const taken = new Set<string>();
+  return plugins.flatMap(({ name: plugin, version, servers }) =>
+    Object.entries(servers).map(([own, config]): ConfiguredServer => {
+      const name = taken.has(own) ? `${plugin}-${own}` : own;
+      taken.add(name);
+      return { name, config, source: "plugin", from: `the plugin ${plugin}`, plugin: { name: plugin, version } };
+    }),
+  );
+}
