@@ -29,15 +29,12 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   "retinue connect claude-code": 2, // Nobody can be asked here.
   "retinue permissions forget": 1, // No answers are kept.
   "retinue permissions forget --addresses": 1,
-  "retinue mcp remove files": 1, // There is none here.
+  "retinue mcp remove files": 1, // There is none, because the examples that add one are not run.
   "retinue mcp test": 1,
   "retinue mcp test files": 2,
   "retinue mcp test files --json": 2,
   "retinue mcp login tracker": 2, // There is no such server here.
   "retinue mcp logout tracker": 2,
-  "retinue mcp remove files": 1, // There is none, because the examples that add one are not run.
-  "retinue mcp test": 1,
-  "retinue mcp test files --json": 2,
   "retinue trust remove": 1, // Nothing was decided about it.
   "retinue trust remove ~/src/project": 1,
 };
