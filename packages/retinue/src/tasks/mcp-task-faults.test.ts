@@ -61,6 +61,24 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
     });
   });
 
+  test("goes on when its server answers a message with a task, as if that were a call", async () => {
+    await withTask({ dialect }, [main(say("seen"))], async (world) => {
+      const { server, task, client, sessionId, id } = world;
+      server.options.instead = ({ method }) =>
+        method === "tasks/steer"
+          ? { result: { resultType: "complete", task: { taskId: task.taskId, status: "working" } } }
+          : undefined;
+      expect(await client.call("session.tasks.sendMessage", { sessionId, id, message: "deeper" })).toEqual({
+        sent: true,
+      });
+      const looks = server.of("tasks/get").length;
+      await server.asked("tasks/get", looks + 12); // Longer than a call has to take its task.
+      expect(server.of("tasks/cancel")).toEqual([]);
+      server.complete(task, "gold");
+      await client.received("session.idle");
+    });
+  });
+
   test("goes on when its server was away for a while, and the warning is kept", async () => {
     await withTask({ dialect }, [main(say("seen"))], async (world) => {
       const { server, task } = world;

@@ -2,7 +2,7 @@
  * What a server sends about its tasks, taken off the transport before the client library sees it, because the library knows no tasks: the
  * answer to a call that has become a task, and news of running ones.
  */
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, JSONRPCRequest, Transport } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import * as extension from "./extension-2026.ts";
 import * as revision from "./revision-2025.ts";
@@ -32,10 +32,18 @@ const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/ta
 export function tapTasks(transport: Transport, news: TaskNews, { giveUp }: { giveUp(task: StartedTask): void }): void {
   /** The requests that became tasks: their progress goes on under the id of the request. */
   const byRequest = new Map<string | number, string>();
+  /** The calls that have no answer yet: nothing else becomes a task. */
+  const calls = new Set<string | number>();
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    for (const each of [message].flat()) if (isCall(each)) calls.add(each.id);
+    await send(message, options);
+  };
   const deliver = transport.onmessage;
   transport.onmessage = (message, extra) => {
     const raw: JSONRPCMessage = message;
-    if ("result" in raw && isTask(raw.result)) {
+    const isOfCall = !("method" in raw) && raw.id !== undefined && calls.delete(raw.id);
+    if (isOfCall && "result" in raw && isTask(raw.result)) {
       const { data: task, error } = Started.safeParse(raw.result);
       if (task) byRequest.set(raw.id, task.taskId);
       const result = task ? carrierOf(news.offer(task, () => giveUp(task))) : unusable(z.prettifyError(error));
@@ -62,6 +70,9 @@ function isForFollower(
   if (data) news.of(data.taskId)?.onNews();
   return true;
 }
+
+const isCall = (message: JSONRPCMessage): message is JSONRPCRequest =>
+  "method" in message && "id" in message && message.method === "tools/call";
 
 const isTask = (result: object): boolean =>
   ("resultType" in result && result.resultType === "task") || ("task" in result && !("content" in result));
