@@ -19,6 +19,8 @@ export interface CallOptions {
 export interface ActiveCall {
   call: CallRef;
   limit: TimeLimit;
+  /** Aborted when nobody waits for it any more. */
+  signal: AbortSignal;
 }
 
 export class CallFailed extends Error {

@@ -20,7 +20,8 @@ export async function callServerTool(
   options: CallOptions,
 ): Promise<CallToolResult> {
   const limit = new TimeLimit(options.limitMs);
-  const active: ActiveCall = { call: options.call, limit };
+  const signal = AbortSignal.any([options.signal, limit.signal]);
+  const active: ActiveCall = { call: options.call, limit, signal };
   request.active.add(active);
   try {
     return await client.callTool(
@@ -31,7 +32,7 @@ export async function callServerTool(
         ...(wantsTask(client, request.listed) && { task: { ttl: WANTED_TTL_MS } }),
       },
       {
-        signal: AbortSignal.any([options.signal, limit.signal]),
+        signal,
         timeout: NO_LIMIT_MS,
         onprogress: (progress) => {
           limit.restart();

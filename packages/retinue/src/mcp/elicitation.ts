@@ -1,5 +1,6 @@
 /** Questions that an MCP server asks during a call: they go to the host, and the call's time limit is paused meanwhile. */
 import type { Client, ElicitResult } from "@modelcontextprotocol/client";
+import { askedInCall } from "./asked-in-call.ts";
 import type { ActiveCall, CallRef } from "./call-failed.ts";
 
 export interface Elicitation {
@@ -24,18 +25,16 @@ interface ElicitationOptions {
 
 export function serveElicitation(client: Client, options: ElicitationOptions): void {
   client.setRequestHandler("elicitation/create", async ({ params }, context) => {
-    const running = [...options.active];
-    const resume = running.map(({ limit }) => limit.hold());
-    const call = running.length === 1 ? running[0]?.call : undefined;
     const what =
       params.mode === "url"
         ? { mode: "url" as const, url: params.url }
         : { mode: "form" as const, requestedSchema: params.requestedSchema };
-    const elicit = options.ofTask(params)?.elicit ?? options.elicit;
-    try {
-      return await elicit({ server: options.server, message: params.message, ...what, call }, context.mcpReq);
-    } finally {
-      for (const release of resume) release();
-    }
+    const { server, active } = options;
+    const task = options.ofTask(params);
+    const elicit = task?.elicit ?? options.elicit;
+    return await askedInCall(active, context.mcpReq, ({ call, signal }) =>
+      // A task outlives the calls that happen to run.
+      elicit({ server, message: params.message, ...what, call }, task ? context.mcpReq : { signal }),
+    );
   });
 }

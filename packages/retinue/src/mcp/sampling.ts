@@ -1,5 +1,6 @@
 /** A server that wants to ask a model: the request goes to the session, and the limits of running calls are paused meanwhile. */
 import type { Client, CreateMessageRequestParams, CreateMessageResult } from "@modelcontextprotocol/client";
+import { askedInCall } from "./asked-in-call.ts";
 import type { ActiveCall, CallRef } from "./call-failed.ts";
 
 export interface SamplingRequest {
@@ -26,14 +27,9 @@ export function serveSampling(
   { server, sample, active }: { server: string; sample: Sample; active: ReadonlySet<ActiveCall> },
 ): void {
   client.setRequestHandler("sampling/createMessage", async ({ params }, context): Promise<CreateMessageResult> => {
-    const running = [...active];
-    const resume = running.map(({ limit }) => limit.hold());
-    const call = running.length === 1 ? running[0]?.call : undefined;
-    try {
-      return await sampled(params, (request) => sample({ ...request, server, call }, context.mcpReq));
-    } finally {
-      for (const release of resume) release();
-    }
+    return await askedInCall(active, context.mcpReq, ({ call, signal }) =>
+      sampled(params, (request) => sample({ ...request, server, call }, { signal })),
+    );
   });
 }
 

@@ -162,6 +162,26 @@ describe("the official everything server", () => {
     });
   });
 
+  test.each([
+    ["the model", sampling],
+    ["a form", call("all-trigger-elicitation-request")],
+  ])("that asks for %s in a call which is aborted is not answered any more", async (_, asking) => {
+    await inSmallWorld([[asking], [say("never asked")]], async (world) => {
+      const { client, provider } = world;
+      const sessionId = await opened(world, { requestElicitation: true });
+      const approved = [{ kind: "mcp", argument: "all" }];
+      await client.call("session.permissions.configure", { sessionId, rules: { approved, denied: [] } });
+      await client.call("session.send", { sessionId, prompt: "go" });
+      const requestId = (await client.received("elicitation.requested")).requestId;
+      await client.call("session.abort", { sessionId });
+      await client.received("session.idle");
+      const result = { action: "accept" as const, content: { allow: "session" } };
+      const late = await client.call("session.ui.handlePendingElicitation", { sessionId, requestId, result });
+      expect(late).toEqual({ success: false });
+      expect(provider.requests).toHaveLength(1);
+    });
+  });
+
   test("is refused a model where nobody can be asked", async () => {
     await inSmallWorld([[sampling], [say("done")]], async (world) => {
       const { client, send, provider } = world;
