@@ -35,6 +35,7 @@ const OTHER_CODES: Readonly<Record<string, number>> = {
   "retinue mcp test files --json": 2,
   "retinue mcp login tracker": 2, // There is no such server here.
   "retinue mcp logout tracker": 2,
+  "retinue plugins remove another-plugin": 1, // There is none of that name.
   "retinue trust remove": 1, // Nothing was decided about it.
   "retinue trust remove ~/src/project": 1,
 };

@@ -146,6 +146,8 @@ async function startModel(): Promise<Model> {
 
 async function prepare(at: string): Promise<void> {
   for (const [name, contents] of Object.entries(FILES)) put(path.join(at, "work", name), contents);
+  put(path.join(at, "work/my-plugin/plugin.json"), JSON.stringify({ name: "my-plugin", version: "1.0.0" }));
+  put(path.join(at, "work/my-plugin/commands/ship.md"), "Ship $1.\n");
   put(path.join(at, "work/screen.png"), Buffer.from(PICTURE, "base64"));
   mkdirSync(path.join(at, "user/src/project"), { recursive: true });
   put(path.join(at, "bin/retinue"), `#!/bin/sh\nexec node '${path.join(root, "bin/retinue.js")}' "$@"\n`);

@@ -37,7 +37,7 @@ const remove = command({
   name: "remove",
   summary: "remove a plugin; the exit code is 1 when there is none of that name",
   fields: { name: named, json, home },
-  examples: ["retinue plugins remove my-plugin"],
+  examples: ["retinue plugins remove another-plugin"],
   async run({ name, ...flags }, context) {
     return (await load()).removeNamed(name, flags, context);
   },
