@@ -1,0 +1,3 @@
+#!/bin/sh
+cat >> log-book.jsonl
+echo >> log-book.jsonl
