@@ -2,7 +2,7 @@
  * Everything started is reaped, also what left its process group: processes that moved into a session of their own end with their agent,
  * with their session, and after kill -9 when the next runtime opens the home. So do MCP servers that ignore the end of their input.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -171,3 +171,25 @@ test("an MCP server that ignores the end of its input is gone when its session i
   await client.call("session.destroy", { sessionId: "one" });
   expect(pids.map(isRunning)).toEqual(pids.map(() => false));
 });
+
+test.each(WITH)(
+  "after kill -9 in the middle of a hook of a file, the next start ends it and the daemon that it has forked (control groups %s)",
+  async (cgroups) => {
+    await using crashable = await Crashable.start({ env: { RETINUE_CGROUPS: cgroups } });
+    const command = "setsid sh -c 'echo $$ >> pids; exec sleep 1000' & echo $$ >> pids; sleep 1000";
+    const hooks = { preToolUse: [{ bash: command, timeoutSec: 900 }] };
+    writeFileSync(path.join(crashable.folders.home, "hooks.json"), JSON.stringify({ version: 1, hooks }));
+    const client = await crashable.connect({ attached: "sdk" });
+    const config = { ...crashable.session, ...client.abilities, hooks: false, enableFileHooks: true, sessionId: "one" };
+    await client.call("session.create", config);
+    const plan: Plan = { turns: [{ moves: [{ call: "bash", args: { command: "true" } }] }], says: "over" };
+    await client.call("session.send", { sessionId: "one", prompt: promptOf(plan) });
+    await expect.poll(() => pidsIn(crashable, "pids").length).toBe(2);
+    const pids = pidsIn(crashable, "pids");
+    await crashable.kill();
+    expect(pids.map(isRunning)).toEqual([true, true]);
+    await crashable.launch();
+    await crashable.connect({ attached: "nobody" });
+    await expect.poll(() => pids.some(isRunning)).toBe(false);
+  },
+);
