@@ -8,7 +8,6 @@ export interface SamplingRequest {
   system?: string;
   messages: readonly { role: "user" | "assistant"; text: string }[];
   maxTokens: number;
-  temperature?: number;
   /** The call that it belongs to. Absent when several calls run at the server, or none. */
   call?: CallRef;
 }
@@ -43,13 +42,8 @@ export async function sampled(
 }
 
 function requestOf(params: CreateMessageRequestParams): Omit<SamplingRequest, "server" | "call"> {
-  const { systemPrompt: system, messages, maxTokens, temperature } = params;
-  return {
-    system,
-    messages: messages.map(({ role, content }) => ({ role, text: textOf(content) })),
-    maxTokens,
-    temperature,
-  };
+  const { systemPrompt: system, messages, maxTokens } = params;
+  return { system, messages: messages.map(({ role, content }) => ({ role, text: textOf(content) })), maxTokens };
 }
 
 type Content = CreateMessageRequestParams["messages"][number]["content"];
