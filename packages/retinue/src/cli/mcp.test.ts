@@ -65,6 +65,18 @@ test("a server of a project is shown and not started before somebody has allowed
   expect((await world.run(["mcp", "test"])).stdout).toMatch(/^helper: failed: .*the process ended with exit code 0/);
 });
 
+test("a server of an installed plugin is listed, and one of your own with its name hides it with a note", async () => {
+  await using world = await cliWorld();
+  const servers = { helper: { command: "helper", args: ["--fast"] } };
+  world.put("kit/plugin.json", JSON.stringify({ name: "kit", version: "1.0.0", mcpServers: servers }));
+  expect(await world.run(["plugins", "add", join(world.folder, "kit"), "--yes"])).toMatchObject({ code: 0 });
+  expect((await world.run(["mcp", "list"])).stdout).toBe("helper  on           the plugin kit  helper --fast\n");
+  await world.run(["mcp", "add", "helper", "--", "mine"]);
+  const { stdout, stderr } = await world.run(["mcp", "list"]);
+  expect(stdout).toBe("helper  on           mcp-config.json  mine\n");
+  expect(stderr).toContain("The MCP server helper of the plugin kit is hidden by that of mcp-config.json.");
+});
+
 test.each([
   [["mcp", "add", "x"], "mcp add needs a command line after --, or --url"],
   [["mcp", "add", "x", "--url", "http://h/", "--header", "wrong"], '--header must be name=value, not "wrong"'],

@@ -6,6 +6,7 @@ import { isLocal } from "../mcp/server-config.ts";
 import { UserServers } from "../mcp/user-servers.ts";
 import { withVariables } from "../mcp/variables.ts";
 import { didYouMean } from "../nearest.ts";
+import { readPluginSet } from "../plugins/plugin-set.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import { brief, shellWord } from "../project/shown.ts";
 import { type KnownServer, type KnownServers, knownServers } from "../workspace/known-servers.ts";
@@ -75,7 +76,9 @@ export async function testServers(named: string | undefined, flags: CommonFlags,
 }
 
 export function knownHere({ runtime }: OwnRuntime, { cwd }: CliContext): Promise<KnownServers> {
-  return knownServers({ folder: cwd, home: runtime.config.home, documents: runtime.sessions.store.documents });
+  const { home } = runtime.config;
+  const { servers: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+  return knownServers({ folder: cwd, home, documents: runtime.sessions.store.documents, plugins });
 }
 
 export function findServer(name: string, servers: readonly KnownServer[], { cwd }: CliContext): KnownServer {

@@ -33,7 +33,9 @@ export const mcpConfigHandlers: Handlers = {
   "mcp.discover": async ({ workingDirectory = process.cwd(), includeEffectiveSource = false }, { sessions }) => {
     const { documents } = sessions.store;
     const { home } = sessions.shared.runtime;
-    const { servers } = await knownServers({ folder: workingDirectory, home, documents });
+    const { readPluginSet } = await import("../../plugins/plugin-set.ts");
+    const { servers: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+    const { servers } = await knownServers({ folder: workingDirectory, home, documents, plugins });
     return { servers: servers.map((server) => discovered(server, includeEffectiveSource)) };
   },
 };
