@@ -31,6 +31,14 @@ test("the tools of an MCP server are offered under its name and run", async () =
   expect(talk.record.one("tool.execution_start").data).toMatchObject({ mcpServerName: "small", mcpToolName: "add" });
 });
 
+test("a program that waits for its server to be connected, and prompts only then, need not prompt to get there", async () => {
+  await using talk = await openTalk(world, { mcpServers: { small } });
+  await expect.poll(async () => (await talk.session.rpc.mcp.list()).servers[0]?.status).toBe("connected");
+  expect((await talk.session.rpc.mcp.listTools({ serverName: "small" })).tools.map(({ name }) => name)).toContain(
+    "add",
+  );
+});
+
 const BOTH = calls([
   { name: "small-add", args: { a: 1, b: 1 } },
   { name: "small-shout", args: { text: "hey" } },
