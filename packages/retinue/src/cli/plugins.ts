@@ -1,4 +1,5 @@
 /** `retinue plugins`: shows, adds and removes the plugins of the home folder. */
+import { join } from "node:path";
 import { visible } from "@retinue/protocol";
 import { hookLine } from "../hooks/command-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
@@ -6,7 +7,7 @@ import { readHooks } from "../hooks/hook-reader.ts";
 import { homeFolder } from "../host/home.ts";
 import { didYouMean } from "../nearest.ts";
 import { installPlugin, removePlugin } from "../plugins/install.ts";
-import { installedPlugins } from "../plugins/installed.ts";
+import { installedPlugins, pluginsFolder } from "../plugins/installed.ts";
 import type { Plugin } from "../plugins/manifest.ts";
 import { readCommands } from "../plugins/plugin-commands.ts";
 import { serverLine } from "../workspace/survey.ts";
@@ -35,14 +36,17 @@ export async function addPlugin(
   flags: CommonFlags & { yes: boolean },
   { terminal, env, cwd }: CliContext,
 ): Promise<number> {
+  const home = homeFolder(env, flags.home);
   const confirm = async (plugin: Plugin): Promise<boolean> => {
-    if (!flags.json) for (const line of [`${titleOf(plugin)} brings:`, ...contentOf(plugin)]) terminal.note(line);
+    const lines = [`${titleOf(plugin)} brings:`, ...contentOf(plugin)];
+    const place = join(pluginsFolder(home), plugin.name); // Where it will be, not where it is looked at.
+    if (!flags.json) for (const line of lines) terminal.note(line.replaceAll(plugin.root, () => place));
     if (flags.yes || programsOf(plugin).length === 0) return true;
     if (!terminal.canAsk)
       throw new UsageError("plugins add: it brings programs that will run. To install it without being asked: --yes");
     return /^y(es)?$/i.test((await terminal.ask("Install it? [y = yes, n = no, then Enter] ")) ?? "");
   };
-  const done = await installPlugin(source, { home: homeFolder(env, flags.home), cwd, confirm });
+  const done = await installPlugin(source, { home, cwd, confirm });
   if (!done) {
     terminal.note("Nothing was installed.");
     return 1;

@@ -431,3 +431,19 @@ test("no hook of a file runs where the host has not asked for files", async () =
     expect(existsSync(join(world.folder, "started"))).toBe(false);
   });
 });
+
+test("a hook is told before a history becomes a summary, and may refuse that", async () => {
+  await inSmallWorld([[say("one")]], async (world) => {
+    const hook = { matcher: "manual", bash: "cat > payload; echo 'keep it all' >&2; exit 2" };
+    put(world, ".github/hooks/c.json", copilot({ preCompact: [hook, { matcher: "auto", bash: "touch wrong" }] }));
+    await allow(world);
+    const sessionId = await world.create(discovering);
+    await world.send(sessionId, "go");
+    await expect(world.client.call("session.history.compact", { sessionId })).rejects.toThrow("keep it all");
+    expect(JSON.parse(readFileSync(join(world.folder, "payload"), "utf8"))).toMatchObject({
+      sessionId,
+      trigger: "manual",
+    });
+    expect([world.provider.requests.length, existsSync(join(world.folder, "wrong"))]).toEqual([1, false]);
+  });
+});

@@ -181,22 +181,35 @@ describe("several hooks", () => {
   });
 });
 
-test("a hook is told which agent calls", async () => {
+test("a hook is told which agent calls, in which session below which, and where the transcript is", async () => {
   using small = smallSession();
   const told: object[] = [];
-  const hooks = new Hooks({ hosts: () => [{ invoke: async ({ input }) => void told.push(input) }] });
+  let written = 0;
+  const transcript = { path: "/t/events.jsonl", write: async () => written++ };
+  const hooks = new Hooks({ hosts: () => [{ invoke: async ({ input }) => void told.push(input) }], transcript });
   await hooks.run("preToolUse", calls, {
-    caller: { session: small.child("kid"), agentName: "explore", agentPathNames: ["finder"] },
+    caller: {
+      session: small.child("kid"),
+      agentName: "explore",
+      agentDisplayName: "Explore",
+      agentDescription: "looks",
+      agentPathNames: ["finder"],
+    },
     signal,
   });
   expect(told).toEqual([
     expect.objectContaining({
       sessionId: "kid",
+      parentSessionId: "root",
+      transcriptPath: "/t/events.jsonl",
       agentId: "kid",
       agentName: "explore",
+      agentDisplayName: "Explore",
+      agentDescription: "looks",
       agentPath: ["kid"],
       agentPathNames: ["finder"],
       toolName: "bash",
     }),
   ]);
+  expect(written).toBe(1);
 });
