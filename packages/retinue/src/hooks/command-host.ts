@@ -1,9 +1,10 @@
 /** A command of a file as one of the hosts that are asked. */
 import { resolve } from "node:path";
 import type { ProcessFamily } from "../processes/family.ts";
-import { commandLine, matchedValues, matcherOf } from "./command-hook.ts";
+import { type CommandHook, commandLine, matchedValues, matcherOf } from "./command-hook.ts";
 import { answerOf } from "./hook-answer.ts";
 import { payloadOf } from "./hook-payload.ts";
+import type { HookPlace } from "./hook-places.ts";
 import { runCommand } from "./hook-process.ts";
 import type { FoundHook } from "./hook-reader.ts";
 import type { HookCall, HookHost } from "./hooks.ts";
@@ -23,7 +24,7 @@ export function commandHost({ hook, place }: FoundHook, world: HookWorld): HookH
   const run = async ({ input, session }: HookCall, signal: AbortSignal) => {
     const end = await runCommand(hook, {
       payload: payloadOf(hook, { input, session }),
-      cwd: hook.cwd === undefined ? session.place.workingDirectory : resolve(place.folder, hook.cwd),
+      cwd: folderOf(hook, place) ?? session.place.workingDirectory,
       env: variables(session.root.id, world),
       family: world.family(),
       trail: world.trail,
@@ -46,6 +47,11 @@ export function commandHost({ hook, place }: FoundHook, world: HookWorld): HookH
       return undefined;
     },
   };
+}
+
+/** Relative paths of a project were shown as those of its folder, wherever the session works by now. */
+function folderOf({ cwd }: CommandHook, { origin, folder }: HookPlace): string | undefined {
+  return cwd === undefined && origin !== "project" ? undefined : resolve(folder, cwd ?? ".");
 }
 
 /** The names that other programs use are there too: their hooks ask for them. */

@@ -137,6 +137,13 @@ describe("before a call", () => {
     await expect.poll(() => isAlive(daemon)).toBe(false);
   });
 
+  test("a hook whose folder is missing says so, and denies it", async () => {
+    await aCall(guard("true", { cwd: "nowhere" }), (world) => {
+      expect(hasRun(world)).toBe(false);
+      expect(results(world)[0]?.error?.message).toContain(`there is no folder ${join(world.folder, "nowhere")}`);
+    });
+  });
+
   test("plain words on the output are no decision", async () => {
     await aCall(guard("echo looks good"), (world) => expect(hasRun(world)).toBe(true));
   });
@@ -445,5 +452,19 @@ test("a hook is told before a history becomes a summary, and may refuse that", a
       trigger: "manual",
     });
     expect([world.provider.requests.length, existsSync(join(world.folder, "wrong"))]).toEqual([1, false]);
+  });
+});
+
+test("a command of a project runs in the folder that was shown, also when the session has moved", async () => {
+  await inSmallWorld([[bash("true")], [say("end")]], async (world) => {
+    put(world, "guard.sh", "#!/bin/sh\ntouch right\n");
+    put(world, "below/guard.sh", "#!/bin/sh\ntouch wrong\n");
+    put(world, ".github/hooks/g.json", copilot({ preToolUse: [{ bash: "./guard.sh" }] }));
+    await allow(world);
+    const sessionId = await world.create({ ...discovering, ...everything });
+    await world.client.call("session.commands.invoke", { sessionId, name: "cwd", input: join(world.folder, "below") });
+    await world.send(sessionId, "go");
+    expect(existsSync(join(world.folder, "right"))).toBe(true);
+    expect(existsSync(join(world.folder, "below/wrong"))).toBe(false);
   });
 });

@@ -6,6 +6,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { messageOf } from "@retinue/protocol";
 import type { Member, ProcessFamily } from "../processes/family.ts";
@@ -36,6 +37,7 @@ const DRAIN_MS = 200;
 export async function runCommand(hook: CommandHook, options: CommandOptions): Promise<CommandEnd> {
   const { family, signal, trail } = options;
   signal.throwIfAborted();
+  if (!existsSync(options.cwd)) throw new Error(`it could not be started: there is no folder ${options.cwd}`);
   const member = family.member();
   const child = start(hook, options, member);
   const output = collect(child);
