@@ -3,8 +3,6 @@ import { configWarnings } from "../models/config.ts";
 import type { Client } from "../tree/client.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import type { TreeParts } from "../tree/parts.ts";
-import { leftOutLine } from "../workspace/left-out.ts";
-import { surveyProject } from "../workspace/survey.ts";
 
 /** A project with more broken files has made its point. */
 const MAX_PROBLEMS = 20;
@@ -30,32 +28,30 @@ export class ProjectNotices {
   send(client: Client): void {
     if (this.#told.has(client)) return;
     this.#told.add(client);
-    const { gate, configuration } = this.#tree;
-    // A client that joins may be the first to ask for files of the project.
-    const isUnknown = configuration.current.enableConfigDiscovery === true && gate.version === 0;
     // `session.start` must come first; it is appended in the same tick in which the client joins.
-    if (isUnknown) void gate.refresh().then(() => this.#send());
-    else queueMicrotask(() => this.#send());
+    void this.#leftOut().then((line) => this.#send(line));
   }
 
-  #send(): void {
-    const { root } = this.#tree;
+  /** What of the project is left out, where its files are read at all. Looking for that is loaded only then. */
+  async #leftOut(): Promise<string | undefined> {
+    const { gate, configuration } = this.#tree;
+    if (configuration.current.enableConfigDiscovery !== true) return undefined;
+    // A client that joins may be the first to ask for files of the project.
+    const load = Promise.all([import("../workspace/left-out.ts"), import("../workspace/survey.ts")]);
+    if (gate.version === 0) await gate.refresh();
+    const [{ leftOutLine }, { surveyProject }] = await load;
+    return leftOutLine(surveyProject(gate, this.#options.home), gate);
+  }
+
+  #send(leftOut: string | undefined): void {
+    const { root, configuration, fileHooks, plugins } = this.#tree;
     const settings = configWarnings(this.#options.home).map((message) => ({ warningType: "configuration", message }));
     const instructions = this.#options.warnings.map((message) => ({ warningType: "instructions", message }));
-    for (const notice of [...settings, ...instructions, ...projectNotices(this.#tree, this.#options.home)])
-      root.announce("session.warning", notice);
+    const trust = leftOut === undefined ? [] : [{ warningType: "folder_trust", message: leftOut }];
+    // Files of the user and of plugins are read whether or not the project's are.
+    const files = fileNotices([...fileProblems(configuration), ...fileHooks.problems, ...plugins.current.problems]);
+    for (const notice of [...settings, ...instructions, ...trust, ...files]) root.announce("session.warning", notice);
   }
-}
-
-/** What is left out of the project now, and what of it is other than its files say. */
-export function projectNotices({ configuration, gate, fileHooks, plugins }: TreeParts, home: string): Notice[] {
-  // Files of the user and of plugins are read whether or not the project's are.
-  const hasProject = configuration.current.enableConfigDiscovery === true;
-  const line = hasProject ? leftOutLine(surveyProject(gate, home), gate) : undefined;
-  return [
-    ...(line === undefined ? [] : [{ warningType: "folder_trust", message: line }]),
-    ...fileNotices([...fileProblems(configuration), ...fileHooks.problems, ...plugins.current.problems]),
-  ];
 }
 
 /** What of the files of agents and skills is left out, or is other than they say. */

@@ -5,12 +5,12 @@ import { visible } from "@retinue/protocol";
 import { agentsUpdate } from "../agents/agent-info.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
-import { consentTo, surveyProject } from "../workspace/survey.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { fileNotices, fileProblems } from "./project-notices.ts";
 
 /** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
 export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
+  const { consentTo, surveyProject } = await import("../workspace/survey.ts");
   const { gate } = target.tree;
   const trust = folderTrustOf(target);
   const named = new ProjectGate(folder, trust);

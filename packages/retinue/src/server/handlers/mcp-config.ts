@@ -1,39 +1,46 @@
 /** The user's own MCP servers, and what is configured for a folder. Open sessions keep what they have until `session.mcp.reload`. */
 import type { Result } from "@retinue/protocol";
 import { transportOf } from "../../mcp/server-config.ts";
-import { UserServers } from "../../mcp/user-servers.ts";
-import { type KnownServer, knownServers } from "../../workspace/known-servers.ts";
+import type { UserServers } from "../../mcp/user-servers.ts";
+import type { KnownServer } from "../../workspace/known-servers.ts";
 import type { CallScope, Handlers } from "../handler.ts";
 
-const userServers = ({ sessions }: CallScope): UserServers => new UserServers(sessions.shared.runtime.home);
+/** Loaded when somebody wants to know: few programs do. */
+async function userServers({ sessions }: CallScope): Promise<UserServers> {
+  const { UserServers } = await import("../../mcp/user-servers.ts");
+  return new UserServers(sessions.shared.runtime.home);
+}
 
 export const mcpConfigHandlers: Handlers = {
-  "mcp.config.list": (_, scope) => ({ servers: userServers(scope).list() }),
-  "mcp.config.add": ({ name, config }, scope) => {
-    userServers(scope).add(name, config);
+  "mcp.config.list": async (_, scope) => ({ servers: (await userServers(scope)).list() }),
+  "mcp.config.add": async ({ name, config }, scope) => {
+    (await userServers(scope)).add(name, config);
     return null;
   },
-  "mcp.config.update": ({ name, config }, scope) => {
-    userServers(scope).update(name, config);
+  "mcp.config.update": async ({ name, config }, scope) => {
+    (await userServers(scope)).update(name, config);
     return null;
   },
-  "mcp.config.remove": ({ name }, scope) => {
-    userServers(scope).remove(name);
+  "mcp.config.remove": async ({ name }, scope) => {
+    (await userServers(scope)).remove(name);
     return null;
   },
-  "mcp.config.enable": ({ names }, scope) => {
-    userServers(scope).setDisabled(names, false);
+  "mcp.config.enable": async ({ names }, scope) => {
+    (await userServers(scope)).setDisabled(names, false);
     return null;
   },
-  "mcp.config.disable": ({ names }, scope) => {
-    userServers(scope).setDisabled(names, true);
+  "mcp.config.disable": async ({ names }, scope) => {
+    (await userServers(scope)).setDisabled(names, true);
     return null;
   },
   "mcp.config.reload": () => null,
   "mcp.discover": async ({ workingDirectory = process.cwd(), includeEffectiveSource = false }, { sessions }) => {
     const { documents } = sessions.store;
     const { home } = sessions.shared.runtime;
-    const { readPluginSet } = await import("../../plugins/plugin-set.ts");
+    const [{ readPluginSet }, { knownServers }] = await Promise.all([
+      import("../../plugins/plugin-set.ts"),
+      import("../../workspace/known-servers.ts"),
+    ]);
     const { servers: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
     const { servers } = await knownServers({ folder: workingDirectory, home, documents, plugins });
     return { servers: servers.map((server) => discovered(server, includeEffectiveSource)) };
