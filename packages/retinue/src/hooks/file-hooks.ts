@@ -54,14 +54,17 @@ export class FileHooks {
     const key = JSON.stringify([gate.version, places]);
     if (key === this.#key && !isForced) return;
     this.#key = key;
-    this.#hosts = [];
-    this.#problems = [];
-    if (places.length === 0) return;
+    if (places.length === 0) {
+      this.#hosts = [];
+      this.#problems = [];
+      return;
+    }
     const [{ readHooks }, { commandHost }] = await Promise.all([
       import("./hook-reader.ts"),
       import("./command-host.ts"),
     ]);
     const { hooks, problems } = readHooks(places, gate);
+    // Replaced in one step: a guard must not be missing for a moment.
     this.#problems = problems;
     this.#hosts = hooks.filter(({ state }) => state === "runs").map((found) => commandHost(found, this.#world(found)));
   }
