@@ -22,7 +22,7 @@ test("plugins are added, listed and removed, and one that brings programs is not
   const added = await world.run(["plugins", "add", "./kit", "--yes"]);
   expect([added.code, added.stdout]).toEqual([0, "kit 2.0.0 is installed.\n"]);
   expect((await world.run(["plugins", "list"])).stdout).toBe(
-    "kit 2.0.0\n  agents\n  hook sessionStart: touch hooked\n",
+    "kit 2.0.0\n  agents: helper\n  hook sessionStart: touch hooked\n",
   );
   expect((await world.run(["plugins", "remove", "kit"])).stdout).toBe("kit is removed.\n");
   const again = await world.run(["plugins", "remove", "kit"]);

@@ -1,6 +1,7 @@
 /** `retinue plugins`: shows, adds and removes the plugins of the home folder. */
 import { join } from "node:path";
 import { visible } from "@retinue/protocol";
+import { AgentCatalog } from "../agents/catalog.ts";
 import { hookLine } from "../hooks/command-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
 import { readHooks } from "../hooks/hook-reader.ts";
@@ -10,6 +11,8 @@ import { installPlugin, removePlugin } from "../plugins/install.ts";
 import { installedPlugins, pluginsFolder } from "../plugins/installed.ts";
 import type { Plugin } from "../plugins/manifest.ts";
 import { readCommands } from "../plugins/plugin-commands.ts";
+import { agentFoldersOf, skillFoldersOf } from "../plugins/plugin-set.ts";
+import { SkillCatalog } from "../skills/catalog.ts";
 import { serverLine } from "../workspace/survey.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
@@ -73,11 +76,21 @@ const titleOf = ({ name, version }: Plugin): string => visible(version === undef
 
 /** Command lines are never cut: what is hidden cannot be judged. */
 function contentOf(plugin: Plugin): string[] {
-  const commands = readCommands(plugin, []).map(({ name }) => `/${visible(name)}`);
+  const named = (what: string, names: readonly string[]) =>
+    names.length > 0 ? [`  ${what}: ${names.map(visible).join(", ")}`] : [];
   return [
-    ...(plugin.agents.length > 0 ? ["  agents"] : []),
-    ...(plugin.skills.length > 0 ? ["  skills"] : []),
-    ...(commands.length > 0 ? [`  commands: ${commands.join(", ")}`] : []),
+    ...named(
+      "agents",
+      new AgentCatalog({ folders: agentFoldersOf(plugin) }).custom().map(({ name }) => name),
+    ),
+    ...named(
+      "skills",
+      new SkillCatalog({ folders: skillFoldersOf(plugin) }).list().map(({ name }) => name),
+    ),
+    ...named(
+      "commands",
+      readCommands(plugin, []).map(({ name }) => `/${name}`),
+    ),
     ...programsOf(plugin),
   ];
 }

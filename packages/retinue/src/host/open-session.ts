@@ -31,6 +31,7 @@ import type { TreeOptions } from "./composition.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { ENVIRONMENT, environmentOf } from "./environment.ts";
 import { HostedSession } from "./hosted-session.ts";
+import { readyToLook } from "./project-notices.ts";
 import type { LeftBehind } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
 import { releaseLease } from "./session-lease.ts";
@@ -182,7 +183,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     place: { workingDirectory: cwd, folder: sessionFolder(runtime.home, id) },
   });
   const gate = new ProjectGate(cwd, new FolderTrust({ documents: store.documents, warn: options.warn }));
-  if (config.enableConfigDiscovery) await gate.refresh();
+  if (config.enableConfigDiscovery) await Promise.all([gate.refresh(), readyToLook()]);
   const plugins = new SessionPlugins(runtime.home);
   await plugins.refresh(config);
   const fileHooks = openFileHooks(gate, options);

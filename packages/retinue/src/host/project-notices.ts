@@ -9,6 +9,14 @@ const MAX_PROBLEMS = 20;
 
 type Notice = { warningType: string; message: string };
 
+type Look = typeof import("../workspace/left-out.ts") & typeof import("../workspace/survey.ts");
+let look: Look | undefined;
+
+/** What looks at a project is loaded with the first session that reads the files of one. */
+export async function readyToLook(): Promise<void> {
+  look ??= { ...(await import("../workspace/left-out.ts")), ...(await import("../workspace/survey.ts")) };
+}
+
 export interface NoticeOptions {
   home: string;
   /** About instruction files. */
@@ -28,23 +36,18 @@ export class ProjectNotices {
   send(client: Client): void {
     if (this.#told.has(client)) return;
     this.#told.add(client);
-    // `session.start` must come first; it is appended in the same tick in which the client joins.
-    void this.#leftOut().then((line) => this.#send(line));
-  }
-
-  /** What of the project is left out, where its files are read at all. Looking for that is loaded only then. */
-  async #leftOut(): Promise<string | undefined> {
     const { gate, configuration } = this.#tree;
-    if (configuration.current.enableConfigDiscovery !== true) return undefined;
     // A client that joins may be the first to ask for files of the project.
-    const load = Promise.all([import("../workspace/left-out.ts"), import("../workspace/survey.ts")]);
-    if (gate.version === 0) await gate.refresh();
-    const [{ leftOutLine }, { surveyProject }] = await load;
-    return leftOutLine(surveyProject(gate, this.#options.home), gate);
+    const isFirst = configuration.current.enableConfigDiscovery === true && (gate.version === 0 || !look);
+    // `session.start` must come first; it is appended in the same tick in which the client joins.
+    if (isFirst) void Promise.all([gate.refresh(), readyToLook()]).then(() => this.#send());
+    else queueMicrotask(() => this.#send());
   }
 
-  #send(leftOut: string | undefined): void {
-    const { root, configuration, fileHooks, plugins } = this.#tree;
+  #send(): void {
+    const { root, configuration, gate, fileHooks, plugins } = this.#tree;
+    const hasProject = configuration.current.enableConfigDiscovery === true;
+    const leftOut = hasProject ? look?.leftOutLine(look.surveyProject(gate, this.#options.home), gate) : undefined;
     const settings = configWarnings(this.#options.home).map((message) => ({ warningType: "configuration", message }));
     const instructions = this.#options.warnings.map((message) => ({ warningType: "instructions", message }));
     const trust = leftOut === undefined ? [] : [{ warningType: "folder_trust", message: leftOut }];

@@ -123,7 +123,7 @@ async function clone(address: string, content: string, { stage, signal }: Fetch)
 async function fromNpm(name: string, content: string, { stage, signal }: Fetch): Promise<number> {
   if (!/^(@[\w.-]+\/)?[\w.-]+(@[\w.^~<>=*-]+)?$/.test(name))
     throw new AppError("invalid_params", `${visible(name)} is not a folder, tarball, git repository or npm package`);
-  await fetched("npm", ["pack", name, "--ignore-scripts", "--silent", "--pack-destination", stage], {
+  await fetched("npm", ["pack", name, "--ignore-scripts", "--loglevel=error", "--pack-destination", stage], {
     cwd: stage,
     signal,
   });

@@ -47,18 +47,20 @@ function setOf(plugins: PluginSet["plugins"], problems: string[]): PluginSet {
   for (const plugin of on) problems.push(...plugin.problems);
   return {
     plugins,
-    agents: on.flatMap(({ agents, root, name }) =>
-      agents.map((path): AgentFolder => ({ source: "plugin", path, within: root, plugin: name })),
-    ),
-    skills: on.flatMap(({ skills, root, name }) =>
-      skills.map((path): SkillFolder => ({ source: "plugin", path, within: root, plugin: name })),
-    ),
+    agents: on.flatMap((plugin) => agentFoldersOf(plugin)),
+    skills: on.flatMap((plugin) => skillFoldersOf(plugin)),
     hooks: on.map(({ hooks }) => hooks).filter(({ files, inline }) => files.length > 0 || inline !== undefined),
     servers: serversOf(on),
     commands,
     problems,
   };
 }
+
+export const agentFoldersOf = ({ agents, root, name }: Plugin): AgentFolder[] =>
+  agents.map((path) => ({ source: "plugin", path, within: root, plugin: name }));
+
+export const skillFoldersOf = ({ skills, root, name }: Plugin): SkillFolder[] =>
+  skills.map((path) => ({ source: "plugin", path, within: root, plugin: name }));
 
 /** Of two plugins that name a server alike, the second one's is called after its plugin. */
 function serversOf(plugins: readonly Plugin[]): ConfiguredServer[] {
