@@ -71,6 +71,16 @@ test("a person signs in with a browser, a run uses the server, and signing out e
   expect(await world.run(["mcp", "test", "guarded"])).toMatchObject({ code: 1 });
 });
 
+test("a server that is removed takes its sign-in along: whoever adds it again signs in again", async () => {
+  await using world = cliWorld();
+  await add(world);
+  await signIn(world);
+  expect((await world.run(["mcp", "test", "guarded"])).code).toBe(0);
+  await world.run(["mcp", "remove", "guarded"]);
+  await add(world);
+  expect((await world.run(["mcp", "test", "guarded"])).stdout).toContain("guarded: needs-auth");
+});
+
 test("four processes that find the token ended renew it once, and all are let in", async () => {
   await using world = cliWorld();
   await add(world);

@@ -48,7 +48,7 @@ export async function addServer(
 export async function removeServer(name: string, flags: CommonFlags, { env, terminal }: CliContext): Promise<void> {
   await using own = openOwnRuntime({ env, home: flags.home });
   const servers = new UserServers(own.runtime.config.home);
-  servers.remove(name);
+  await servers.remove(name);
   if (flags.json) return terminal.out(`${JSON.stringify({ name, removed: true }, null, 2)}\n`);
   terminal.out(`Removed ${visible(name)} from ${servers.path}.\n`);
 }

@@ -176,7 +176,7 @@ test("of one name, the server nearest to the session counts, and each hidden one
 });
 
 describe("the user's file", () => {
-  test("is changed server by server, for its owner alone, and keeps what else it has", () => {
+  test("is changed server by server, for its owner alone, and keeps what else it has", async () => {
     put("mcp-config.json", { inputs: ["kept"], mcpServers: { old: { command: "x", foreign: 1 } } });
     const servers = new UserServers(folder);
     servers.add("new", { type: "http", url: "http://h/", oauthClientId: "id" });
@@ -189,18 +189,18 @@ describe("the user's file", () => {
       disabledMcpServers: ["old"],
     });
     expect(statSync(servers.path).mode & 0o077).toBe(0);
-    servers.remove("old");
+    await servers.remove("old");
     expect(Object.keys(servers.list())).toEqual(["new"]);
   });
 
-  test("is not touched by a change that makes no sense", () => {
+  test("is not touched by a change that makes no sense", async () => {
     const servers = new UserServers(folder);
     servers.add("files", { command: "x" });
     expect(() => servers.add("files", { command: "y" })).toThrow("There is an MCP server files already.");
     expect(() => servers.update("flies", { command: "y" })).toThrow(
       "There is no MCP server flies. Did you mean files?",
     );
-    expect(() => servers.remove("constructor")).toThrow("There is no MCP server constructor.");
+    await expect(servers.remove("constructor")).rejects.toThrow("There is no MCP server constructor.");
     expect(() => servers.add("b", {})).toThrow("The MCP server b: it has neither a command nor a url.");
     expect(servers.list()).toEqual({ files: { command: "x" } });
     put("mcp-config.json", "{ broken");

@@ -2,11 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { AppError, messageOf, visible } from "@retinue/protocol";
+import { AppError, type McpServerConfig, messageOf, visible } from "@retinue/protocol";
 import { didYouMean } from "../nearest.ts";
 import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 import { contentOf, type ServerFileContent, serverOf } from "./config-files.ts";
 import { USER_FILE } from "./configured-servers.ts";
+import { forgetSignIn } from "./oauth/sign-in-at-home.ts";
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -46,12 +47,17 @@ export class UserServers {
     });
   }
 
-  remove(name: string): void {
+  /** The sign-in to it goes too. */
+  async remove(name: string): Promise<void> {
+    let removed: unknown;
     this.#change((servers) => {
       refuseUnknown(name, servers);
-      const { [name]: _, ...others } = servers;
+      const { [name]: server, ...others } = servers;
+      removed = server;
       return others;
     });
+    const config = configOf(name, removed);
+    if (config) await forgetSignIn(this.#home, name, config);
   }
 
   /** For new sessions. A name need not be that of a server of this file. */
@@ -99,8 +105,13 @@ function checked(name: string, config: Config): Config {
 }
 
 function asConfig(name: string, value: unknown): Config | undefined {
+  const config = configOf(name, value);
+  return config && { ...config };
+}
+
+function configOf(name: string, value: unknown): McpServerConfig | undefined {
   try {
-    return { ...serverOf(name, value).config };
+    return serverOf(name, value).config;
   } catch {
     return undefined; // Whoever opens a session is told.
   }

@@ -2,6 +2,14 @@
 import type { McpServerConfig } from "@retinue/protocol";
 import type { ServerSignIn } from "./server-sign-in.ts";
 
+/** Nobody would look for it any more. */
+export async function forgetSignIn(home: string, name: string, config: McpServerConfig): Promise<void> {
+  if ("command" in config) return;
+  const { placeInHome } = await import("./kept-sign-in.ts");
+  const place = placeInHome(home, { name, config });
+  if (place.read()) await place.locked(async () => place.write(undefined));
+}
+
 export async function signInAtHome(
   home: string,
   name: string,

@@ -22,7 +22,7 @@ export const mcpConfigHandlers: Handlers = {
     return null;
   },
   "mcp.config.remove": async ({ name }, scope) => {
-    (await userServers(scope)).remove(name);
+    await (await userServers(scope)).remove(name);
     return null;
   },
   "mcp.config.enable": async ({ names }, scope) => {
