@@ -102,3 +102,20 @@ test("a run says which server did not start, and goes on", async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: "done\n" });
   expect(stderr).toContain("! MCP server gone: failed to start /nonexistent/program: No such file or directory");
 });
+
+test("a rule for a configured server is no unknown name, and one for another is", async () => {
+  await using world = await modelWorld([say("done")]);
+  await world.run(["mcp", "add", "gone", "--", "/nonexistent/program"]);
+  const { stderr } = await world.run([
+    "-p",
+    "hello",
+    "--allow-tool",
+    "gone",
+    "--deny-tool",
+    "gone-send",
+    "--deny-tool",
+    "lost",
+  ]);
+  expect(stderr).not.toContain("'gone");
+  expect(stderr).toContain("'lost' is no kind of permission");
+});

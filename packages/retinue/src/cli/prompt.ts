@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
 import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
+import { homeFolder } from "../host/home.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import { addedFolders } from "./added-folders.ts";
@@ -24,7 +25,7 @@ import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
 import { trustOf } from "./trust.ts";
 import { settleTrust } from "./trust-question.ts";
-import { allowRule, denyRule, unknownNameNote } from "./usable-rule.ts";
+import { allowRule, denyRule, noteUnknownNames } from "./usable-rule.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface PromptOptions {
@@ -64,10 +65,9 @@ export async function runPrompt(
 ): Promise<number> {
   const { terminal, env, cwd } = context;
   // Before anything is opened.
-  for (const rule of [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)]) {
-    const note = unknownNameNote(rule);
-    if (note !== undefined) terminal.note(note);
-  }
+  const rules = [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)];
+  const home = homeFolder(env, options.home);
+  await noteUnknownNames(rules, { home, cwd, note: (line) => terminal.note(line) });
   const folders = addedFolders(options.addDir, cwd);
   const pluginDirectories = addedFolders(options.pluginDir ?? [], cwd, "--plugin-dir");
   await using own = openOwnRuntime({

@@ -3,6 +3,7 @@ import type { PermissionRule } from "@retinue/protocol";
 import { parseRule } from "../permissions/policy.ts";
 import { type Effect, programProblem, ruleProblem, textProblem } from "../permissions/rule-problems.ts";
 import { inOwnWords, isRuleWord } from "../permissions/rule-words.ts";
+import { projectRootOf } from "../project/root.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const allowRule = (typed: string): PermissionRule => usableRule(typed, "allow");
@@ -22,6 +23,22 @@ export function unknownNameNote({ kind, argument }: PermissionRule): string | un
   if (isRuleWord(kind)) return undefined;
   const what = argument === null ? "a tool or an MCP server of that name" : "an MCP server of that name";
   return `retinue: '${kind}' is no kind of permission and no built-in tool; the rule counts only for ${what}`;
+}
+
+/** The names of servers that are configured are looked for only when there is such a rule. */
+export async function noteUnknownNames(
+  rules: readonly PermissionRule[],
+  { home, cwd, note }: { home: string; cwd: string; note(line: string): void },
+): Promise<void> {
+  const notes = rules
+    .map((rule) => ({ rule, words: unknownNameNote(rule) }))
+    .filter(({ words }) => words !== undefined);
+  if (notes.length === 0) return;
+  const { readProjectServers, readUserServers } = await import("../mcp/config-files.ts");
+  const project = readProjectServers({ folder: cwd, root: projectRootOf(cwd) });
+  const servers = [...readUserServers(home).servers, ...project.servers].map(({ name }) => name);
+  const isKnown = (kind: string) => servers.some((name) => kind === name || kind.startsWith(`${name}-`));
+  for (const { rule, words = "" } of notes) if (!isKnown(rule.kind)) note(words);
 }
 
 const refused = (typed: string, problem: string): UsageError =>
