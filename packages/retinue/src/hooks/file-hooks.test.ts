@@ -329,6 +329,21 @@ describe("around a sub-agent", () => {
     });
   });
 
+  test("a stop hook reads what it has answered, and who it was", async () => {
+    await inSmallWorld([spawn, [say("found")], [say("end")]], async (world) => {
+      put(world, ".github/hooks/s.json", copilot({ subagentStop: [{ matcher: "explore", bash: "cat > payload" }] }));
+      await allow(world);
+      const sessionId = await world.create(discovering);
+      await world.send(sessionId, "go");
+      expect(JSON.parse(readFileSync(join(world.folder, "payload"), "utf8"))).toMatchObject({
+        parentSessionId: sessionId,
+        agentName: "explore",
+        stopReason: "end_turn",
+        response: "found",
+      });
+    });
+  });
+
   test("its calls are guarded by the same hooks as the main agent's", async () => {
     await inSmallWorld([spawn, [bash("echo done > ran")], [say("found")], [say("end")]], async (world) => {
       put(
@@ -466,5 +481,16 @@ test("a command of a project runs in the folder that was shown, also when the se
     await world.send(sessionId, "go");
     expect(existsSync(join(world.folder, "right"))).toBe(true);
     expect(existsSync(join(world.folder, "below/wrong"))).toBe(false);
+  });
+});
+
+test("a failed call reaches the hook for it", async () => {
+  const wrong = [call("view", {})];
+  await inSmallWorld([wrong, [say("end")]], async (world) => {
+    put(world, ".github/hooks/s.json", copilot({ postToolUseFailure: [{ bash: "cat > failure" }] }));
+    await allow(world);
+    await world.send(await world.create(discovering), "go");
+    const payload = JSON.parse(readFileSync(join(world.folder, "failure"), "utf8"));
+    expect(payload).toMatchObject({ toolName: "view", error: expect.stringContaining("path") });
   });
 });
