@@ -1,5 +1,6 @@
 /** A command of a file as one of the hosts that are asked. */
 import { resolve } from "node:path";
+import { messageOf, visible } from "@retinue/protocol";
 import type { ProcessFamily } from "../processes/family.ts";
 import { type CommandHook, commandLine, matchedValues, matcherOf } from "./command-hook.ts";
 import { answerOf } from "./hook-answer.ts";
@@ -43,7 +44,11 @@ export function commandHost({ hook, place }: FoundHook, world: HookWorld): HookH
     },
     invoke: async (call, { signal }) => {
       if (!hook.isAsync) return await run(call, signal);
-      run(call, AbortSignal.timeout(hook.limitMs)).catch(() => undefined); // Nobody waits for it, so nobody is told.
+      // Nobody waits for it, but whoever wrote it wants to know.
+      run(call, AbortSignal.timeout(hook.limitMs)).catch((error: unknown) => {
+        const message = `The ${hook.eventName} hook of ${place.file} failed: ${messageOf(error)}. It has no effect.`;
+        call.session.root.announce("session.warning", { warningType: "hook", message: visible(message) });
+      });
       return undefined;
     },
   };

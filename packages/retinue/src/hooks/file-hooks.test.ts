@@ -494,3 +494,12 @@ test("a failed call reaches the hook for it", async () => {
     expect(payload).toMatchObject({ toolName: "view", error: expect.stringContaining("path") });
   });
 });
+
+test("a hook that nobody waits for and that fails is said all the same", async () => {
+  const hooks = { postToolUse: [{ bash: "echo broken >&2; exit 3", async: true }] };
+  await aCall({ ".github/hooks/a.json": copilot(hooks) }, async (world) => {
+    await expect
+      .poll(() => world.client.of("session.warning").map(({ message }) => message))
+      .toContainEqual(expect.stringMatching(/postToolUse hook of .* failed: it ended with exit code 3 \(broken\)/));
+  });
+});
