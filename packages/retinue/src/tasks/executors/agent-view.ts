@@ -50,21 +50,22 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     executionMode: record.mode,
     canPromoteToBackground: record.mode === "sync" && record.status === "running",
     startedAt: iso(record.startedAt),
-    completedAt: maybe(record.completedAt),
-    idleSince: maybe(record.idleSince),
+    completedAt: isoIfAny(record.completedAt),
+    idleSince: isoIfAny(record.idleSince),
     activeTimeMs: activeMs(record, now),
-    activeStartedAt: maybe(record.activeSince),
+    activeStartedAt: isoIfAny(record.activeSince),
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }
 
-const pathIn = (path: readonly TaskRecord[]) => ({
+/** Where a task is in the tree, for its description. */
+export const pathIn = (path: readonly TaskRecord[]) => ({
   path: path.map(({ id }) => id),
   pathNames: path.map(({ name }) => name),
 });
 
-const iso = (ms: number) => new Date(ms).toISOString();
-const maybe = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));
+export const iso = (ms: number) => new Date(ms).toISOString();
+export const isoIfAny = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));
 
 /** The notice about a background agent that has answered or ended. */
 function agentNotice(record: AgentRecord, id: string): Notice {

@@ -5,6 +5,7 @@ import type { Session } from "../../session/session.ts";
 import { notification } from "../../session/wording.ts";
 import type { TaskView } from "../executor.ts";
 import { activeMs, type McpTaskRecord, type TaskRecord } from "../record.ts";
+import { iso, isoIfAny, pathIn } from "./agent-view.ts";
 
 export interface McpTaskViewOptions {
   root: Session;
@@ -14,11 +15,7 @@ export interface McpTaskViewOptions {
 
 export function mcpTaskView({ root, pathOf }: McpTaskViewOptions): TaskView<McpTaskRecord> {
   return {
-    describe: (record) => {
-      const path = pathOf(record);
-      const where = { path: path.map(({ id }) => id), pathNames: path.map(({ name }) => name) };
-      return { ...described(record, root.world.now()), ...where };
-    },
+    describe: (record) => ({ ...described(record, root.world.now()), ...pathIn(pathOf(record)) }),
     progress: progressOf,
     notice: (record) => noticeOf(record, root.world.newId()),
   };
@@ -43,14 +40,12 @@ function described(record: McpTaskRecord, now: number): AgentTask {
     executionMode: record.mode,
     canPromoteToBackground: false,
     startedAt: iso(record.startedAt),
-    completedAt: record.completedAt === undefined ? undefined : iso(record.completedAt),
+    completedAt: isoIfAny(record.completedAt),
     activeTimeMs: activeMs(record, now),
-    activeStartedAt: record.activeSince === undefined ? undefined : iso(record.activeSince),
+    activeStartedAt: isoIfAny(record.activeSince),
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }
-
-const iso = (ms: number) => new Date(ms).toISOString();
 
 function progressOf(record: McpTaskRecord): TaskProgress {
   const { server, tool, serverTaskId, serverStatus, statusMessage, progress, warnings } = record;
