@@ -1,93 +1,93 @@
 /**
  * Unpacks a tarball of somebody else: regular files below one folder, within bounds. Links and devices are left out, and a name that leads out
  * of the folder refuses the whole tarball.
+ *
+ * The library says what the bytes of a tarball mean, and writes nothing. What may be written, and where, is decided here.
  */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { visible } from "@retinue/protocol";
+import { AppError, messageOf, visible } from "@retinue/protocol";
+import { Parser } from "tar/parse";
+import type { ReadEntry } from "tar/read-entry";
 
 export const MAX_TOTAL = 64 * 1024 * 1024;
 export const MAX_FILES = 5000;
-const BLOCK = 512;
+/** Folders and links are not written, but each costs time. */
+const MAX_ENTRIES = 2 * MAX_FILES;
 
 /** Returns how many entries were left out. */
 export function unpack(file: string, folder: string): number {
-  if (statSync(file).size > MAX_TOTAL) throw new Error("the tarball is too large");
+  const tar = tarIn(file);
   let leftOut = 0;
-  let count = 0;
-  for (const { name, content, isExecutable } of entriesOf(tarIn(readFileSync(file)))) {
-    if (content === undefined) {
-      leftOut++;
-      continue;
+  let [files, entries] = [0, 0];
+  const leaveOut = (entry: ReadEntry) => {
+    // A name that is too long to be read would leave a file under half its name.
+    if (entry.meta) throw refused("it has a name that is too long");
+    if (++entries > MAX_ENTRIES) throw refused(`it has more than ${MAX_ENTRIES} entries`);
+    if (entry.type !== "Directory") leftOut++;
+  };
+  const take = (entry: ReadEntry) => {
+    if (!isFile(entry)) {
+      leaveOut(entry);
+      entry.resume();
+      return;
     }
-    if (++count > MAX_FILES) throw new Error(`the tarball has more than ${MAX_FILES} files`);
-    const place = join(folder, ...partsOf(name));
-    mkdirSync(dirname(place), { recursive: true });
-    writeFileSync(place, content, { mode: isExecutable ? 0o700 : 0o600 });
+    if (++files > MAX_FILES) throw refused(`it has more than ${MAX_FILES} files`);
+    writeAtItsEnd(entry, join(folder, ...partsOf(entry.path)));
+  };
+  try {
+    const parser = new Parser({ strict: true, onReadEntry: take });
+    parser.on("ignoredEntry", leaveOut);
+    parser.end(tar); // All of it happens before this returns, and what is thrown above comes out here.
+  } catch (error) {
+    throw error instanceof AppError ? error : refused(`it cannot be read (${messageOf(error)})`, error);
   }
   return leftOut;
 }
 
-function tarIn(bytes: Buffer): Buffer {
-  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  return isGzip ? gunzipSync(bytes, { maxOutputLength: MAX_TOTAL }) : bytes;
+const isFile = ({ type }: ReadEntry): boolean => type === "File" || type === "OldFile" || type === "ContiguousFile";
+
+function writeAtItsEnd(entry: ReadEntry, place: string): void {
+  const chunks: Buffer[] = [];
+  entry.on("end", () => {
+    mkdirSync(dirname(place), { recursive: true });
+    const isExecutable = ((entry.mode ?? 0) & 0o100) !== 0;
+    writeFileSync(place, Buffer.concat(chunks), { mode: isExecutable ? 0o700 : 0o600 });
+  });
+  entry.on("data", (chunk) => chunks.push(chunk));
 }
 
-export function partsOf(name: string): string[] {
-  const parts = name.split("/").filter((part) => part !== "" && part !== ".");
-  const isWrong = name.startsWith("/") || parts.length === 0 || parts.some((part) => /^\.\.$|[\\:\0]/.test(part));
-  if (isWrong) throw new Error(visible(`the name ${name.slice(0, 200)} leads out of the folder`));
-  return parts;
+/** The library would unpack more than once, and without a bound. */
+function tarIn(file: string): Buffer {
+  if (statSync(file).size > MAX_TOTAL) throw refused("it is too large");
+  const bytes = readFileSync(file);
+  const tar = startsWith(bytes, GZIP) ? gunzip(bytes) : bytes;
+  if (startsWith(tar, GZIP) || startsWith(tar, ZSTD))
+    throw refused("it is not a tar file, packed with gzip or not at all");
+  return tar;
 }
 
-interface TarEntry {
-  name: string;
-  /** Undefined for what is no regular file. */
-  content: Buffer | undefined;
-  isExecutable: boolean;
-}
+const GZIP = [0x1f, 0x8b];
+const ZSTD = [0x28, 0xb5, 0x2f, 0xfd];
+const startsWith = (bytes: Buffer, magic: readonly number[]): boolean => magic.every((byte, at) => bytes[at] === byte);
 
-function* entriesOf(tar: Buffer): Generator<TarEntry> {
-  let longName: string | undefined;
-  for (let at = 0; at + BLOCK <= tar.length; ) {
-    const head = tar.subarray(at, at + BLOCK);
-    if (head.every((byte) => byte === 0)) return;
-    const size = numberIn(head, 124, 12);
-    const content = tar.subarray(at + BLOCK, at + BLOCK + size);
-    if (content.length < size) throw new Error("the tarball is cut off");
-    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
-    const kind = String.fromCharCode(head[156] ?? 0);
-    if (kind === "L") longName = textIn(content, 0, size);
-    else if (kind === "x") longName = paxPath(content.toString("utf8")) ?? longName;
-    else if (kind !== "g") {
-      const name = longName ?? nameIn(head);
-      longName = undefined;
-      if (kind === "5") continue;
-      const isExecutable = (numberIn(head, 100, 8) & 0o100) !== 0;
-      yield { name, content: kind === "0" || kind === "\0" ? content : undefined, isExecutable };
-    }
+function gunzip(bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_TOTAL });
+  } catch (error) {
+    const isTooLarge = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
+    throw refused(isTooLarge ? "it is too large" : `it cannot be read (${messageOf(error)})`, error);
   }
 }
 
-function nameIn(head: Buffer): string {
-  const isUstar = head.subarray(257, 262).toString("latin1") === "ustar";
-  const prefix = isUstar ? textIn(head, 345, 155) : "";
-  return prefix === "" ? textIn(head, 0, 100) : `${prefix}/${textIn(head, 0, 100)}`;
+function partsOf(name: string): string[] {
+  const parts = name.split("/").filter((part) => part !== "" && part !== ".");
+  const isWrong = name.startsWith("/") || parts.length === 0 || parts.some((part) => /^\.\.$|[\\:\0]/.test(part));
+  if (isWrong) throw refused(`the name ${name.slice(0, 200)} leads out of the folder`);
+  return parts;
 }
 
-function paxPath(records: string): string | undefined {
-  return /^\d+ path=(.*)$/m.exec(records)?.[1];
-}
-
-function textIn(bytes: Buffer, at: number, length: number): string {
-  const field = bytes.subarray(at, at + length);
-  const end = field.indexOf(0);
-  return field.subarray(0, end === -1 ? length : end).toString("utf8");
-}
-
-function numberIn(head: Buffer, at: number, length: number): number {
-  const digits = textIn(head, at, length).trim();
-  if (!/^[0-7]*$/.test(digits)) throw new Error("the tarball cannot be read");
-  return digits === "" ? 0 : Number.parseInt(digits, 8);
+function refused(why: string, cause?: unknown): AppError {
+  return new AppError("invalid_params", visible(`the tarball was refused: ${why}`), { cause });
 }
