@@ -3,7 +3,7 @@
  *
  * Files of a project come from somebody else. They are read within bounds, and none of them can pass for an agent that the user knows.
  */
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
 import { fileStamp } from "../project/file-stamp.ts";
@@ -15,6 +15,7 @@ import { hasFrontMatter, mistakesOf } from "./front-matter.ts";
 
 export interface AgentFolder {
   source: "user" | "project" | "plugin";
+  /** Or one file, if somebody has named it. */
   path: string;
   /** The real path of the project or plugin that the files must lie in. */
   within?: string;
@@ -113,6 +114,11 @@ function agentFiles({ path: folder, within }: AgentFolder, { errors, notes }: Ag
   if (!isThere(folder)) return []; // Usually. Looking is much cheaper than failing.
   try {
     checkFolder(folder, within);
+    if (!statSync(folder).isDirectory()) {
+      if (folder.endsWith(".md")) return [folder];
+      errors.push(visible(`${folder}: it is not an agent, since its name does not end in .md`));
+      return [];
+    }
     const entries = readdirSync(folder, { withFileTypes: true });
     for (const entry of entries)
       if (entry.isDirectory()) notes.push(visible(`${path.join(folder, entry.name)}: folders in here are not read`));

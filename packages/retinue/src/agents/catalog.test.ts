@@ -22,7 +22,7 @@ const folders = (isTrusted = true) =>
   agentFolders({
     home: path.join(root, "home"),
     project: isTrusted ? project() : undefined,
-    pluginDirectories: [path.join(root, "plugin")],
+    plugins: [{ source: "plugin", path: path.join(root, "plugin/agents") }],
   });
 
 const BUILTIN = [

@@ -50,8 +50,7 @@ export function agentFolders(options: {
   enableConfigDiscovery?: boolean;
   /** The working folder, and the root of its project, which its files must not leave. */
   project?: { folder: string; root: string };
-  pluginDirectories?: readonly string[];
-  /** Of installed plugins. */
+  /** Of plugins. */
   plugins?: readonly AgentFolder[];
 }): AgentFolder[] {
   const { project, home, enableConfigDiscovery = project !== undefined } = options;
@@ -65,9 +64,6 @@ export function agentFolders(options: {
       .filter((each) => !own.includes(each)) // In ~ they are the user's.
       .map((each): AgentFolder => ({ source: "project", path: each, within: project?.root })),
     ...(options.plugins ?? []),
-    ...(options.pluginDirectories ?? []).map(
-      (folder): AgentFolder => ({ source: "plugin", path: path.join(folder, "agents") }),
-    ),
   ];
 }
 

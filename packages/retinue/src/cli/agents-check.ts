@@ -1,11 +1,12 @@
 /** `retinue agents check`: every mistake in agent files, with its file and line. */
-import { statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { visible } from "@retinue/protocol";
 import type { AgentFolder } from "../agents/agent-files.ts";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { KnownNames } from "../agents/definition.ts";
 import { homeFolder } from "../host/home.ts";
+import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { projectRootOf } from "../project/root.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -22,13 +23,8 @@ export function checkAgents(named: readonly string[], flags: CommonFlags, contex
   const wanted = named.map((name) => resolve(cwd, name));
   const folders = wanted.length > 0 ? foldersOf(wanted) : agentFolders({ home, project });
   const catalog = new AgentCatalog({ folders, known });
-  const files = wanted.filter((name) => !statSync(name).isDirectory());
-  const isWanted = (line: string) => files.length === 0 || files.some((file) => line.startsWith(visible(file)));
-  const all = [...catalog.problems.errors, ...catalog.problems.warnings].filter(isWanted);
-  const checked = catalog
-    .custom()
-    .flatMap((agent) => [agent, ...(agent.hides ?? [])])
-    .filter(({ path = "" }) => isWanted(path));
+  const all = [...catalog.problems.errors, ...catalog.problems.warnings];
+  const checked = catalog.custom().flatMap((agent) => [agent, ...(agent.hides ?? [])]);
   if (flags.json)
     terminal.out(`${JSON.stringify({ mistakes: all, agents: checked.map(({ name }) => name) }, null, 2)}\n`);
   else
@@ -40,17 +36,20 @@ export function checkAgents(named: readonly string[], flags: CommonFlags, contex
 const counted = (count: number): string => `${count} agent file${count === 1 ? "" : "s"}`;
 
 function knownNames(home: string, project: { folder: string; root: string }): KnownNames {
-  const folders = skillFolders({ home, workingDirectory: project.folder, enableConfigDiscovery: true, project });
+  const { skills: plugins } = readInstalledSet(home);
+  const folders = skillFolders({
+    home,
+    workingDirectory: project.folder,
+    enableConfigDiscovery: true,
+    project,
+    plugins,
+  });
   const tools = knownTools({ limits: {}, events: [], servers: [] }).map(({ name }) => name);
   return { tools, skills: new SkillCatalog({ folders }).list().map(({ name }) => name) };
 }
 
-/** A file is read with the folder that it lies in. */
 function foldersOf(wanted: readonly string[]): AgentFolder[] {
-  const folders = wanted.map((name) => {
-    const found = statSync(name, { throwIfNoEntry: false });
-    if (!found) throw new UsageError(`agents check: there is no ${visible(name)}`);
-    return found.isDirectory() ? name : dirname(name);
-  });
-  return [...new Set(folders)].map((path) => ({ source: "user", path }));
+  const missing = wanted.find((name) => !existsSync(name));
+  if (missing !== undefined) throw new UsageError(`agents check: there is no ${visible(missing)}`);
+  return [...new Set(wanted)].map((path) => ({ source: "user", path }));
 }

@@ -78,6 +78,35 @@ describe("retinue agents check", () => {
   });
 });
 
+describe("retinue agents check of one file", () => {
+  test("is about that file alone, however many there are beside it", async () => {
+    await using world = cliWorld();
+    for (let at = 0; at < 120; at++) world.put(`many/a${String(at).padStart(3, "0")}.md`, "---\ninfer: 3\n---\nP");
+    const last = world.put("many/z.md", "---\ninfer: 3\n---\nP");
+    const bad = await world.run(["agents", "check", last]);
+    expect(bad).toMatchObject({ code: 1, stdout: expect.stringMatching(/^.*z\.md:2: infer[^\n]*\n$/) });
+    const good = await world.run(["agents", "check", world.put("many/zz.md", "---\nname: fine\n---\nP")]);
+    expect(good).toMatchObject({ code: 0, stdout: "No mistakes in 1 agent file.\n" });
+  });
+
+  test("fails when it is none", async () => {
+    await using world = cliWorld();
+    const file = world.put("notes.txt", "---\nname: a\n---\nP");
+    expect(await world.run(["agents", "check", file])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("notes.txt: it is not an agent"),
+    });
+  });
+
+  test("knows the skills of plugins", async () => {
+    await using world = cliWorld();
+    world.put("../home/plugins/kit/plugin.json", JSON.stringify({ name: "kit" }));
+    world.put("../home/plugins/kit/skills/deploy/SKILL.md", "---\ndescription: d\n---\nDeploy.");
+    const file = world.put("a.md", "---\nskills: [deploy]\n---\nP");
+    expect(await world.run(["agents", "check", file])).toMatchObject({ code: 0 });
+  });
+});
+
 describe("retinue agents new", () => {
   test("writes a file that is right, and never over another", async () => {
     await using world = cliWorld();

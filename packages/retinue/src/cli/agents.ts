@@ -6,7 +6,7 @@ import type { AgentDefinition } from "../agents/definition.ts";
 import { RemoteAgentCatalog } from "../host/agent-catalog.ts";
 import { readModelsConfig } from "../models/config.ts";
 import { nearest } from "../nearest.ts";
-import { readPluginSet } from "../plugins/plugin-set.ts";
+import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
 import { surveyProject } from "../workspace/survey.ts";
@@ -27,7 +27,7 @@ async function findAgents(flags: Pick<CommonFlags, "home">, context: CliContext)
   const gate = new ProjectGate(context.cwd, trustOf(own, context));
   await gate.refresh();
   const project = gate.isTrusted ? gate : undefined;
-  const { agents: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+  const { agents: plugins } = readInstalledSet(home);
   const folders = agentFolders({ home, enableConfigDiscovery: true, project, plugins });
   const catalog = new RemoteAgentCatalog({
     home,

@@ -4,7 +4,7 @@ import { visible } from "@retinue/protocol";
 import { hookLine } from "../hooks/command-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
 import { type FoundHook, readHooks } from "../hooks/hook-reader.ts";
-import { readPluginSet } from "../plugins/plugin-set.ts";
+import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
@@ -26,7 +26,7 @@ export async function listHooks(named: string | undefined, flags: CommonFlags, c
   const gate = new ProjectGate(folder, trustOf(own, context));
   await gate.refresh();
   const { home } = own.runtime.config;
-  const { hooks: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+  const { hooks: plugins } = readInstalledSet(home);
   const places = hookPlaces({ home, userFolder: env.HOME, project: gate, plugins });
   const { hooks, problems } = readHooks(places, gate);
   if (flags.json) terminal.out(`${JSON.stringify({ hooks: hooks.map(rowOf), problems }, null, 2)}\n`);

@@ -6,7 +6,7 @@ import { isLocal } from "../mcp/server-config.ts";
 import { UserServers } from "../mcp/user-servers.ts";
 import { withVariables } from "../mcp/variables.ts";
 import { didYouMean } from "../nearest.ts";
-import { readPluginSet } from "../plugins/plugin-set.ts";
+import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import { brief, shellWord } from "../project/shown.ts";
 import { type KnownServer, type KnownServers, knownServers } from "../workspace/known-servers.ts";
@@ -77,7 +77,7 @@ export async function testServers(named: string | undefined, flags: CommonFlags,
 
 export function knownHere({ runtime }: OwnRuntime, { cwd }: CliContext): Promise<KnownServers> {
   const { home } = runtime.config;
-  const { servers: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+  const { servers: plugins } = readInstalledSet(home);
   return knownServers({ folder: cwd, home, documents: runtime.sessions.store.documents, plugins });
 }
 

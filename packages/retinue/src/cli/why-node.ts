@@ -3,6 +3,7 @@ import { AppError, type PermissionRule } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, type NodeLimits } from "../agents/effective-tools.ts";
+import type { RemoteAgents } from "../agents/remote-definitions.ts";
 import type { SessionLimits } from "../host/session-limits.ts";
 import { readPluginSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
@@ -17,6 +18,7 @@ export interface NodeContext {
   limits: SessionLimits;
   denied: readonly PermissionRule[];
   home: string;
+  remote: RemoteAgents;
   /** Something of the session cannot be read, and the answer is given without it. */
   warn(message: string): void;
 }
@@ -94,7 +96,7 @@ function definitionNamed(catalog: AgentCatalog, name: string): AgentDefinition {
   );
 }
 
-async function catalogOf({ store, record, limits, home, warn }: NodeContext): Promise<AgentCatalog> {
+async function catalogOf({ store, record, limits, home, remote, warn }: NodeContext): Promise<AgentCatalog> {
   const { enableConfigDiscovery = false, pluginDirectories = [], customAgents, excludedBuiltinAgents } = limits;
   const gate = new ProjectGate(record.cwd, new FolderTrust({ documents: store.documents, warn }));
   if (enableConfigDiscovery) await gate.refresh();
@@ -109,5 +111,5 @@ async function catalogOf({ store, record, limits, home, warn }: NodeContext): Pr
     project: gate.isTrusted ? gate : undefined,
     plugins,
   });
-  return new AgentCatalog({ folders, customAgents, excludedBuiltinAgents });
+  return new AgentCatalog({ folders, remote, customAgents, excludedBuiltinAgents });
 }

@@ -172,6 +172,8 @@ test("a session opens and answers while the catalog does not, and has its agents
     expect(await send()).toContain("`helper` (custom): Helps.");
     const { agents } = await client.call("session.agent.list", { sessionId });
     expect(agents).toMatchObject([{ name: "helper", source: "remote" }]);
+    expect((await client.call("agents.discover", {})).agents).toMatchObject([{ name: "helper", source: "remote" }]);
+    expect(await client.call("agents.discover", { excludeHostAgents: true })).toEqual({ agents: [] });
   } finally {
     client.close();
     await client.ended;

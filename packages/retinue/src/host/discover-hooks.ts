@@ -1,7 +1,7 @@
 /** The hooks that files name, without a session: of the user, of plugins, and of projects. */
 import { type HookPlace, hookPlaces } from "../hooks/hook-places.ts";
 import { type FoundHook, readHooks } from "../hooks/hook-reader.ts";
-import { readPluginSet } from "../plugins/plugin-set.ts";
+import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import type { Documents } from "../store/store.ts";
@@ -19,7 +19,7 @@ const ORIGINS = { user: "user", project: "repository", plugin: "plugin" } as con
 
 export async function discoverHooks({ home, userFolder, projectPaths, excludeHostHooks, documents }: HookDiscovery) {
   const trust = new FolderTrust({ documents, warn: () => undefined });
-  const { hooks: ofPlugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+  const { hooks: ofPlugins } = readInstalledSet(home);
   const rows = new Map<string, ReturnType<typeof rowOf>>();
   const errors = new Set<string>();
   for (const folder of projectPaths.length > 0 ? projectPaths : [home]) {

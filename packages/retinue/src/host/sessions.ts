@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { AppError, type CreateSession, messageOf, type ResumeSession, type SessionConfig } from "@retinue/protocol";
+import type { RemoteAgents } from "../agents/remote-definitions.ts";
 import { Limiter } from "../loop/slot.ts";
 import { removeFolder, sessionFolder } from "../session/folder.ts";
 import { isOutage } from "../session/outage.ts";
@@ -80,6 +81,11 @@ export class Sessions {
         if (this.#open.get(id) === hosted) this.#open.delete(id);
       },
     };
+  }
+
+  /** Those of the remote catalog that a session would have now. */
+  get remoteAgents(): RemoteAgents {
+    return this.#remoteAgents.current();
   }
 
   get open(): readonly HostedSession[] {

@@ -41,6 +41,10 @@ export function readPluginSet({ home, directories, isDiscovering }: PluginPlaces
   return setOf([...named, ...others], problems);
 }
 
+/** Of whoever asks without a session. */
+export const readInstalledSet = (home: string): PluginSet =>
+  readPluginSet({ home, directories: [], isDiscovering: true });
+
 function setOf(plugins: PluginSet["plugins"], problems: string[]): PluginSet {
   const on = plugins.filter(({ isEnabled }) => isEnabled);
   const commands = on.flatMap((plugin) => readCommands(plugin, problems));

@@ -169,6 +169,21 @@ describe("a manifest", () => {
     });
   });
 
+  test("may name single files of agents, and a folder of skills or one skill", async () => {
+    using at = place();
+    at.put("p/plugin.json", { name: "p", agents: ["./x/one.md", "x/two.md"], skills: "./y/deploy" });
+    at.put("p/x/one.md", "---\nname: one\n---\nP");
+    at.put("p/x/two.md", "---\nname: two\n---\nP");
+    at.put("p/x/three.md", "---\nname: three\n---\nP");
+    at.put("p/y/deploy/SKILL.md", "---\ndescription: d\n---\nDeploy.");
+    await inSmallWorld([], async ({ client, create }) => {
+      const sessionId = await create({ pluginDirectories: [join(at.root, "p")] });
+      const { agents } = await client.call("session.agent.list", { sessionId });
+      expect(agents.map(({ name }) => name)).toEqual(["one", "two"]);
+      expect((await client.call("session.skills.list", { sessionId })).skills).toMatchObject([{ name: "deploy" }]);
+    });
+  });
+
   test("may name its hooks itself", () => {
     using at = place();
     at.put("p/plugin.json", { name: "p", hooks: { Stop: [{ hooks: [{ command: "true" }] }] } });

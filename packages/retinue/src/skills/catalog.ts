@@ -33,8 +33,7 @@ export function skillFolders(options: {
   enableConfigDiscovery: boolean;
   /** Given only where the host asks for files of the project and a person trusts it. */
   project?: { folder: string; root: string };
-  pluginDirectories?: readonly string[];
-  /** Of installed plugins. */
+  /** Of plugins. */
   plugins?: readonly SkillFolder[];
 }): SkillFolder[] {
   const { project, workingDirectory, home, enableConfigDiscovery } = options;
@@ -46,9 +45,6 @@ export function skillFolders(options: {
   return [
     ...(options.skillDirectories ?? []).map(
       (folder): SkillFolder => ({ source: "custom", path: path.resolve(workingDirectory, folder) }),
-    ),
-    ...(options.pluginDirectories ?? []).map(
-      (folder): SkillFolder => ({ source: "plugin", path: path.join(folder, "skills") }),
     ),
     ...own.map(
       (each): SkillFolder => ({ source: each === inside(home) ? "personal-copilot" : "personal-agents", path: each }),

@@ -1,25 +1,33 @@
 /** Agents and skills of folders that nobody works in: what a session there would find if the folder were trusted. Nothing of it is used. */
 import { resolve } from "node:path";
 import type { AgentInfo, Result } from "@retinue/protocol";
+import type { AgentFolder } from "../agents/agent-files.ts";
 import { agentInfo } from "../agents/agent-info.ts";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import type { RemoteAgents } from "../agents/remote-definitions.ts";
 import { projectRootOf } from "../project/root.ts";
 import { realPath } from "../real-path.ts";
-import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
+import { SkillCatalog, type SkillFolder, skillFolders } from "../skills/catalog.ts";
 
 interface Where {
   home: string;
   projectPaths?: readonly string[];
-  /** Only what is in the projects. */
+  /** Only what is in the projects. What else there is still takes names from it. */
   isWithoutUser?: boolean;
 }
 
-export function discoverAgents({ home, projectPaths = [], isWithoutUser = false }: Where): AgentInfo[] {
-  const user = isWithoutUser
-    ? []
-    : new AgentCatalog({ folders: agentFolders({ home, enableConfigDiscovery: true }) }).custom();
+export function discoverAgents({
+  home,
+  projectPaths = [],
+  isWithoutUser = false,
+  plugins,
+  remote,
+}: Where & { plugins: readonly AgentFolder[]; remote: RemoteAgents }): AgentInfo[] {
+  const at = (project?: { folder: string; root: string }) =>
+    new AgentCatalog({ folders: agentFolders({ home, enableConfigDiscovery: true, project, plugins }), remote });
+  const user = isWithoutUser ? [] : at().custom();
   const found = projectPaths.flatMap((given) =>
-    new AgentCatalog({ folders: agentFolders({ home, project: projectAt(given) }) })
+    at(projectAt(given))
       .custom()
       .filter(({ source }) => source === "project"),
   );
@@ -31,10 +39,18 @@ export function discoverSkills({
   projectPaths = [],
   skillDirectories = [],
   isWithoutUser = false,
-}: Where & { skillDirectories?: readonly string[] }): Result<"skills.discover"> {
+  plugins,
+}: Where & { skillDirectories?: readonly string[]; plugins: readonly SkillFolder[] }): Result<"skills.discover"> {
   const at = (workingDirectory: string, project?: { folder: string; root: string }) =>
     new SkillCatalog({
-      folders: skillFolders({ home, workingDirectory, skillDirectories, enableConfigDiscovery: true, project }),
+      folders: skillFolders({
+        home,
+        workingDirectory,
+        skillDirectories,
+        enableConfigDiscovery: true,
+        project,
+        plugins,
+      }),
     });
   const user = at(process.cwd());
   const ofUser = isWithoutUser ? [] : user.list();

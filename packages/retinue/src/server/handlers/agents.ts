@@ -6,9 +6,12 @@ import { discoverAgents } from "../../workspace/discovery.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const agentHandlers: Handlers = {
-  "agents.discover": ({ projectPaths, excludeHostAgents: isWithoutUser }, { sessions }) => ({
-    agents: discoverAgents({ home: sessions.shared.runtime.home, projectPaths, isWithoutUser }),
-  }),
+  "agents.discover": async ({ projectPaths, excludeHostAgents: isWithoutUser }, { sessions }) => {
+    const { home } = sessions.shared.runtime;
+    const { agents: plugins } = (await import("../../plugins/plugin-set.ts")).readInstalledSet(home);
+    const { remoteAgents: remote } = sessions;
+    return { agents: discoverAgents({ home, projectPaths, isWithoutUser, plugins, remote }) };
+  },
   "session.agent.list": (params, scope) => {
     const { agents } = hosted(params, scope).tree.configuration;
     const shown = params.includeBuiltInAgents ? agents.list() : agents.custom();

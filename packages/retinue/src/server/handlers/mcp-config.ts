@@ -37,11 +37,11 @@ export const mcpConfigHandlers: Handlers = {
   "mcp.discover": async ({ workingDirectory = process.cwd(), includeEffectiveSource = false }, { sessions }) => {
     const { documents } = sessions.store;
     const { home } = sessions.shared.runtime;
-    const [{ readPluginSet }, { knownServers }] = await Promise.all([
+    const [{ readInstalledSet }, { knownServers }] = await Promise.all([
       import("../../plugins/plugin-set.ts"),
       import("../../workspace/known-servers.ts"),
     ]);
-    const { servers: plugins } = readPluginSet({ home, directories: [], isDiscovering: true });
+    const { servers: plugins } = readInstalledSet(home);
     const { servers } = await knownServers({ folder: workingDirectory, home, documents, plugins });
     return { servers: servers.map((server) => discovered(server, includeEffectiveSource)) };
   },

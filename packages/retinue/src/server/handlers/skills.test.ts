@@ -73,3 +73,27 @@ test("skills and agents of the user and of folders are discovered without a sess
     expect(await client.call("agents.discover", {})).toEqual({ agents: [] });
   });
 });
+
+test("what plugins bring is discovered as a session would have it, unless it is left out", async () => {
+  await inSmallWorld([], async ({ client, folder, home }) => {
+    const kit = join(home, "kit");
+    mkdirSync(join(kit, "agents"), { recursive: true });
+    writeFileSync(join(kit, "plugin.json"), JSON.stringify({ name: "kit" }));
+    writeFileSync(join(kit, "agents/reviewer.md"), "---\ntools: Read\n---\nYou review.");
+    writeSkill(kit, "deploy");
+    writeSkill(join(folder, ".claude"), "deploy");
+    await client.call("plugins.install", { source: kit });
+    const named = async (excludeHostAgents?: boolean) => {
+      const { agents } = await client.call("agents.discover", { projectPaths: [folder], excludeHostAgents });
+      return agents.map(({ name, source }) => [name, source]);
+    };
+    expect(await named()).toEqual([["reviewer", "plugin"]]);
+    expect(await named(true)).toEqual([]);
+    const { skills } = await client.call("skills.discover", { projectPaths: [folder] });
+    expect(skills).toMatchObject([{ name: "deploy", source: "plugin", pluginName: "kit" }]);
+    await client.call("plugins.disable", { names: ["kit"] });
+    expect((await client.call("skills.discover", { projectPaths: [folder] })).skills).toMatchObject([
+      { name: "deploy", source: "project" },
+    ]);
+  });
+});

@@ -6,8 +6,11 @@ import { discoverSkills } from "../../workspace/discovery.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const skillHandlers: Handlers = {
-  "skills.discover": ({ projectPaths, skillDirectories, excludeHostSkills: isWithoutUser }, { sessions }) =>
-    discoverSkills({ home: sessions.shared.runtime.home, projectPaths, skillDirectories, isWithoutUser }),
+  "skills.discover": async ({ projectPaths, skillDirectories, excludeHostSkills: isWithoutUser }, { sessions }) => {
+    const { home } = sessions.shared.runtime;
+    const { skills: plugins } = (await import("../../plugins/plugin-set.ts")).readInstalledSet(home);
+    return discoverSkills({ home, projectPaths, skillDirectories, isWithoutUser, plugins });
+  },
   "session.skills.list": (params, scope) => ({ skills: hosted(params, scope).tree.configuration.skills.list() }),
   "session.skills.getInvoked": async (params, scope) => ({ skills: await invokedSkills(hosted(params, scope)) }),
   "session.skills.enable": (params, scope) => {
