@@ -54,7 +54,7 @@ export class HostedSession {
   readonly #notifications: Notifications;
   #stopListening: () => void;
 
-  constructor(options: TreeOptions & { warnings: readonly string[]; onClosed: () => Promise<void> }) {
+  constructor(options: TreeOptions & { onClosed: () => Promise<void> }) {
     this.#onClosed = options.onClosed;
     this.#composed = composeTree(options);
     this.store = options.store;
@@ -63,7 +63,7 @@ export class HostedSession {
     this.main = this.#composed.main;
     this.runner = this.#composed.runner;
     this.#unusedOptions = new UnusedOptions(this.session);
-    this.#projectNotices = new ProjectNotices(this.tree, { home: options.runtime.home, warnings: options.warnings });
+    this.#projectNotices = new ProjectNotices(this.tree, options.runtime.home);
     this.userShells = this.tasks.shells.unlisted(this.session.id);
     this.#notifications = new Notifications({
       hooks: this.tree.hooks,

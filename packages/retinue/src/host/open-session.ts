@@ -201,7 +201,6 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     fileHooks,
     plugins,
     instructions,
-    warnings: instructions.warnings,
     onClosed: async () => {
       options.onClosed(hosted);
       await releaseLease(store, lease);

@@ -17,20 +17,14 @@ export async function readyToLook(): Promise<void> {
   look ??= { ...(await import("../workspace/left-out.ts")), ...(await import("../workspace/survey.ts")) };
 }
 
-export interface NoticeOptions {
-  home: string;
-  /** About instruction files. */
-  warnings: readonly string[];
-}
-
 export class ProjectNotices {
   readonly #tree: TreeParts;
-  readonly #options: NoticeOptions;
+  readonly #home: string;
   readonly #told = new WeakSet<Client>();
 
-  constructor(tree: TreeParts, options: NoticeOptions) {
+  constructor(tree: TreeParts, home: string) {
     this.#tree = tree;
-    this.#options = options;
+    this.#home = home;
   }
 
   send(client: Client): void {
@@ -47,9 +41,9 @@ export class ProjectNotices {
   #send(): void {
     const { root, configuration, gate, fileHooks, plugins } = this.#tree;
     const hasProject = configuration.current.enableConfigDiscovery === true;
-    const leftOut = hasProject ? look?.leftOutLine(look.surveyProject(gate, this.#options.home), gate) : undefined;
-    const settings = configWarnings(this.#options.home).map((message) => ({ warningType: "configuration", message }));
-    const instructions = this.#options.warnings.map((message) => ({ warningType: "instructions", message }));
+    const leftOut = hasProject ? look?.leftOutLine(look.surveyProject(gate, this.#home), gate) : undefined;
+    const settings = configWarnings(this.#home).map((message) => ({ warningType: "configuration", message }));
+    const instructions = instructionNotices(configuration.instructions.warnings);
     const trust = leftOut === undefined ? [] : [{ warningType: "folder_trust", message: leftOut }];
     // Files of the user and of plugins are read whether or not the project's are.
     const files = fileNotices([...fileProblems(configuration), ...fileHooks.problems, ...plugins.current.problems]);
@@ -60,6 +54,10 @@ export class ProjectNotices {
 /** What of the files of agents and skills is left out, or is other than they say. */
 export function fileProblems({ agents, skills }: Pick<Configuration, "agents" | "skills">): readonly string[] {
   return [agents.problems.errors, agents.problems.warnings, skills.problems.errors, skills.problems.warnings].flat();
+}
+
+export function instructionNotices(warnings: readonly string[]): Notice[] {
+  return warnings.slice(0, MAX_PROBLEMS).map((message) => ({ warningType: "instructions", message }));
 }
 
 export function fileNotices(problems: readonly string[]): Notice[] {

@@ -6,7 +6,7 @@ import { agentsUpdate } from "../agents/agent-info.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import type { HostedSession } from "./hosted-session.ts";
-import { fileNotices, fileProblems } from "./project-notices.ts";
+import { fileNotices, fileProblems, instructionNotices } from "./project-notices.ts";
 
 /** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
 export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
@@ -30,6 +30,8 @@ export async function followTrust({ session, tree }: HostedSession): Promise<voi
   await fileHooks.refresh(configuration.current, plugins.current.hooks);
   const why = configuration.follow();
   if (why === "trust" || servers !== plugins.current.servers) tree.servers.configured();
+  for (const notice of instructionNotices(configuration.instructions.newWarnings()))
+    session.announce("session.warning", notice);
   if (why === undefined) return;
   for (const notice of fileNotices(fileProblems(configuration).filter((problem) => !before.has(problem))))
     session.announce("session.warning", notice);

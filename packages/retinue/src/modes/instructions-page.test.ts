@@ -57,7 +57,7 @@ test("docs/instructions.md names the instruction files in the order in which the
 test("docs/instructions.md names the folders of skills in their order, and every field of their head", () => {
   const options = {
     skillDirectories: ["given"],
-    pluginDirectories: ["/plugin"],
+    plugins: [{ source: "plugin" as const, path: "/plugin/skills" }],
     home: "/home",
     workingDirectory: "/work",
   };
@@ -65,16 +65,16 @@ test("docs/instructions.md names the folders of skills in their order, and every
   const folders = skillFolders({ ...options, enableConfigDiscovery: true, project }).map(({ path }) => path);
   expect(folders).toEqual([
     "/work/given",
-    "/plugin/skills",
     "/home/skills",
+    "/plugin/skills",
     "/work/.retinue/skills",
     "/work/.github/skills",
     "/work/.claude/skills",
   ]);
   const places = [
     "`skillDirectories`",
-    "`skills/` in each of `pluginDirectories`",
     "`skills/` in the home folder",
+    "`skills/` of plugins",
     "`.retinue/skills`, `.github/skills`, then `.claude/skills`",
   ];
   const found = places.map((words) => page.indexOf(words));

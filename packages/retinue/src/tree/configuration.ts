@@ -44,14 +44,27 @@ export interface ConfigurationOptions {
 
 /** Files that a project has for agents, without those that rules deny to read. */
 export interface ProjectInstructions {
+  /** Reads them again if a file or what the host wants of them has changed. Returns whether it has. */
+  follow(config: SessionConfig): boolean;
   /** For the system prompt. */
   text(unreadable: readonly string[]): string | undefined;
   /** What counts for a file besides, as blocks for the model by the path that they name. */
   forFile(file: string, unreadable: readonly string[]): ReadonlyMap<string, string>;
   sources(): InstructionSource[];
+  /** Files that were refused or cut. */
+  readonly warnings: readonly string[];
+  /** Those that came after the first reading, each once. */
+  newWarnings(): readonly string[];
 }
 
-const NO_INSTRUCTIONS: ProjectInstructions = { text: () => undefined, forFile: () => new Map(), sources: () => [] };
+const NO_INSTRUCTIONS: ProjectInstructions = {
+  follow: () => false,
+  text: () => undefined,
+  forFile: () => new Map(),
+  sources: () => [],
+  warnings: [],
+  newWarnings: () => [],
+};
 
 /** Where plugins have agents and skills. */
 export interface PluginFolders {
@@ -146,6 +159,7 @@ export class Configuration {
 
   /** Reads agents and skills again if trust in the project was decided anew, or plugins or files have changed. Returns why it did. */
   follow(): "trust" | "files" | undefined {
+    this.instructions.follow(this.#current);
     const { gate, plugins, remoteAgents } = this.#options;
     const isDecided = this.#current.enableConfigDiscovery === true && gate.version !== this.#gateVersion;
     if (isDecided || plugins?.() !== this.#plugins || remoteAgents?.() !== this.#remote) {

@@ -144,18 +144,17 @@ export class Toolkit implements Kit {
       resolve(session.place.workingDirectory, file),
       permissions.rules.places.unreadable,
     );
-    return [...found].filter(([path]) => this.#isNew(path)).map(([, words]) => words);
+    return [...found.values()].filter((words) => this.#isNew(words));
   }
 
-  /** A summary of the conversation leaves them out, so they are given again after it. */
-  #isNew(path: string): boolean {
+  /** A summary of the conversation leaves them out, so they are given again after it; and so is a text that has changed. */
+  #isNew(words: string): boolean {
     const { state } = this.#agent.session;
-    const key = `${state.checkpoints} ${path}`;
+    const key = `${state.checkpoints} ${words}`;
     if (this.#given.has(key)) return false;
     this.#given.add(key);
-    const mark = `<instructions path="${path}"`;
     return !state.messages.some(
-      ({ role, ...message }) => role === "user" && JSON.stringify(message).includes(JSON.stringify(mark).slice(1, -1)),
+      ({ role, ...message }) => role === "user" && JSON.stringify(message).includes(JSON.stringify(words).slice(1, -1)),
     );
   }
 

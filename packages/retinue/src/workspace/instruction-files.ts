@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { type InstructionSource, lazy, visible } from "@retinue/protocol";
 import * as z from "zod";
 import { mistakesOf, parseFrontMatter } from "../agents/front-matter.ts";
+import { fileStamp } from "../project/file-stamp.ts";
 import { isThere } from "../project/root.ts";
 import { checkFolder, readTextFile } from "../project/text-file.ts";
 
@@ -65,7 +66,14 @@ export function filesForKinds(folder: string, options: FolderOptions): Instructi
   });
 }
 
-function namesIn(folder: string, { within, warn }: FolderOptions): string[] {
+/** Differs after one of the files that a folder can have has changed, come or gone. */
+export function stampOf(folder: string): string {
+  const own = FILES.map((name) => join(folder, name));
+  const quiet = { warn: () => undefined };
+  return fileStamp([...own, ...namesIn(join(folder, ".github/instructions"), quiet)]);
+}
+
+function namesIn(folder: string, { within, warn }: Pick<FolderOptions, "within" | "warn">): string[] {
   if (!isThere(folder)) return [];
   try {
     checkFolder(folder, within);
