@@ -95,6 +95,7 @@ export class Toolkit implements Kit {
     const { session } = this.#agent;
     const { configuration, environment, participants } = this.#options.parts;
     const { workingDirectory, folder } = session.place;
+    configuration.instructions.follow(configuration.current); // A prompt may have waited while another one changed them.
     return await systemPrompt(
       set,
       {

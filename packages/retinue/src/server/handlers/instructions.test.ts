@@ -125,3 +125,15 @@ test("words for certain files that have changed are given again with the next su
     expect(sources).toMatchObject([{ content: "DEEP-TWO", type: "child-instructions" }]);
   });
 });
+
+test("a prompt that waited has the instructions that the one before it wrote", async () => {
+  const turns = [[call("create", { path: "AGENTS.md", file_text: "LATE-WORDS" })], [say("x")], [say("y")]];
+  await inSmallWorld(turns, async ({ client, create, provider }) => {
+    const sessionId = await create({ enableConfigDiscovery: true });
+    await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+    await client.call("session.send", { sessionId, prompt: "write" });
+    await client.call("session.send", { sessionId, prompt: "read" });
+    await client.received("session.idle");
+    expect(provider.requests.map(({ system }) => system.includes("LATE-WORDS"))).toEqual([false, false, true]);
+  });
+});
