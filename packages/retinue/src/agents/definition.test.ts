@@ -174,7 +174,7 @@ describe("tools of other programs in a file", () => {
       "[execute, search, read, edit, agent, web, todo]",
       ["bash", "grep", "glob", "view", "edit", "task", "web_fetch", "sql"],
     ],
-    ["[mcp__docs__find, mcp__github, 'docs/*']", ["docs/find", "github/*", "docs/*"]],
+    ["[mcp__docs__find, mcp__github, 'docs/*', 'mcp__*']", ["docs/find", "github/*", "docs/*", "mcp:*"]],
     ["[deploy, 'custom:search', '*']", ["deploy", "custom:search", "*"]],
   ])("%s are ours", (given, ours) => {
     expect(toolsOf(given)).toEqual(ours);
@@ -224,5 +224,73 @@ describe("the front matter of other programs", () => {
         expect.stringContaining("reviewer.agent.md:6: there is no field 'turn'"),
       ]);
     }
+  });
+});
+
+describe("the front matter that somebody wrote carelessly", () => {
+  const limited = { name: "a", tools: ["view"], prompt: "P" };
+
+  test.each([
+    ["after blank lines", "\n \n---\nname: a\ntools: [view]\n---\nP"],
+    ["after a mark of an editor and a blank line", "\uFEFF\n---\nname: a\ntools: [view]\n---\nP"],
+    ["with the line ends of old systems", "---\rname: a\rtools: [view]\r---\rP"],
+  ])("still limits the agent: %s", (_, text) => {
+    expect(read(text)).toMatchObject(limited);
+  });
+
+  test("has the right lines after blank ones", () => {
+    expect(() => read("\n\n---\nname: a\ninfer: 3\n---\nP")).toThrow("reviewer.agent.md:5: infer");
+  });
+
+  test.each([
+    ["without a fence", "name: a\ntools: [view]\n\nP"],
+    ["without its first fence", "tools: [view]\n---\nP"],
+    ["with longer fences", "----\ntools: [view]\n----\nP"],
+    ["with the fences of TOML", "+++\ntools = ['view']\n+++\nP"],
+    ["with dashes that an editor has joined", "\u2014\ntools: [view]\n\u2014\nP"],
+  ])("never becomes a part of the prompt of an agent with every tool: %s", (_, text) => {
+    expect(() => read(text)).toThrow("reviewer.agent.md:1: the front matter must stand between two lines with ---");
+  });
+
+  test("may be missing, and the text may begin with a list, a title or a word with a colon", () => {
+    for (const text of ["- one\n- two", "# Tools: all", "Note: you help.", "**Name**: x"])
+      expect(read(text)).toMatchObject({ tools: null, prompt: text });
+  });
+
+  test("may have colons in its description, as Claude Code writes it", () => {
+    const description = `Use this when: a test fails. <example>user: "why?" # or so</example>`;
+    expect(read(`---\nname: a\ndescription: ${description}\ntools: Read\n---\nP`)).toMatchObject({
+      ...limited,
+      description,
+    });
+    expect(() => read("---\ndescription: a: b\ntools: [view\n---\nP")).toThrow("reviewer.agent.md:");
+  });
+
+  test("is named in the error about its aliases", () => {
+    const bomb = [
+      "a: &a [x, x, x]",
+      ..."bcdefg".split("").map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdef"[at]}`)}]`),
+    ];
+    expect(() => read(`---\n${bomb.join("\n")}\ntools: *g\n---\nP`)).toThrow(/reviewer\.agent\.md:1: .*alias count/);
+  });
+
+  test("cannot bring a list of tools by a merge key, which nobody reads", () => {
+    expect(() => read("---\ngithub: &b { tools: [view] }\n<<: *b\n---\nP")).toThrow(
+      /agent\.md:\d: a key << is not read/,
+    );
+  });
+
+  test("has a limit of turns in the words of Claude Code, unless it has one in ours", () => {
+    expect(read("---\nmaxTurns: 5\n---\nP").budget).toEqual({ maxTurns: 5 });
+    expect(read("---\nmaxTurns: 5\nbudget: { turns: 3 }\n---\nP").budget).toEqual({ maxTurns: 3 });
+  });
+
+  test("keeps the condition of a tool together, so that it is told, and reads a list in lines", () => {
+    const warnings: string[] = [];
+    const text = "---\ntools: Bash(git add:*, git commit:*), Read\n---\nP";
+    const warn = (message: string) => warnings.push(message);
+    expect(agentFromFile(text, { source: "user", path: "a.md", warn }).tools).toEqual(["view"]);
+    expect(warnings).toEqual([expect.stringContaining("'Bash(git add:*, git commit:*)' does not count")]);
+    expect(read("---\ntools: |\n  Read\n  Grep\n---\nP").tools).toEqual(["view", "grep"]);
   });
 });

@@ -16,7 +16,7 @@ import {
 } from "@retinue/protocol";
 import * as z from "zod";
 import { ownNames, unknownNames } from "./foreign-tools.ts";
-import { type Check, type FrontMatter, parseFrontMatter } from "./front-matter.ts";
+import { type Check, type FrontMatter, hasFrontMatter, parseFrontMatter } from "./front-matter.ts";
 import { type UnknownKey, unknownKey } from "./unknown-keys.ts";
 
 /** `remote`: from the catalog that the user's configuration names. */
@@ -109,6 +109,8 @@ const fileHead = lazy(() =>
       })
       .default({}),
     github: z.record(z.string(), z.unknown()).optional(),
+    /** The word of Claude Code for `turns` of the budget. */
+    maxTurns: limit().optional(),
   }),
 );
 
@@ -132,6 +134,7 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
   const { warn = () => undefined } = file;
   const check: Check = (written) => wrongKeys(written, { path: file.path, warn });
   const { head, body, lineOf } = parseFrontMatter(text, fileHead(), { file: file.path, check });
+  if (!hasFrontMatter(text)) checkHasNone(body, file.path);
   if (body === "") throw new AppError("invalid_params", `${file.path}:1: the agent has no prompt`);
   const name = head.name ?? path.basename(file.path).replace(/(\.agent)?\.md$/, "");
   const tools = ownTools(head.tools, (index, words) =>
@@ -158,11 +161,19 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
     ceiling: head.ceiling,
     nestedBackground: head["nested-background"],
     inherit: toInherit(head.inherit),
-    budget: toBudget(head.budget),
+    budget: toBudget({ turns: head.maxTurns, ...head.budget }),
     readOnly: head["read-only"],
     source: file.source,
     ...defined({ path: isFile ? file.path : undefined, plugin: file.plugin, github: head.github }),
   };
+}
+
+/** An agent whose head is taken for a part of its prompt would have every tool. */
+function checkHasNone(body: string, file: string): void {
+  const [first = ""] = body.split("\n", 1);
+  const [key = ""] = /^[\w-]+(?=\s*:)/.exec(first) ?? [];
+  const isHead = /^(?:--|[\u2013\u2014]|\+\+\+)/.test(first) || Object.hasOwn(fileHead().shape, key.toLowerCase());
+  if (isHead) throw new AppError("invalid_params", `${file}:1: the front matter must stand between two lines with ---`);
 }
 
 type Head = z.output<ReturnType<typeof fileHead>>;
@@ -294,9 +305,8 @@ function toBudget(budget: Head["budget"]): Budget {
   });
 }
 
+/** A comma in brackets, as in `Bash(git add:*, git commit:*)`, belongs to the entry. */
 function commaSeparated(text: string): string[] {
-  return text
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "");
+  const entries = text.match(/(?:[^,\n()]|\([^()]*\)|[()])+/g) ?? [];
+  return entries.map((each) => each.trim()).filter((each) => each !== "");
 }

@@ -8,7 +8,7 @@ import {
   type NodeLimits,
   unknownTools,
 } from "./effective-tools.ts";
-import type { ToolRef } from "./tool-patterns.ts";
+import { matchesPattern, type ToolRef } from "./tool-patterns.ts";
 
 const TOOLS: readonly ToolRef[] = [
   ...["view", "edit", "create", "bash", "grep", "task", "skill", "sql"].map((name) => ({
@@ -251,4 +251,24 @@ test("authority only shrinks down any tree", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test.each([
+  ["docs/find", true],
+  ["docs/*", true],
+  ["docs/fi*", true],
+  ["*/find", true],
+  ["mcp:docs/find", true],
+  ["docs/fo*", false],
+  ["doc/find", false],
+  ["docs/", false],
+])("the pattern %s names the tool find of the server docs: %s", (pattern, isMatch) => {
+  const tool = { name: "docs-find", source: "mcp", mcp: { server: "docs", tool: "find" } } as const;
+  expect(matchesPattern(pattern, tool)).toBe(isMatch);
+  expect(matchesPattern(pattern, { name: "find", source: "builtin" })).toBe(false);
+});
+
+test("a server whose name has a slash is matched by its whole name", () => {
+  const tool = { name: "a-b-find", source: "mcp", mcp: { server: "a/b", tool: "find" } } as const;
+  expect(["a/b/find", "a/b/*"].map((pattern) => matchesPattern(pattern, tool))).toEqual([true, true]);
 });

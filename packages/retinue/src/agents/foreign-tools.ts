@@ -51,7 +51,7 @@ export function ownNames(entry: string, warn: (words: string) => void): readonly
     return [];
   }
   const [, server, tool = "*"] = MCP_TOOL.exec(name) ?? [];
-  if (server !== undefined) return [`${server}/${tool}`];
+  if (server !== undefined) return [server === "*" ? "mcp:*" : `${server}/${tool}`];
   const small = name.toLowerCase();
   if (ALIKE.has(small)) return [small];
   return (Object.hasOwn(MEANT, small) ? MEANT[small] : undefined) ?? [name];

@@ -49,7 +49,7 @@ export function mistakesOf(error: unknown): readonly string[] {
 
 /** Whether a text begins with a head at all. */
 export function hasFrontMatter(text: string): boolean {
-  const plain = text.replace(/^\uFEFF/, "").replace("\r\n", "\n");
+  const plain = plainOf(text);
   return isFence(plain.slice(0, endOfLine(plain, 0)));
 }
 
@@ -62,19 +62,19 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   schema: Schema,
   { file, check = () => [] }: { file: string; check?: Check },
 ): FrontMatter<z.output<Schema>> {
-  const { yaml, body } = split(text.replace(/^\uFEFF/, ""), file);
+  const { yaml, body, before } = split(text, file);
   if (yaml.length > MAX_HEAD_CHARACTERS) throw complaint(file, 1, TOO_LONG);
   if (isTooDeep(yaml)) throw complaint(file, 1, "the front matter is nested too deeply");
   if (EXPLICIT_KEY.test(yaml)) throw complaint(file, 1, "the front matter has a key with a question mark before it");
-  const lines = new LineCounter();
-  const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
-  // The head starts on line 2 of the file, under the fence.
-  const broken = document.errors.map(({ pos, message }) => at(file, lines.linePos(pos[0]).line + 1, message));
+  const { document, lines } = readYaml(yaml);
+  // The head starts on the line under the fence.
+  const lineAt = (position: number) => lines.linePos(position).line + before;
+  const broken = document.errors.map(({ pos, message }) => at(file, lineAt(pos[0]), message));
   if (broken.length > 0) throw new BadFrontMatter(broken);
   const twice = repeatedKey(document);
-  if (twice !== undefined) throw complaint(file, lines.linePos(twice).line + 1, "Map keys must be unique");
+  if (twice !== undefined) throw complaint(file, lineAt(twice), "Map keys must be unique");
 
-  const data: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
+  const data = dataOf(document, file);
   const parsed = schema.safeParse(data);
   const more = check({ data, lineOf }).slice(0, MAX_MISTAKES);
   if (parsed.success && more.length === 0) return { head: parsed.data, body, data, lineOf };
@@ -88,9 +88,35 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   function lineOf(wanted: readonly string[]): number {
     for (let length = wanted.length; length > 0; length--) {
       const node = document.getIn(wanted.slice(0, length), true);
-      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line + 1;
+      if (isNode(node) && node.range) return lineAt(node.range[0]);
     }
     return 1;
+  }
+}
+
+/**
+ * Other programs write descriptions as they come, with colons in them, which is no YAML. They are taken as text where the head cannot be
+ * read otherwise.
+ */
+const LOOSE_TEXT = /^(description|display-name|argument-hint):[ \t]+(?![|>"'[{&*!])(.+)$/gm;
+
+function readYaml(yaml: string): { document: Document; lines: LineCounter } {
+  const asWritten = parsedYaml(yaml);
+  if (asWritten.document.errors.length === 0) return asWritten;
+  const quoted = parsedYaml(yaml.replaceAll(LOOSE_TEXT, (_, key, text) => `${key}: ${JSON.stringify(text.trim())}`));
+  return quoted.document.errors.length === 0 ? quoted : asWritten;
+}
+
+function parsedYaml(yaml: string): { document: Document; lines: LineCounter } {
+  const lines = new LineCounter();
+  return { lines, document: parseDocument(yaml, { lineCounter: lines, prettyErrors: false, uniqueKeys: false }) };
+}
+
+function dataOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 20 }) ?? {};
+  } catch (error) {
+    throw complaint(file, 1, `the front matter cannot be used: ${messageOf(error)}`);
   }
 }
 
@@ -120,15 +146,22 @@ function repeatedKey(document: Document): number | undefined {
   return found;
 }
 
-function split(text: string, file: string): { yaml: string; body: string } {
-  const plain = text.replaceAll("\r\n", "\n");
+/** With one kind of line end, and without what an editor may have put before the first line. */
+function plainOf(text: string): string {
+  return text.replace(/^\uFEFF?\s*/, "").replaceAll(/\r\n?/g, "\n");
+}
+
+/** `before`: how many lines of the file are above the head, the fence included. */
+function split(text: string, file: string): { yaml: string; body: string; before: number } {
+  const plain = plainOf(text);
   const first = endOfLine(plain, 0);
-  if (!isFence(plain.slice(0, first))) return { yaml: "", body: text.trim() };
+  if (!isFence(plain.slice(0, first))) return { yaml: "", body: plain.trim(), before: 0 };
+  const before = 1 + (/^\uFEFF?\s*/.exec(text)?.[0].match(/\r\n?|\n/g)?.length ?? 0);
   // Only as far as a head may reach: what follows is not looked at line by line.
   for (let from = first + 1; from <= first + 1 + MAX_HEAD_CHARACTERS && from <= plain.length; ) {
     const to = endOfLine(plain, from);
     if (isFence(plain.slice(from, to)))
-      return { yaml: plain.slice(first + 1, Math.max(first + 1, from - 1)), body: plain.slice(to + 1).trim() };
+      return { yaml: plain.slice(first + 1, Math.max(first + 1, from - 1)), body: plain.slice(to + 1).trim(), before };
     from = to + 1;
   }
   const isLong = plain.length - first > MAX_HEAD_CHARACTERS;

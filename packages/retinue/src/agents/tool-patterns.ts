@@ -2,9 +2,9 @@
  * How an agent's `tools` list, a ceiling and a deny rule name tools.
  *
  * Entries are those of the session filters (a name, `builtin:`, `mcp:` or `custom:` before it, `*` for any characters), and
- * `server/tool` or `server/*` for tools of an MCP server. Unlike `availableTools`, an agent's list does remove host tools.
+ * `server/tool`, `server/*` or `server/find*` for tools of an MCP server. Unlike `availableTools`, an agent's list does remove host tools.
  */
-import { matchesEntry } from "../tools/filters.ts";
+import { matchesEntry, matchesName } from "../tools/filters.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** The fields of a tool by which patterns match it. */
@@ -26,12 +26,10 @@ export function namesOneTool(pattern: string): boolean {
 
 /** A pattern for everything, or everything of one origin. It allows what is there, and names none of it. */
 export function meansAll(pattern: string): boolean {
-  return /^(builtin:|mcp:|custom:)?\*+$/.test(pattern);
+  return /^(builtin:|mcp:|custom:)?\*+(\/\*+)?$/.test(pattern);
 }
 
 function matchesServer(pattern: string, tool: ToolRef): boolean {
-  const at = pattern.indexOf("/");
-  if (at < 0 || tool.mcp === undefined || pattern.slice(0, at) !== tool.mcp.server) return false;
-  const name = pattern.slice(at + 1);
-  return name === "*" || name === tool.mcp.tool;
+  if (tool.mcp === undefined || !pattern.includes("/")) return false;
+  return matchesName(`${tool.mcp.server}/${tool.mcp.tool}`, pattern.replace(/^mcp:/, ""));
 }

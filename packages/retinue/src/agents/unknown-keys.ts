@@ -24,6 +24,8 @@ export interface UnknownKey {
 }
 
 export function unknownKey(key: string, known: readonly string[], given: { isLimit?: boolean } = {}): UnknownKey {
+  if (key === "<<")
+    return { isLimit: true, words: "a key << is not read, so the agent is left out: write its fields out" };
   const meant = meantBy(key, known);
   const isLimit = given.isLimit || /tool/i.test(key) || (meant !== undefined && LIMITS.has(meant));
   const hint = meant === undefined ? `. There are: ${known.join(", ")}` : `. Did you mean ${meant}?`;

@@ -61,7 +61,7 @@ export async function runWhy(
     limits,
     denied: rules.policy.denied,
     home: own.runtime.config.home,
-    remote: own.runtime.sessions.remoteAgents,
+    remote: own.runtime.sessions.shared.remoteAgents(),
     warn,
   });
   const sources = { limits, servers, events: await store.events.read(sessionId) };

@@ -48,7 +48,10 @@ const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
 export class Sessions {
   readonly store: Store;
   readonly world: World;
-  readonly shared: Pick<SessionsOptions, "runtime" | "catalog">;
+  readonly shared: Pick<SessionsOptions, "runtime" | "catalog"> & {
+    /** Those of the remote catalog that a session would have now. */
+    remoteAgents(): RemoteAgents;
+  };
   readonly #options: SessionsOptions;
   readonly #toOpen: OpenOptions;
   readonly #idle: IdleWatch;
@@ -62,7 +65,6 @@ export class Sessions {
     const { store, world, runtime, catalog } = options;
     this.store = store;
     this.world = world;
-    this.shared = { runtime, catalog };
     this.#options = options;
     this.#idle = new IdleWatch(() => runtime.idleTimeoutSeconds);
     this.#remoteAgents = new RemoteAgentCatalog({
@@ -71,9 +73,10 @@ export class Sessions {
       settings: () => catalog.agentCatalog?.(),
       now: () => world.now(),
     });
+    this.shared = { runtime, catalog, remoteAgents: () => this.#remoteAgents.current() };
     this.#toOpen = {
       ...options,
-      remoteAgents: () => this.#remoteAgents.current(),
+      remoteAgents: this.shared.remoteAgents,
       limiter: new Limiter(runtime.maxConcurrent),
       onClosed: (hosted) => {
         const { id } = hosted.session;
@@ -81,11 +84,6 @@ export class Sessions {
         if (this.#open.get(id) === hosted) this.#open.delete(id);
       },
     };
-  }
-
-  /** Those of the remote catalog that a session would have now. */
-  get remoteAgents(): RemoteAgents {
-    return this.#remoteAgents.current();
   }
 
   get open(): readonly HostedSession[] {

@@ -43,7 +43,8 @@ export function matchesEntry(tool: FilteredTool, entry: string): boolean {
   return prefix === PREFIX[tool.source] && matchesName(tool.name, entry.slice(prefix.length));
 }
 
-function matchesName(name: string, pattern: string): boolean {
+/** `*` stands for any characters. */
+export function matchesName(name: string, pattern: string): boolean {
   if (!pattern.includes("*")) return name === pattern;
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop() ?? "";

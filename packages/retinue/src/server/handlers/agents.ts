@@ -7,10 +7,10 @@ import { type Handlers, hosted } from "../handler.ts";
 
 export const agentHandlers: Handlers = {
   "agents.discover": async ({ projectPaths, excludeHostAgents: isWithoutUser }, { sessions }) => {
-    const { home } = sessions.shared.runtime;
+    const { runtime, remoteAgents } = sessions.shared;
+    const { home } = runtime;
     const { agents: plugins } = (await import("../../plugins/plugin-set.ts")).readInstalledSet(home);
-    const { remoteAgents: remote } = sessions;
-    return { agents: discoverAgents({ home, projectPaths, isWithoutUser, plugins, remote }) };
+    return { agents: discoverAgents({ home, projectPaths, isWithoutUser, plugins, remote: remoteAgents() }) };
   },
   "session.agent.list": (params, scope) => {
     const { agents } = hosted(params, scope).tree.configuration;
