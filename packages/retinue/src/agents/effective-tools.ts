@@ -164,6 +164,6 @@ export function isListed(patterns: readonly string[] | null, tool: ToolRef): boo
 /** Whether an agent asks for this tool in particular: by its list, or because it brings the tool itself. */
 function names({ tools, toolDefinitions, mcpServers }: NonNullable<NodeLimits["definition"]>, tool: ToolRef): boolean {
   if (toolDefinitions?.some(({ name }) => name === tool.name)) return true;
-  if (tool.mcp && mcpServers && tool.mcp.server in mcpServers) return true;
+  if (tool.mcp && mcpServers && Object.hasOwn(mcpServers, tool.mcp.server)) return true;
   return tools?.some((pattern) => !meansAll(pattern) && matchesPattern(pattern, tool)) ?? false;
 }

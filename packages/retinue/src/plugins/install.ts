@@ -22,7 +22,7 @@ import { childEnvironment } from "../secrets/environment.ts";
 import { makePrivateFolder } from "../store/private-files.ts";
 import { forgetPlugin, installedPlugins, pluginsFolder, recordPlugin } from "./installed.ts";
 import { PLUGIN_NAME, type Plugin, readPlugin } from "./manifest.ts";
-import { MAX_FILES, MAX_TOTAL, unpack } from "./unpack.ts";
+import { MAX_ENTRIES, MAX_FILES, MAX_TOTAL, unpack } from "./unpack.ts";
 
 export interface InstallOptions {
   home: string;
@@ -102,8 +102,14 @@ function gitAddress(source: string): string | undefined {
 
 async function clone(address: string, content: string, { stage, signal }: Fetch): Promise<number> {
   const into = join(stage, "clone");
-  // Neither hooks nor filters of the repository run, and no transport that is a program of its own.
-  const safe = ["core.hooksPath=/dev/null", "protocol.ext.allow=never", "core.symlinks=false", "filter.lfs.smudge="];
+  // Neither hooks nor filters run, and no transport that is a program of its own: git starts one for any word before `::`.
+  const safe = [
+    "core.hooksPath=/dev/null",
+    "core.symlinks=false",
+    ...["smudge=", "process=", "required=false"].map((each) => `filter.lfs.${each}`),
+    "protocol.allow=never",
+    ...["https", "http", "ssh", "git", "file"].map((each) => `protocol.${each}.allow=always`),
+  ];
   const args = [
     ...safe.flatMap((each) => ["-c", each]),
     "clone",
@@ -121,12 +127,10 @@ async function clone(address: string, content: string, { stage, signal }: Fetch)
 }
 
 async function fromNpm(name: string, content: string, { stage, signal }: Fetch): Promise<number> {
-  if (!/^(@[\w.-]+\/)?[\w.-]+(@[\w.^~<>=*-]+)?$/.test(name))
+  if (!/^(@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(@[\w.^~<>=*-]+)?$/i.test(name))
     throw new AppError("invalid_params", `${visible(name)} is not a folder, tarball, git repository or npm package`);
-  await fetched("npm", ["pack", name, "--ignore-scripts", "--loglevel=error", "--pack-destination", stage], {
-    cwd: stage,
-    signal,
-  });
+  const args = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", stage, "--", name];
+  await fetched("npm", args, { cwd: stage, signal });
   const tarball = readdirSync(stage).find((each) => each.endsWith(".tgz"));
   if (tarball === undefined) throw new AppError("internal", `npm has no package ${visible(name)}`);
   return unpack(join(stage, tarball), content);
@@ -148,10 +152,11 @@ async function fetched(
 }
 
 /** Links are left out: one could lead anywhere. */
-function copy(from: string, to: string, bounds = { files: 0, bytes: 0 }): number {
+function copy(from: string, to: string, bounds = { entries: 0, files: 0, bytes: 0 }): number {
   let leftOut = 0;
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, place] = [join(from, entry.name), join(to, entry.name)];
+    if (++bounds.entries > MAX_ENTRIES) throw new AppError("invalid_params", "it is too large for a plugin");
     if (entry.isDirectory() && entry.name !== ".git" && entry.name !== "node_modules") {
       mkdirSync(place);
       leftOut += copy(source, place, bounds);

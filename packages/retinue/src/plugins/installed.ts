@@ -1,5 +1,5 @@
 /** The plugins in the home folder: a folder each, and one file that says where they came from and which are switched off. */
-import { existsSync, readdirSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { lazy, messageOf, visible } from "@retinue/protocol";
 import * as z from "zod";
@@ -30,9 +30,14 @@ const MAX_PLUGINS = 100;
 /** Those that cannot be read are a problem each. */
 export function installedPlugins(home: string): { plugins: InstalledPlugin[]; problems: string[] } {
   const names = folderNames(pluginsFolder(home));
-  if (names.length === 0) return { plugins: [], problems: [] };
-  const problems: string[] = [];
+  const problems = linkNames(pluginsFolder(home)).map((name) =>
+    visible(
+      `${join(pluginsFolder(home), name)} is a link, so it does not count. Add it with retinue plugins add, or name it with --plugin-dir.`,
+    ),
+  );
+  if (names.length === 0) return { plugins: [], problems };
   const records = readable(home, problems);
+  if (names.length > MAX_PLUGINS) problems.push(`only the first ${MAX_PLUGINS} of ${names.length} plugins are read`);
   const plugins = names.slice(0, MAX_PLUGINS).flatMap((name) => {
     try {
       const plugin = readPlugin(join(pluginsFolder(home), name));
@@ -92,11 +97,15 @@ function writeRecords(home: string, records: PluginRecords): void {
   writePrivateFile(recordFile(home), `${JSON.stringify(records, null, 2)}\n`);
 }
 
-function folderNames(folder: string): string[] {
+const folderNames = (folder: string): string[] => namesIn(folder, (entry) => entry.isDirectory());
+/** Removing a plugin would remove what a link leads to. */
+const linkNames = (folder: string): string[] => namesIn(folder, (entry) => entry.isSymbolicLink());
+
+function namesIn(folder: string, isWanted: (entry: Dirent) => boolean): string[] {
   if (!existsSync(folder)) return [];
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
+    .filter((entry) => isWanted(entry) && !entry.name.startsWith("."))
     .map(({ name }) => name)
     .sort();
 }

@@ -107,7 +107,8 @@ function placesOf(usual: readonly string[], named: string | readonly string[] = 
 
 function inside(path: string, { root, problems }: Placed): string[] {
   const place = resolve(root, path);
-  if (!isInside(place, root) || !isInside(realPath(place), root)) {
+  const isOwn = (each: string) => each === root || isInside(each, root);
+  if (!isOwn(place) || !isOwn(realPath(place))) {
     problems.push(`${path} leads out of it, so it is left out`);
     return [];
   }
@@ -129,17 +130,17 @@ function serversOf({ mcpServers }: Pick<Manifest, "mcpServers">, placed: Placed)
   const isNamed = typeof mcpServers === "string" || Array.isArray(mcpServers);
   const files = placesOf([".mcp.json", "mcp.json"], isNamed ? mcpServers : [], placed);
   const raw = [...files.map((file) => serversIn(file, placed)), isNamed ? {} : (mcpServers ?? {})];
-  const servers: Record<string, McpServerConfig> = {};
+  const servers: [string, McpServerConfig][] = [];
   for (const [name, value] of raw.flatMap((each) => Object.entries(each))) {
     try {
       const { config, warnings, isOff } = serverOf(name, withRoot(value, placed.root), { isDoubted: true });
       placed.problems.push(...warnings.map((warning) => `the MCP server ${name}: ${warning}`));
-      if (!isOff) servers[name] = config;
+      if (!isOff) servers.push([name, config]);
     } catch (error) {
       placed.problems.push(`the MCP server ${name}: ${messageOf(error)}, so it is left out`);
     }
   }
-  return servers;
+  return Object.fromEntries(servers);
 }
 
 /** With `mcpServers` around them, or without. */

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { lazy, messageOf, visible } from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "../agents/front-matter.ts";
-import { readWholeTextFile } from "../project/text-file.ts";
+import { checkFolder, readWholeTextFile } from "../project/text-file.ts";
 import type { Plugin } from "./manifest.ts";
 
 export interface PluginCommand {
@@ -26,7 +26,7 @@ const Head = lazy(() =>
 );
 
 export function readCommands({ name: plugin, root, commands }: Plugin, problems: string[]): PluginCommand[] {
-  const files = commands.flatMap((path) => markdownIn(path));
+  const files = commands.flatMap((path) => markdownIn(path, root, problems));
   if (files.length > MAX_COMMANDS)
     problems.push(visible(`plugin ${plugin}: only the first ${MAX_COMMANDS} of ${files.length} commands are read`));
   return files.slice(0, MAX_COMMANDS).flatMap((file) => {
@@ -44,10 +44,16 @@ export function readCommands({ name: plugin, root, commands }: Plugin, problems:
   });
 }
 
-function markdownIn(path: string): string[] {
-  if (!statSync(path).isDirectory()) return path.endsWith(".md") ? [path] : [];
-  const names = readdirSync(path).filter((name) => name.endsWith(".md") && !/^readme\.md$/i.test(name));
-  return names.sort().map((name) => join(path, name));
+function markdownIn(path: string, root: string, problems: string[]): string[] {
+  try {
+    checkFolder(path, root);
+    if (!statSync(path).isDirectory()) return path.endsWith(".md") ? [path] : [];
+    const names = readdirSync(path).filter((name) => name.endsWith(".md") && !/^readme\.md$/i.test(name));
+    return names.sort().map((name) => join(path, name));
+  } catch (error) {
+    problems.push(visible(messageOf(error))); // It has gone meanwhile, or must not be read.
+    return [];
+  }
 }
 
 /** `$ARGUMENTS` is all that was typed, `$1` the first word. What a text has no place for stands behind it. */

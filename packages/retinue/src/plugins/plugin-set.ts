@@ -38,12 +38,24 @@ export function readPluginSet({ home, directories, isDiscovering }: PluginPlaces
     }
   });
   const others = installed.plugins.filter(({ name }) => !named.some((each) => each.name === name));
-  return setOf([...named, ...others], problems);
+  return setOf([...firstOfEach(named, problems), ...firstOfEach(others, problems)], problems);
 }
 
 /** Of whoever asks without a session. */
 export const readInstalledSet = (home: string): PluginSet =>
   readPluginSet({ home, directories: [], isDiscovering: true });
+
+/** Their parts could not be told apart, nor which of them is switched off. */
+function firstOfEach<Each extends Plugin>(plugins: readonly Each[], problems: string[]): Each[] {
+  const first = new Map<string, Each>();
+  for (const plugin of plugins) {
+    const other = first.get(plugin.name);
+    if (other && other.root !== plugin.root)
+      problems.push(visible(`${plugin.root}: ${other.root} is a plugin ${plugin.name} too, and only that one counts`));
+    else first.set(plugin.name, other ?? plugin);
+  }
+  return [...first.values()];
+}
 
 function setOf(plugins: PluginSet["plugins"], problems: string[]): PluginSet {
   const on = plugins.filter(({ isEnabled }) => isEnabled);
@@ -51,7 +63,7 @@ function setOf(plugins: PluginSet["plugins"], problems: string[]): PluginSet {
   for (const plugin of on) problems.push(...plugin.problems);
   return {
     plugins,
-    agents: on.flatMap((plugin) => agentFoldersOf(plugin)),
+    agents: [...on].reverse().flatMap((plugin) => agentFoldersOf(plugin)), // The last one is the strongest there.
     skills: on.flatMap((plugin) => skillFoldersOf(plugin)),
     hooks: on.map(({ hooks }) => hooks).filter(({ files, inline }) => files.length > 0 || inline !== undefined),
     servers: serversOf(on),

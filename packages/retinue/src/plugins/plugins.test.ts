@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -22,6 +23,7 @@ import { installPlugin, removePlugin } from "./install.ts";
 import { installedPlugins } from "./installed.ts";
 import { readPlugin } from "./manifest.ts";
 import { promptOf } from "./plugin-commands.ts";
+import { readPluginSet } from "./plugin-set.ts";
 
 const probe = fileURLToPath(new URL("../mcp/fixtures/probe-server.mjs", import.meta.url));
 
@@ -259,6 +261,9 @@ describe("a plugin is installed", () => {
     ["a folder without a manifest", "nothing", "it has no plugin.json"],
     ["a tarball that is not there", "./gone.tgz", "there is no"],
     ["an option in disguise", "--upload-pack=x", "is not a folder"],
+    ["an option behind the name of npm", "npm:--dry-run", "is not a folder"],
+    ["a folder behind the name of npm", "npm:..", "is not a folder"],
+    ["an option behind the name of git", "git+--upload-pack=touch x", "could not fetch it"],
     ["words", "no such thing", "is not a folder"],
   ])("never from %s", async (_, source, words) => {
     using at = place();
@@ -266,6 +271,82 @@ describe("a plugin is installed", () => {
     await expect(installPlugin(source, { home: at.home, cwd: at.root })).rejects.toThrow(words);
     expect(installedPlugins(at.home).plugins).toEqual([]);
   });
+});
+
+test.each(["ext::sh -c touch% ran", "odd::ran"])("no program runs for the address %s", async (address) => {
+  using at = place();
+  chmodSync(at.put("bin/git-remote-odd", `#!/bin/sh\ntouch "${at.root}/ran"\n`), 0o755);
+  const { PATH } = process.env;
+  process.env.PATH = `${join(at.root, "bin")}:${PATH}`;
+  try {
+    await expect(installPlugin(`git+${address}`, { home: at.home, cwd: at.root })).rejects.toThrow("not allowed");
+  } finally {
+    process.env.PATH = PATH;
+  }
+  expect(existsSync(join(at.root, "ran"))).toBe(false);
+});
+
+describe("of several plugins", () => {
+  const agent = (words: string) => `---\nname: reviewer\ndescription: ${words}\n---\nP`;
+  const skill = (words: string) => `---\nname: deploy\ndescription: ${words}\n---\nP`;
+  function bringBoth(at: Place, folder: string, name: string): string {
+    at.put(`${folder}/plugin.json`, { name });
+    at.put(`${folder}/agents/r.md`, agent(`of ${folder}`));
+    at.put(`${folder}/skills/d/SKILL.md`, skill(`of ${folder}`));
+    return join(at.root, folder);
+  }
+
+  test("the one that the host names is the strongest, for agents as for skills", async () => {
+    using at = place();
+    const [first, second, third] = ["one", "two", "three"].map((name) => bringBoth(at, name, name));
+    await inSmallWorld([], async ({ client, create }) => {
+      await client.call("plugins.install", { source: third ?? "" });
+      const pluginDirectories = [first ?? "", second ?? ""];
+      const sessionId = await create({ pluginDirectories, enableConfigDiscovery: true });
+      const { agents } = await client.call("session.agent.list", { sessionId });
+      expect(agents.map(({ description }) => description)).toEqual(["of one"]);
+      const { skills } = await client.call("session.skills.list", { sessionId });
+      expect(skills.map(({ description }) => description)).toEqual(["of one"]);
+    });
+  });
+
+  test("that have one name only the first counts, and that is said", () => {
+    using at = place();
+    const directories = [bringBoth(at, "a", "kit"), bringBoth(at, "b", "kit")];
+    const { plugins, problems } = readPluginSet({ home: at.home, directories, isDiscovering: false });
+    expect(plugins.map(({ root }) => root)).toEqual([directories[0]]);
+    expect(problems).toEqual([expect.stringContaining(`${directories[0]} is a plugin kit too`)]);
+  });
+
+  test("one that is a link in the home folder does not count, and that is said; removing another leaves it alone", () => {
+    using at = place();
+    const own = bringBoth(at, "mine", "mine");
+    mkdirSync(join(at.home, "plugins"), { recursive: true });
+    symlinkSync(own, join(at.home, "plugins/mine"));
+    const { plugins, problems } = installedPlugins(at.home);
+    expect(plugins).toEqual([]);
+    expect(problems).toEqual([expect.stringContaining("plugins/mine is a link, so it does not count")]);
+    expect(removePlugin(at.home, "mine")).toBe(false);
+    expect(existsSync(join(own, "plugin.json"))).toBe(true);
+  });
+});
+
+test("a folder of commands that leads out of the plugin is a problem, and the session opens", async () => {
+  using at = place();
+  at.put("p/plugin.json", { name: "p" });
+  symlinkSync("/etc", join(at.root, "p/commands"));
+  await inSmallWorld([], async (world) => {
+    await world.create({ pluginDirectories: [join(at.root, "p")] });
+    const { message } = await world.client.received("session.warning");
+    expect(message).toContain("p/commands was not read: it is a link that leads out");
+  });
+});
+
+test("a plugin may be a folder of skills itself", () => {
+  using at = place();
+  at.put("p/plugin.json", { name: "p", skills: "./" });
+  const { skills, problems } = readPlugin(join(at.root, "p"));
+  expect([skills, problems]).toEqual([[join(at.root, "p")], []]);
 });
 
 /** A registry with one package. */

@@ -14,7 +14,7 @@ import type { ReadEntry } from "tar/read-entry";
 export const MAX_TOTAL = 64 * 1024 * 1024;
 export const MAX_FILES = 5000;
 /** Folders and links are not written, but each costs time. */
-const MAX_ENTRIES = 2 * MAX_FILES;
+export const MAX_ENTRIES = 2 * MAX_FILES;
 
 /** Returns how many entries were left out. */
 export function unpack(file: string, folder: string): number {

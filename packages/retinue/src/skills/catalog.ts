@@ -24,6 +24,8 @@ export interface SkillFolder {
 }
 
 const MAX_SKILLS = 100;
+/** Folders that are looked into for a skill. */
+const MAX_FOLDERS = 1000;
 
 /** Where skills are looked for, first rank first. Relative folders of the host are under the working directory. */
 export function skillFolders(options: {
@@ -164,16 +166,16 @@ export class SkillCatalog {
     return skill;
   }
 
-  /** A skill of the project must not even look like one that the user or the host has given. */
+  /** A skill of a project or plugin must not even look like one that the user or the host has given. */
   #namedLike({ name, source }: Skill): Skill | undefined {
-    if (source !== "project") return this.#skills.get(name);
+    if (!isOfOthers(source)) return this.#skills.get(name);
     return [...this.#skills.values()].find((each) => looksLike(each.name) === looksLike(name));
   }
 
   #add(file: string, folder: SkillFolder, problems: { warnings: string[]; errors: string[] }): void {
     try {
       const { content: _, ...skill } = readSkill(file, folder);
-      if (skill.source === "project" && visible(skill.name) !== skill.name)
+      if (isOfOthers(skill.source) && visible(skill.name) !== skill.name)
         throw new AppError("invalid_params", `${file}: the name ${skill.name} has characters that cannot be seen`);
       const first = this.#namedLike(skill);
       if (first) problems.warnings.push(visible(`${file}: the name ${skill.name} is taken by ${first.path}`));
@@ -201,6 +203,8 @@ function notFound(name: string): AppError {
   return new AppError("invalid_params", `Skill not found: ${name}`);
 }
 
+const isOfOthers = (source: Skill["source"]): boolean => source === "project" || source === "plugin";
+
 const looksLike = (name: string): string => name.normalize("NFKC").toLowerCase();
 
 /** `folder` is a folder of skills, or a skill itself. */
@@ -209,13 +213,16 @@ function skillFiles({ path: folder, within }: SkillFolder, errors: string[]): st
   try {
     checkFolder(folder, within);
     const own = path.join(folder, "SKILL.md");
-    const below = readdirSync(folder, { withFileTypes: true })
+    const folders = readdirSync(folder, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
       .map((entry) => path.join(folder, entry.name, "SKILL.md"))
       .sort();
+    if (folders.length > MAX_FOLDERS)
+      errors.push(visible(`${folder}: only the first ${MAX_FOLDERS} of ${folders.length} folders are looked into`));
+    const below = folders.slice(0, MAX_FOLDERS).filter((file) => existsSync(file));
     if (below.length > MAX_SKILLS)
-      errors.push(`${folder}: only the first ${MAX_SKILLS} of ${below.length} skills are read`);
-    return [own, ...below.slice(0, MAX_SKILLS)].filter((file) => existsSync(file));
+      errors.push(visible(`${folder}: only the first ${MAX_SKILLS} of ${below.length} skills are read`));
+    return [...(existsSync(own) ? [own] : []), ...below.slice(0, MAX_SKILLS)];
   } catch (error) {
     errors.push(visible(messageOf(error))); // It is not a folder, or must not be read.
     return [];

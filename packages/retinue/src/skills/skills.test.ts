@@ -114,6 +114,30 @@ describe("discovery", () => {
     expect(() => skills.load("good")).toThrow("leads out of the project");
   });
 
+  test("folders without a skill do not keep skills from being found", () => {
+    for (let at = 0; at < 150; at++) mkdirSync(path.join(root, `skills/a${at}`), { recursive: true });
+    write("skills/z", "description: d");
+    const skills = open();
+    expect(skills.list().map(({ name }) => name)).toEqual(["z"]);
+    expect(skills.problems.errors).toEqual([]);
+  });
+
+  test("a skill of a plugin does not look like one of the user's either", () => {
+    write("home/skills/deploy", "name: deploy\ndescription: from the user");
+    write("kit/skills/b", "name: Ｄｅｐｌｏｙ\ndescription: from the plugin");
+    write("kit/skills/c", 'name: "dep\\u200bloy"\ndescription: from the plugin');
+    const plugins = [{ source: "plugin" as const, path: path.join(root, "kit/skills"), plugin: "kit" }];
+    const folders = skillFolders({
+      home: path.join(root, "home"),
+      workingDirectory: root,
+      enableConfigDiscovery: true,
+      plugins,
+    });
+    const skills = new SkillCatalog({ folders });
+    expect(skills.list().map(({ name }) => name)).toEqual(["deploy"]);
+    expect(skills.problems.errors).toEqual([expect.stringContaining("has characters that cannot be seen")]);
+  });
+
   test("a broken file is an error with its line and hides nothing else", () => {
     write("skills/bad", "name: bad\nuser-invocable: 3");
     write("skills/good", "description: d");
