@@ -503,3 +503,84 @@ test("a hook that nobody waits for and that fails is said all the same", async (
       .toContainEqual(expect.stringMatching(/postToolUse hook of .* failed: it ended with exit code 3 \(broken\)/));
   });
 });
+
+describe("an event that has a name in each spelling reaches the command for it", () => {
+  const spawn = [call("task", { name: "n", agent_type: "explore", description: "d", prompt: "CHILD look" })];
+  const quick = { command: "cat > payload.part; mv payload.part payload" };
+  const payloadIn = ({ folder }: SmallWorld) => JSON.parse(readFileSync(join(folder, "payload"), "utf8"));
+
+  test.each([
+    ["errorOccurred", { errorContext: "model_call", recoverable: false, error: { name: "Error", message: "broken" } }],
+    [
+      "ErrorOccurred",
+      {
+        hook_event_name: "ErrorOccurred",
+        error_context: "model_call",
+        recoverable: false,
+        error: { message: "broken" },
+      },
+    ],
+  ])("%s, of a run that failed; the session lives on", async (event, payload) => {
+    await inSmallWorld([new Error("broken"), [say("again")]], async (world) => {
+      put(world, ".github/hooks/e.json", copilot({ [event]: [quick] }));
+      await allow(world);
+      const sessionId = await world.create(discovering);
+      await world.send(sessionId, "go");
+      expect(payloadIn(world)).toMatchObject(payload);
+      expect(ends(world)).toEqual([expect.objectContaining({ hookType: "errorOccurred", success: true })]);
+      await world.send(sessionId, "again");
+      expect(ends(world)).toHaveLength(1);
+    });
+  });
+
+  test("errorOccurred, of a sub-agent that failed, which says which one", async () => {
+    await inSmallWorld([spawn, new Error("broken"), [say("end")]], async (world) => {
+      put(world, ".github/hooks/e.json", copilot({ errorOccurred: [quick] }));
+      await allow(world);
+      const sessionId = await world.create(discovering);
+      await world.send(sessionId, "go");
+      const child = world.client.of("subagent.started")[0]?.remoteSessionId;
+      expect(payloadIn(world)).toMatchObject({ sessionId: child, parentSessionId: sessionId, agentName: "explore" });
+    });
+  });
+
+  test.each([
+    ["SubagentStart", { agent_type: "explore" }],
+    ["SubagentStop", { agent_type: "explore", last_assistant_message: "found", stop_hook_active: false }],
+    ["PostToolUseFailure", { tool_name: "Agent", error: expect.any(String) }],
+  ])("%s, of a sub-agent", async (event, payload) => {
+    const turns =
+      event === "PostToolUseFailure" ? [[call("task", {})], [say("end")]] : [spawn, [say("found")], [say("end")]];
+    await inSmallWorld(turns, async (world) => {
+      put(world, ".claude/settings.json", { hooks: { [event]: [{ hooks: [quick] }] } });
+      await allow(world);
+      await world.send(await world.create(discovering), "go");
+      expect(payloadIn(world)).toMatchObject({ hook_event_name: event, ...payload });
+    });
+  });
+
+  test("PreCompact, before a history becomes a summary", async () => {
+    await inSmallWorld([[say("one")], [say("a summary")]], async (world) => {
+      put(world, ".claude/settings.json", { hooks: { PreCompact: [{ matcher: "manual", hooks: [quick] }] } });
+      await allow(world);
+      const sessionId = await world.create(discovering);
+      await world.send(sessionId, "go");
+      await world.client.call("session.history.compact", { sessionId });
+      expect(payloadIn(world)).toMatchObject({ hook_event_name: "PreCompact", trigger: "manual" });
+    });
+  });
+
+  test("Notification, of a person who is needed", async () => {
+    await inSmallWorld([[bash("touch x")]], async (world) => {
+      put(world, ".claude/settings.json", { hooks: { Notification: [{ hooks: [quick] }] } });
+      await allow(world);
+      const sessionId = await world.create({ ...discovering, requestPermission: true });
+      await world.client.call("session.send", { sessionId, prompt: "go" });
+      await expect.poll(() => existsSync(join(world.folder, "payload"))).toBe(true);
+      expect(payloadIn(world)).toMatchObject({
+        hook_event_name: "Notification",
+        notification_type: "permission_prompt",
+      });
+    });
+  });
+});
