@@ -30,12 +30,12 @@ test("hooks list names files that cannot be used, and ends with 1", async () => 
   await using world = cliWorld();
   world.put(
     ".retinue/hooks.json",
-    JSON.stringify({ version: 1, hooks: { preTooluse: [], agentStop: [{ type: "http" }] } }),
+    JSON.stringify({ version: 1, hooks: { preTooluse: [], agentStop: [{ type: "agent" }] } }),
   );
   const { code, stderr } = await world.run(["hooks", "list"]);
   expect(code).toBe(1);
   expect(stderr).toContain("there is no event preTooluse here. Did you mean preToolUse?");
-  expect(stderr).toContain("only hooks of the type command run here, not http");
+  expect(stderr).toContain("only hooks of the types command and http run here, not agent");
 });
 
 test("a person without a program of his own has hooks: a prompt on the command line runs them once they are trusted", async () => {

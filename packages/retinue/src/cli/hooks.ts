@@ -1,7 +1,7 @@
 /** `retinue hooks list`: which commands files name, for which events, and whether they run. */
 import { relative, resolve } from "node:path";
 import { visible } from "@retinue/protocol";
-import { hookLine } from "../hooks/command-hook.ts";
+import { hookLine } from "../hooks/file-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
 import { type FoundHook, readHooks } from "../hooks/hook-reader.ts";
 import { readInstalledSet } from "../plugins/plugin-set.ts";

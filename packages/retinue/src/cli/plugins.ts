@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { visible } from "@retinue/protocol";
 import { AgentCatalog } from "../agents/catalog.ts";
-import { hookLine } from "../hooks/command-hook.ts";
+import { hookLine } from "../hooks/file-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
 import { readHooks } from "../hooks/hook-reader.ts";
 import { homeFolder } from "../host/home.ts";

@@ -59,14 +59,14 @@ export class FileHooks {
       this.#problems = [];
       return;
     }
-    const [{ readHooks }, { commandHost }] = await Promise.all([
+    const [{ readHooks }, { fileHookHost }] = await Promise.all([
       import("./hook-reader.ts"),
-      import("./command-host.ts"),
+      import("./file-hook-host.ts"),
     ]);
     const { hooks, problems } = readHooks(places, gate);
     // Replaced in one step: a guard must not be missing for a moment.
     this.#problems = problems;
-    this.#hosts = hooks.filter(({ state }) => state === "runs").map((found) => commandHost(found, this.#world(found)));
+    this.#hosts = hooks.filter(({ state }) => state === "runs").map((found) => fileHookHost(found, this.#world(found)));
   }
 
   /** Ends what hooks have left running. */

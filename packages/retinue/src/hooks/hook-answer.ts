@@ -6,7 +6,7 @@
 import type { HookType } from "@retinue/protocol";
 import * as z from "zod";
 import { fromClaudeArgs } from "./claude-tools.ts";
-import type { CommandHook } from "./command-hook.ts";
+import type { FileHook } from "./file-hook.ts";
 
 export interface CommandEnd {
   /** Undefined when a signal ended it. */
@@ -17,7 +17,7 @@ export interface CommandEnd {
 }
 
 /** The output of the hook; undefined when it said nothing. Throws when it failed. */
-export function answerOf(hook: CommandHook, end: CommandEnd, input: object): object | undefined {
+export function answerOf(hook: FileHook, end: CommandEnd, input: object): object | undefined {
   if (end.code === 2) return refusal(hook.event, firstWords(end.stderr) ?? firstWords(end.stdout));
   if (end.code !== 0) throw new Error(failureOf(end));
   const said = withoutProgress(end.stdout).trim();
@@ -69,7 +69,7 @@ const Output = z.object({
 const Wrapped = z.looseObject({ hookSpecificOutput: z.looseObject({}).optional() });
 
 /** Throws when a field that decides something cannot be read: it may have been a refusal. */
-function outputIn(hook: CommandHook, given: object, input: object): object {
+function outputIn(hook: FileHook, given: object, input: object): object {
   const { hookSpecificOutput, ...rest } = Wrapped.parse(given);
   const parsed = Output.safeParse({ ...rest, ...hookSpecificOutput });
   if (!parsed.success) throw new Error(`its answer cannot be read (${parsed.error.issues[0]?.path.join(".")})`);
@@ -86,7 +86,7 @@ function outputIn(hook: CommandHook, given: object, input: object): object {
 }
 
 function permission(
-  { form }: CommandHook,
+  { form }: FileHook,
   said: z.infer<typeof Output>,
   { isBlocked, reason, input }: { isBlocked: boolean; reason: string | undefined; input: object },
 ): object {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { commandLine, hookIdentity, matcherOf } from "./command-hook.ts";
+import { commandLine, hookIdentity, matcherOf } from "./file-hook.ts";
 import { answerOf } from "./hook-answer.ts";
 import { parseHookFile } from "./hook-file.ts";
 import { hookPlaces } from "./hook-places.ts";

@@ -8,10 +8,11 @@
 import { type HookType, lazy, messageOf, visible } from "@retinue/protocol";
 import * as z from "zod";
 import { didYouMean } from "../nearest.ts";
-import { type CommandHook, type HookForm, matcherOf } from "./command-hook.ts";
+import { checkAddress } from "../tools/web/guarded-fetch.ts";
+import { type CommandRun, type FileHook, type HookForm, type HttpRun, matcherOf, VARIABLE } from "./file-hook.ts";
 
 export interface HookFile {
-  hooks: readonly CommandHook[];
+  hooks: readonly FileHook[];
   /** `disableAllHooks`. */
   isOff: boolean;
   problems: readonly string[];
@@ -59,6 +60,7 @@ const Settings = lazy(() =>
   }),
 );
 
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const seconds = () => z.number().positive().max(MAX_SECONDS).optional();
 const text = () => z.string().min(1).optional();
 const entryFields = () => ({
@@ -78,8 +80,15 @@ const entryFields = () => ({
   timeout: seconds(),
   onError: z.enum(["deny", "ignore"]).optional(),
   async: z.boolean().optional(),
+  url: text(),
+  headers: z.record(z.string().regex(HEADER_NAME), z.string()).optional(),
+  allowedEnvVars: z.array(z.string()).optional(),
 });
+/** Those that say what runs. The others are for all hooks. */
+const OF_COMMANDS = ["bash", "powershell", "command", "linux", "osx", "windows", "exec", "args", "cwd", "env"];
+const OF_HTTP = ["url", "headers", "allowedEnvVars"];
 const Entry = lazy(() => z.object(entryFields()));
+type Entry = z.infer<ReturnType<typeof Entry>>;
 const Group = lazy(() => z.object({ matcher: z.string().max(500).optional(), hooks: z.array(z.unknown()) }));
 /** For screens of other programs. */
 const HARMLESS: ReadonlySet<string> = new Set(["description", "comment", "$comment", "statusMessage", "once", "name"]);
@@ -127,7 +136,7 @@ interface Place {
   problems: string[];
 }
 
-function hooksOf(entries: unknown, place: Place): CommandHook[] {
+function hooksOf(entries: unknown, place: Place): FileHook[] {
   const { file, eventName, problems } = place;
   if (!Array.isArray(entries)) {
     problems.push(`${file}: ${eventName} must be a list, so its hooks do not run`);
@@ -141,8 +150,8 @@ function hooksOf(entries: unknown, place: Place): CommandHook[] {
     return members.flatMap((member) => {
       try {
         const hook = hookOf(member, { ...place, matcher });
-        const unknown = unknownField(member);
-        if (unknown !== undefined) problems.push(`${where}: ${unknown}`);
+        const remark = unknownField(member, hook) ?? unsentVariable(hook);
+        if (remark !== undefined) problems.push(`${where}: ${remark}`);
         return [hook];
       } catch (error) {
         problems.push(`${where} does not run: ${messageOf(error)}`);
@@ -152,18 +161,18 @@ function hooksOf(entries: unknown, place: Place): CommandHook[] {
   });
 }
 
-function hookOf(member: unknown, { event, eventName, form, matcher }: Place & { matcher?: string }): CommandHook {
+function hookOf(member: unknown, { event, eventName, form, matcher }: Place & { matcher?: string }): FileHook {
   const parsed = Entry().safeParse(member);
   if (!parsed.success) throw new Error(issueIn(parsed.error));
   const entry = parsed.data;
-  if (entry.type !== undefined && entry.type !== "command")
-    throw new Error(`only hooks of the type command run here, not ${entry.type}`);
-  const hook: CommandHook = {
+  if (entry.type !== undefined && entry.type !== "command" && entry.type !== "http")
+    throw new Error(`only hooks of the types command and http run here, not ${entry.type}`);
+  const hook: FileHook = {
     event,
     eventName,
     form,
     matcher: entry.matcher ?? matcher,
-    run: runOf(entry),
+    run: entry.type === "http" ? httpRunOf(entry) : runOf(entry),
     cwd: entry.cwd,
     env: entry.env ?? {},
     limitMs: 1000 * (entry.timeoutSec ?? entry.timeout ?? DEFAULT_SECONDS[form]),
@@ -174,7 +183,14 @@ function hookOf(member: unknown, { event, eventName, form, matcher }: Place & { 
   return hook;
 }
 
-function runOf(entry: z.infer<ReturnType<typeof Entry>>): CommandHook["run"] {
+function httpRunOf({ url, headers = {}, allowedEnvVars = [] }: Entry): HttpRun {
+  if (url === undefined) throw new Error("it names no url");
+  // An address may be shown as another one than it is; the one that is asked is the one that is read here.
+  const { href } = checkAddress(url, url, { what: "the hook" });
+  return { url: href, headers, variables: allowedEnvVars };
+}
+
+function runOf(entry: Entry): CommandRun {
   if (entry.exec !== undefined) return { program: entry.exec, args: entry.args ?? [] };
   const own = { win32: entry.powershell ?? entry.windows, darwin: entry.bash ?? entry.osx };
   const shell = process.platform === "win32" || process.platform === "darwin" ? own[process.platform] : undefined;
@@ -183,10 +199,20 @@ function runOf(entry: z.infer<ReturnType<typeof Entry>>): CommandHook["run"] {
   throw new Error("it names no command for this system (bash, command or exec)");
 }
 
-function unknownField(member: unknown): string | undefined {
-  const known = Object.keys(Entry().shape);
+function unknownField(member: unknown, { run }: FileHook): string | undefined {
+  const ofOthers = "url" in run ? OF_COMMANDS : OF_HTTP;
+  const known = Object.keys(Entry().shape).filter((name) => !ofOthers.includes(name));
   const name = Object.keys(member ?? {}).find((each) => !known.includes(each) && !HARMLESS.has(each));
   return name === undefined ? undefined : `the field ${name} has no effect${didYouMean(name, known)}`;
+}
+
+function unsentVariable({ run }: FileHook): string | undefined {
+  if (!("url" in run)) return undefined;
+  const named = Object.values(run.headers).flatMap((value) =>
+    [...value.matchAll(VARIABLE)].map((found) => found[1] ?? found[2] ?? ""),
+  );
+  const unsent = named.find((name) => !run.variables.includes(name));
+  return unsent === undefined ? undefined : `$${unsent} is sent as nothing, because allowedEnvVars does not name it`;
 }
 
 function issueIn({ issues }: z.ZodError): string {

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import type { Session } from "../session/session.ts";
 import { claudeNameOf, toClaudeArgs } from "./claude-tools.ts";
-import type { CommandHook } from "./command-hook.ts";
+import type { FileHook } from "./file-hook.ts";
 
-export function payloadOf(hook: CommandHook, { input, session }: { input: object; session: Session }): string {
+export function payloadOf(hook: FileHook, { input, session }: { input: object; session: Session }): string {
   return JSON.stringify(hook.form === "own" ? input : claudePayload(hook, { input, session }));
 }
 
@@ -22,7 +22,7 @@ type Input = z.infer<typeof Input>;
 
 /** Inside a sub-agent its session is the root's, and `agent_id` says which sub-agent it is. */
 function claudePayload(
-  { event, eventName }: CommandHook,
+  { event, eventName }: FileHook,
   { input: given, session }: { input: object; session: Session },
 ): object {
   const input = Input.parse(given);
@@ -44,7 +44,7 @@ const call = (input: Input) => ({
   tool_use_id: input.toolCallId,
 });
 
-const DETAILS: Readonly<Partial<Record<CommandHook["event"], (input: Input) => object>>> = {
+const DETAILS: Readonly<Partial<Record<FileHook["event"], (input: Input) => object>>> = {
   sessionStart: ({ source, initialPrompt }) => ({
     source: source === "new" ? "startup" : source,
     initial_prompt: initialPrompt,

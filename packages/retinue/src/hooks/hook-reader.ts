@@ -2,12 +2,12 @@
 import { messageOf, visible } from "@retinue/protocol";
 import type { ProjectGate } from "../project/gate.ts";
 import { readWholeTextFile } from "../project/text-file.ts";
-import { type CommandHook, commandLine, hookIdentity } from "./command-hook.ts";
+import { commandLine, type FileHook, hookIdentity } from "./file-hook.ts";
 import { parseHookFile } from "./hook-file.ts";
 import type { HookPlace } from "./hook-places.ts";
 
 export interface FoundHook {
-  hook: CommandHook;
+  hook: FileHook;
   place: HookPlace;
   identity: string;
   /** `untrusted`: so is its folder. `unallowed`: nobody has allowed this command. `off`: `disableAllHooks`. */
@@ -38,7 +38,7 @@ export function readHooks(places: readonly HookPlace[], gate: Pick<ProjectGate, 
   return { hooks, problems };
 }
 
-function parsed(place: HookPlace, problems: string[]): { hooks: readonly CommandHook[]; isOff: boolean } {
+function parsed(place: HookPlace, problems: string[]): { hooks: readonly FileHook[]; isOff: boolean } {
   try {
     const { file, within } = place;
     const text = place.content ?? readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within });
@@ -63,4 +63,4 @@ function permitted(
 }
 
 /** What `retinue connect` has put into the settings of Claude Code tells us of its sessions; of our own we know. */
-const isOurs = (hook: CommandHook): boolean => /\bretinue(\.js)?["']? hook claude-code\b/.test(commandLine(hook));
+const isOurs = (hook: FileHook): boolean => /\bretinue(\.js)?["']? hook claude-code\b/.test(commandLine(hook));

@@ -7,7 +7,7 @@
 import { relative } from "node:path";
 import { type McpServerConfig, visible } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
-import { hookLine } from "../hooks/command-hook.ts";
+import { hookLine } from "../hooks/file-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
 import { readHooks } from "../hooks/hook-reader.ts";
 import { readProjectServers } from "../mcp/config-files.ts";

@@ -1,8 +1,8 @@
 /** A token for a program that acts for itself: client credentials, without a browser. */
 import { ClientCredentialsProvider, fetchToken } from "@modelcontextprotocol/client";
 import { addKnownValue } from "../../secrets/known-values.ts";
+import { checkAddress, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import { discovered, failed, resourceOf } from "./discovery.ts";
-import { checkAddress, guardedFetch } from "./guarded-fetch.ts";
 
 export async function tokenOfClient(
   client: { id: string; secret: string },

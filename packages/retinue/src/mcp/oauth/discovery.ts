@@ -7,7 +7,7 @@ import {
   resourceUrlFromServerUrl,
 } from "@modelcontextprotocol/client";
 import { AppError, messageOf, visible } from "@retinue/protocol";
-import { checkAddress, type GuardedFetch } from "./guarded-fetch.ts";
+import { checkAddress, type GuardedFetch } from "../../tools/web/guarded-fetch.ts";
 
 export async function discovered(
   serverUrl: string,

@@ -13,9 +13,9 @@ import {
   startAuthorization,
 } from "@modelcontextprotocol/client";
 import { AppError, timeoutSignal, visible } from "@retinue/protocol";
+import { checkAddress, type GuardedFetch, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
 import { discovered, failed, resourceOf } from "./discovery.ts";
-import { checkAddress, type GuardedFetch, guardedFetch } from "./guarded-fetch.ts";
 import type { SignIn, SignInPlace } from "./kept-sign-in.ts";
 import { listenForRedirect, type RedirectListener } from "./redirect-listener.ts";
 import { datedTokens } from "./renewal.ts";

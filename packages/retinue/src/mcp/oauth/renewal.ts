@@ -7,7 +7,7 @@ import {
   refreshAuthorization,
 } from "@modelcontextprotocol/client";
 import { AppError, visible } from "@retinue/protocol";
-import { guardedFetch } from "./guarded-fetch.ts";
+import { guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { SignInPlace, Tokens } from "./kept-sign-in.ts";
 
 /** Undefined: only a new sign-in helps. Throws when the authorization server could not be asked; then everything stays as it was. */

@@ -12,8 +12,8 @@ import {
 } from "@modelcontextprotocol/client";
 import { AppError, type McpProbe, type McpSignInRequest, type McpTokenAnswer } from "@retinue/protocol";
 import { addKnownValue } from "../../secrets/known-values.ts";
+import { checkAddress, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
-import { checkAddress, guardedFetch } from "./guarded-fetch.ts";
 import type { SignInPlace } from "./kept-sign-in.ts";
 import { type Login, type LoginRequest, startLogin } from "./login.ts";
 import { probed } from "./probe.ts";

@@ -12,8 +12,13 @@ import { messageOf } from "@retinue/protocol";
 import type { Member, ProcessFamily } from "../processes/family.ts";
 import { childEnvironment } from "../secrets/environment.ts";
 import { forgetGroupIfGone, killGroup, rememberGroup } from "../tools/shell/process-group.ts";
-import type { CommandHook } from "./command-hook.ts";
+import { type CommandRun, VARIABLE } from "./file-hook.ts";
 import type { CommandEnd } from "./hook-answer.ts";
+
+export interface Command {
+  run: CommandRun;
+  env: Readonly<Record<string, string>>;
+}
 
 export interface CommandOptions {
   payload: string;
@@ -34,12 +39,12 @@ const GRACE_MS = 500;
 const DRAIN_MS = 200;
 
 /** Rejects when it could not be started, or when the signal is aborted first. */
-export async function runCommand(hook: CommandHook, options: CommandOptions): Promise<CommandEnd> {
+export async function runCommand(command: Command, options: CommandOptions): Promise<CommandEnd> {
   const { family, signal, trail } = options;
   signal.throwIfAborted();
   if (!existsSync(options.cwd)) throw new Error(`it could not be started: there is no folder ${options.cwd}`);
   const member = family.member();
-  const child = start(hook, options, member);
+  const child = start(command, options, member);
   const output = collect(child);
   const ended = endOf(child);
   ended.catch(() => undefined); // A process that could not be started is reported below.
@@ -66,10 +71,12 @@ export async function runCommand(hook: CommandHook, options: CommandOptions): Pr
   }
 }
 
-function start(hook: CommandHook, { cwd, env }: CommandOptions, member: Member): ChildProcess {
+function start(command: Command, { cwd, env }: CommandOptions, member: Member): ChildProcess {
   const environment = childEnvironment({ ...env, [IN_HOOK]: "1" });
-  const more = Object.fromEntries(Object.entries(hook.env).map(([name, value]) => [name, filled(value, environment)]));
-  const [program, args] = programOf(hook);
+  const more = Object.fromEntries(
+    Object.entries(command.env).map(([name, value]) => [name, filled(value, environment)]),
+  );
+  const [program, args] = programOf(command);
   const child = spawn(program, args, {
     cwd,
     env: member.environment({ ...environment, ...more }),
@@ -80,16 +87,16 @@ function start(hook: CommandHook, { cwd, env }: CommandOptions, member: Member):
   return child;
 }
 
-function programOf({ run }: CommandHook): [string, readonly string[]] {
+function programOf({ run }: Command): [string, readonly string[]] {
   if ("program" in run) return [run.program, run.args];
   return process.platform === "win32"
     ? ["powershell", ["-NoProfile", "-Command", run.shell]]
     : ["/bin/sh", ["-c", 'exec "$(command -v bash || echo sh)" -c "$1"', "sh", run.shell]];
 }
 
-/** `${NAME}` and `$NAME` of what is passed on anyway, so no secret can be fetched this way. */
+/** Variables of what is passed on anyway, so no secret can be fetched this way. */
 function filled(value: string, env: NodeJS.ProcessEnv): string {
-  return value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, plain) => env[braced ?? plain] ?? "");
+  return value.replaceAll(VARIABLE, (_, braced, plain) => env[braced ?? plain] ?? "");
 }
 
 function collect(child: ChildProcess): () => { stdout: string; stderr: string } {

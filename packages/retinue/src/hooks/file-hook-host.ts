@@ -1,12 +1,12 @@
-/** A command of a file as one of the hosts that are asked. */
+/** A hook of a file as one of the hosts that are asked. */
 import { resolve } from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
 import type { ProcessFamily } from "../processes/family.ts";
-import { type CommandHook, commandLine, matchedValues, matcherOf } from "./command-hook.ts";
-import { answerOf } from "./hook-answer.ts";
+import type { Session } from "../session/session.ts";
+import { commandLine, type FileHook, matchedValues, matcherOf } from "./file-hook.ts";
+import { answerOf, type CommandEnd } from "./hook-answer.ts";
 import { payloadOf } from "./hook-payload.ts";
 import type { HookPlace } from "./hook-places.ts";
-import { runCommand } from "./hook-process.ts";
 import type { FoundHook } from "./hook-reader.ts";
 import type { HookCall, HookHost } from "./hooks.ts";
 
@@ -19,19 +19,12 @@ export interface HookWorld {
   trail(ending: Promise<void>): void;
 }
 
-export function commandHost({ hook, place }: FoundHook, world: HookWorld): HookHost {
+export function fileHookHost({ hook, place }: FoundHook, world: HookWorld): HookHost {
   const matches = matcherOf(hook);
   const source = { file: place.file, command: commandLine(hook), plugin: place.plugin?.name };
   const run = async ({ input, session }: HookCall, signal: AbortSignal) => {
-    const end = await runCommand(hook, {
-      payload: payloadOf(hook, { input, session }),
-      cwd: folderOf(hook, place) ?? session.place.workingDirectory,
-      env: variables(session.root.id, world),
-      family: world.family(),
-      trail: world.trail,
-      signal,
-    });
-    return answerOf(hook, end, input);
+    const payload = payloadOf(hook, { input, session });
+    return answerOf(hook, await endOf({ hook, place }, world, { payload, session, signal }), input);
   };
   return {
     source,
@@ -54,8 +47,32 @@ export function commandHost({ hook, place }: FoundHook, world: HookWorld): HookH
   };
 }
 
+async function endOf(
+  { hook, place }: Pick<FoundHook, "hook" | "place">,
+  world: HookWorld,
+  { payload, session, signal }: { payload: string; session: Session; signal: AbortSignal },
+): Promise<CommandEnd> {
+  const { run, env, limitMs } = hook;
+  if ("url" in run) {
+    const { postPayload } = await import("./http-run.ts");
+    return await postPayload(run, { payload, limitMs, signal });
+  }
+  const { runCommand } = await import("./command-run.ts");
+  return await runCommand(
+    { run, env },
+    {
+      payload,
+      cwd: folderOf(hook, place) ?? session.place.workingDirectory,
+      env: variables(session.root.id, world),
+      family: world.family(),
+      trail: world.trail,
+      signal,
+    },
+  );
+}
+
 /** Relative paths of a project were shown as those of its folder, wherever the session works by now. */
-function folderOf({ cwd }: CommandHook, { origin, folder }: HookPlace): string | undefined {
+function folderOf({ cwd }: FileHook, { origin, folder }: HookPlace): string | undefined {
   return cwd === undefined && origin !== "project" ? undefined : resolve(folder, cwd ?? ".");
 }
 

@@ -1,25 +1,37 @@
 /**
- * The requests of a sign-in. They go to addresses that the MCP server and its authorization server name, so each one is checked.
+ * Requests to addresses that somebody else has written: an MCP server and its authorization server for a sign-in, a file for a hook.
  *
  * Everything is encrypted, except on this machine. A server on the public internet cannot send us to this machine or into a private
  * network; one that is there itself can name others there. Names are checked as they are resolved for the connection itself.
  */
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import type { FetchLike } from "@modelcontextprotocol/client";
 import { AppError, timeoutSignal, visible } from "@retinue/protocol";
 
 const LIMIT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
+const SIGN_IN = "the sign-in";
 
 export interface GuardedFetch {
-  fetch: FetchLike;
+  fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Throws when an address was refused meanwhile: the library goes on without a document that it cannot get. */
   throwRefusal(): void;
 }
 
-export function guardedFetch(serverUrl: string, signal: AbortSignal): GuardedFetch {
-  const guard = new Guard(new URL(serverUrl));
+export interface GuardedFetchOptions {
+  /** What is stopped when an address is refused. */
+  what?: string;
+  /** How long one request may take. */
+  limitMs?: number;
+}
+
+/** `serverUrl` is the address that somebody has agreed to; it decides where the others may be. */
+export function guardedFetch(
+  serverUrl: string,
+  signal: AbortSignal,
+  { what = SIGN_IN, limitMs = LIMIT_MS }: GuardedFetchOptions = {},
+): GuardedFetch {
+  const guard = new Guard(new URL(serverUrl), what);
   return {
     fetch: async (target, init = {}) => {
       const url = new URL(target);
@@ -28,7 +40,9 @@ export function guardedFetch(serverUrl: string, signal: AbortSignal): GuardedFet
       const mayReach = await guard.reach();
       if (isIP(bare(url.hostname))) guard.refuseUnless(mayReach(bare(url.hostname)), url);
       const agent = new Agent({
-        connect: { lookup: checkedLookup(mayReach, () => guard.refuse(url)), timeout: LIMIT_MS },
+        connect: { lookup: checkedLookup(mayReach, () => guard.refuse(url)), timeout: limitMs },
+        headersTimeout: limitMs,
+        bodyTimeout: limitMs,
       });
       try {
         const response = await fetch(url, {
@@ -37,7 +51,7 @@ export function guardedFetch(serverUrl: string, signal: AbortSignal): GuardedFet
           body: bodyOf(init.body),
           redirect: "manual",
           dispatcher: agent,
-          signal: AbortSignal.any([signal, timeoutSignal(LIMIT_MS)]),
+          signal: AbortSignal.any([signal, timeoutSignal(limitMs)]),
         });
         const { status } = response;
         const text = await readText(response.body, url);
@@ -54,11 +68,11 @@ export function guardedFetch(serverUrl: string, signal: AbortSignal): GuardedFet
   };
 }
 
-/** Throws for an address that must not be opened or asked while signing in to this server. */
-export function checkAddress(address: string, serverUrl: string): URL {
-  if (!URL.canParse(address)) throw refused(address, "it is not an address");
+/** Throws for an address that must not be opened or asked on behalf of this server. */
+export function checkAddress(address: string, serverUrl: string, { what = SIGN_IN }: { what?: string } = {}): URL {
+  if (!URL.canParse(address)) throw refused(what, address, "it is not an address");
   const url = new URL(address);
-  new Guard(new URL(serverUrl)).check(url);
+  new Guard(new URL(serverUrl), what).check(url);
   return url;
 }
 
@@ -69,16 +83,18 @@ export function isLoopback({ hostname }: URL): boolean {
 
 class Guard {
   readonly #server: URL;
+  readonly #what: string;
   #reach: Promise<(address: string) => boolean> | undefined;
   #refusal: AppError | undefined;
 
-  constructor(server: URL) {
+  constructor(server: URL, what: string) {
     this.#server = server;
+    this.#what = what;
   }
 
   check(url: URL): void {
     const problem = this.#problemOf(url);
-    if (problem) throw this.#remember(refused(url.origin === "null" ? url.protocol : url.origin, problem));
+    if (problem) throw this.#remember(refused(this.#what, url.origin === "null" ? url.protocol : url.origin, problem));
   }
 
   /** Which addresses may be connected to. */
@@ -88,7 +104,8 @@ class Guard {
   }
 
   refuse(url: URL): AppError {
-    return this.#remember(refused(url.origin, "it leads into a private network, and the server itself is not in one"));
+    const why = "it leads into a private network, and the server itself is not in one";
+    return this.#remember(refused(this.#what, url.origin, why));
   }
 
   refuseUnless(isFine: boolean, url: URL): void {
@@ -110,7 +127,7 @@ class Guard {
 
   async #findReach(): Promise<(address: string) => boolean> {
     if (isLoopback(this.#server)) return () => true;
-    const { isInPrivateNetwork, isPrivateAddress } = await import("../../tools/web/private-address.ts");
+    const { isInPrivateNetwork, isPrivateAddress } = await import("./private-address.ts");
     const isInside = (await addressesOf(bare(this.#server.hostname))).some(isInPrivateNetwork);
     return (address) => !isPrivateAddress(address) || (isInside && isInPrivateNetwork(address));
   }
@@ -156,11 +173,11 @@ async function readText(body: AsyncIterable<Uint8Array> | null, url: URL): Promi
 function bodyOf(body: RequestInit["body"]): string | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string" || body instanceof URLSearchParams) return body.toString();
-  throw new Error("a sign-in sends only text");
+  throw new Error("only text is sent");
 }
 
-const refused = (address: string, why: string): AppError =>
-  new AppError("invalid_request", `the sign-in was stopped: ${visible(address)} is not used, because ${why}`);
+const refused = (what: string, address: string, why: string): AppError =>
+  new AppError("invalid_request", `${what} was stopped: ${visible(address)} is not used, because ${why}`);
 
 /** Not a TypeError, which the library takes for a rule of browsers. */
 function unreachable(url: URL, error: unknown): Error {
