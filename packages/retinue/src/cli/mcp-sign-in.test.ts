@@ -1,5 +1,6 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
+import { join } from "node:path";
 import { call, say } from "@retinue/sdk/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OAuthServer, startOAuthServer, visit } from "../mcp/oauth/test-oauth-server.ts";
@@ -44,6 +45,25 @@ const answers = (address: string): Promise<boolean> =>
       })
       .once("error", () => resolve(false));
   });
+
+test("the secret of a client is read from standard input, kept, used, shown nowhere, and forgotten with the sign-in", async () => {
+  const secret = "s3cret-0f-th3-machine";
+  oauth.behaviour.secrets.set("machine", { secret, method: "client_secret_basic" });
+  await using world = cliWorld();
+  const config = { type: "http", url: oauth.url, oauthClientId: "machine", oauthGrantType: "client_credentials" };
+  mkdirSync(world.home, { recursive: true });
+  writeFileSync(join(world.home, "mcp-config.json"), JSON.stringify({ mcpServers: { guarded: config } }));
+  const without = await world.run(["mcp", "login", "guarded"]);
+  expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining("--client-secret-stdin") });
+  const given = await world.run(["mcp", "login", "guarded", "--client-secret-stdin"], { input: `${secret}\n` });
+  expect(given).toMatchObject({ code: 0, stdout: expect.stringContaining("lets you in") });
+  const tested = await world.run(["mcp", "test", "guarded"]);
+  expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining("guarded: connected") });
+  const listed = await Promise.all([world.run(["mcp", "list"]), world.run(["mcp", "list", "--json"])]);
+  expect(JSON.stringify([without, given, tested, listed])).not.toContain(secret);
+  await world.run(["mcp", "logout", "guarded"]);
+  expect(await world.run(["mcp", "test", "guarded"])).toMatchObject({ code: 1 });
+});
 
 test("a person signs in with a browser, a run uses the server, and signing out ends that", async () => {
   await using world = await modelWorld([say("no tools"), call("guarded-echo", { text: "hi" }), say("done")]);

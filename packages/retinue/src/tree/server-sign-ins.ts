@@ -4,7 +4,7 @@
  * A request lives as long as the session, in memory: its answer is a token, which is for this session alone and never stored.
  */
 import { type McpServerConfig, type McpServerStatus, type McpSignInRequest, visible } from "@retinue/protocol";
-import { retrySignIns } from "../mcp/by-name.ts";
+import { retrySignIns, takeOwnTokens } from "../mcp/by-name.ts";
 import type { McpHost } from "../mcp/host.ts";
 import type { HostAnswer, HostRequest, ServerSignIn } from "../mcp/oauth/server-sign-in.ts";
 import { shellWord } from "../project/shown.ts";
@@ -41,16 +41,20 @@ export class ServerSignIns {
   /** Undefined for a server that needs none: a process, or one with a key of its own. */
   async of(name: string, config: McpServerConfig): Promise<ServerSignIn | undefined> {
     if ("command" in config) return undefined;
-    const [{ ServerSignIn, wantsSignIn }, { placeInHome, placeInMemory }] = await Promise.all([
+    const [{ ServerSignIn, wantsSignIn }, { placeInHome, placeInMemory }, { secretInHome }] = await Promise.all([
       import("../mcp/oauth/server-sign-in.ts"),
       import("../mcp/oauth/kept-sign-in.ts"),
+      import("../mcp/oauth/client-secret.ts"),
     ]);
     if (!wantsSignIn(config)) return undefined;
     const { root, home, isPersistent } = this.#options;
+    const server = { name, config };
+    const kept = isPersistent()
+      ? { place: placeInHome(home, server), secret: secretInHome(home, server) }
+      : { place: placeInMemory() };
     return new ServerSignIn({
-      name,
-      config,
-      place: isPersistent() ? placeInHome(home, { name, config }) : placeInMemory(),
+      ...server,
+      ...kept,
       now: () => root.world.now(),
       askHost: (request) => this.#ask(request),
     });
@@ -77,12 +81,16 @@ export class ServerSignIns {
     this.#options.onRetry();
   }
 
-  /** Somebody has signed in to this server, or to one of them: those that want it are tried again. */
-  async signedIn(serverName?: string): Promise<void> {
+  /**
+   * Somebody has signed in to this server, or to one of them: those that want it are tried again. With a token that no other session has, if
+   * that is wanted.
+   */
+  async signedIn(serverName?: string, { isOwnToken = false } = {}): Promise<void> {
+    const host = await this.#options.host();
+    if (host && isOwnToken) await takeOwnTokens(host, serverName);
     for (const [requestId, { request }] of this.#pending) {
       if (serverName === undefined || request?.serverName === serverName) this.respond(requestId);
     }
-    const host = await this.#options.host();
     if (host) await retrySignIns(host, serverName);
   }
 

@@ -15,6 +15,11 @@ export const login = command({
     name,
     browser: { term: "--no-browser", about: "only print the address", is: unlessTurnedOff },
     again: { term: "--again", about: "sign in anew, even if the server lets you in", is: flag },
+    clientSecretStdin: {
+      term: "--client-secret-stdin",
+      about: "read the secret of the configured client from standard input, and keep it",
+      is: flag,
+    },
     home,
   },
   examples: ["retinue mcp login tracker"],

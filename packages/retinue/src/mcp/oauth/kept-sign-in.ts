@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
@@ -66,32 +66,41 @@ export function placeInMemory(): SignInPlace {
 
 const inThisProcess = new Map<string, SignInPlace["locked"]>();
 
+/** What is kept for a server begins with this; the rest of the name says what it is. */
+export function keptPath(home: string, { name, config }: { name: string; config: RemoteServer }): string {
+  const about = JSON.stringify([name, config.url, config.oauthClientId ?? null]);
+  return join(home, "mcp-oauth", createHash("sha256").update(about).digest("hex").slice(0, 32));
+}
+
 export function placeInHome(home: string, server: { name: string; config: RemoteServer }): SignInPlace {
-  const folder = join(home, "mcp-oauth");
-  const { url, oauthClientId } = server.config;
-  const about = JSON.stringify([server.name, url, oauthClientId ?? null]);
-  const path = join(folder, createHash("sha256").update(about).digest("hex").slice(0, 32));
+  const { url } = server.config;
+  const path = keptPath(home, server);
+  const folder = dirname(path);
   const inTurn = inThisProcess.get(path) ?? oneAtATime();
   inThisProcess.set(path, inTurn);
   return {
     id: path,
     read: () => {
-      const found = parsed(textOf(`${path}.json`));
+      const found = keptDocument(`${path}.json`, SignIn);
       if (found?.server !== url) return undefined;
       hide(found);
       return found;
     },
     write: (signIn) => {
       hide(signIn);
-      if (!signIn) return rmSync(`${path}.json`, { force: true });
-      makePrivateFolder(folder);
-      // Nobody reads half a file, and a full disk leaves the old one.
-      const fresh = `${path}.${process.pid}.new`;
-      writePrivateFile(fresh, `${JSON.stringify(signIn, null, 2)}\n`);
-      renameSync(fresh, `${path}.json`);
+      if (signIn) writeKept(`${path}.json`, signIn);
+      else rmSync(`${path}.json`, { force: true });
     },
     locked: (work) => inTurn(() => withFileLock(folder, `${path}.lock`, work)),
   };
+}
+
+export function writeKept(path: string, document: object): void {
+  makePrivateFolder(dirname(path));
+  // Nobody reads half a file, and a full disk leaves the old one.
+  const fresh = `${path}.${process.pid}.new`;
+  writePrivateFile(fresh, `${JSON.stringify(document, null, 2)}\n`);
+  renameSync(fresh, path);
 }
 
 function oneAtATime(): SignInPlace["locked"] {
@@ -144,11 +153,12 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** A file that cannot be read as a sign-in is as good as none: signing in again writes a new one. */
-function parsed(text: string | undefined): SignIn | undefined {
+/** A file that cannot be read as what it is to be is as good as none: signing in again writes a new one. */
+export function keptDocument<T>(path: string, schema: z.ZodType<T>): T | undefined {
+  const text = textOf(path);
   if (text === undefined) return undefined;
   try {
-    const found = SignIn.safeParse(JSON.parse(text));
+    const found = schema.safeParse(JSON.parse(text));
     return found.success ? found.data : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

@@ -124,7 +124,9 @@ test("the message of the last page is shown as text", async () => {
 
 test("the secret of a client that is lent for one sign-in is not kept", async () => {
   const place = inHome();
-  const { authorizationUrl, done } = await login(place, { client: { id: "lent", secret: "secret-of-the-host" } });
+  const { authorizationUrl, done } = await login(place, {
+    client: { id: "lent", secretFor: () => "secret-of-the-host" },
+  });
   await visit(authorizationUrl);
   await done;
   const [file = ""] = readdirSync(path.join(home, "mcp-oauth")).filter((name) => name.endsWith(".json"));

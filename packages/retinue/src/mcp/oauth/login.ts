@@ -13,6 +13,7 @@ import {
   startAuthorization,
 } from "@modelcontextprotocol/client";
 import { AppError, timeoutSignal, visible } from "@retinue/protocol";
+import { addKnownValue } from "../../secrets/known-values.ts";
 import { checkAddress, type GuardedFetch, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
 import { discovered, failed, resourceOf } from "./discovery.ts";
@@ -36,7 +37,11 @@ export interface LoginRequest {
   clientName?: string;
   successMessage?: string;
   /** A client that was registered beforehand, for this sign-in. */
-  client?: { id: string; secret?: string };
+  client?: {
+    id: string;
+    /** Absent: a public one. Throws where that authorization server must not get it. */
+    secretFor?(authorizationServer: string): string | undefined;
+  };
 }
 
 export interface Login {
@@ -172,7 +177,9 @@ async function clientFor(
 ): Promise<SignIn["client"]> {
   const { info, kept, listener, guarded, scope } = found;
   const id = ownClientId(request);
-  if (id !== undefined) return { client_id: id, client_secret: request.client?.secret };
+  const secret = request.client?.secretFor?.(info.authorizationServerUrl);
+  if (secret !== undefined) addKnownValue(secret);
+  if (id !== undefined) return { client_id: id, client_secret: secret };
   const isKnown = kept?.authorizationServer === info.authorizationServerUrl && kept.redirectUrl === listener.url;
   if (isKnown) return kept.client;
   try {
@@ -217,13 +224,13 @@ function refuseUnsupported({ config, client }: LoginRequest): void {
   if (config.auth === false) throw failed(new Error("its configuration says auth: false"));
   if (config.oauthGrantType === "client_credentials")
     throw failed(new Error("its configuration says client_credentials, which needs no browser but a client secret"));
-  if (config.oauthPublicClient === false && client?.secret === undefined && config.oauthClientId !== undefined)
+  if (config.oauthPublicClient === false && !client?.secretFor && config.oauthClientId !== undefined)
     throw failed(new Error(`the client ${visible(config.oauthClientId)} needs a client secret`));
 }
 
 const ownClientId = ({ client, config }: LoginRequest): string | undefined => client?.id ?? config.oauthClientId;
 
-/** The secret of a client that somebody lent for one sign-in is not kept. */
+/** A secret is not kept with the tokens: it was lent for one sign-in, or is kept apart. */
 function withoutBorrowed(signIn: SignIn, { client }: LoginRequest): SignIn {
   return client ? { ...signIn, client: { ...signIn.client, client_secret: undefined } } : signIn;
 }

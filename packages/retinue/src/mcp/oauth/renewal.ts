@@ -10,18 +10,31 @@ import { AppError, visible } from "@retinue/protocol";
 import { guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { SignInPlace, Tokens } from "./kept-sign-in.ts";
 
+interface Renewal {
+  /** The token that is worth nothing any more; absent for one that nobody else gets. */
+  stale?: string;
+  /** The kept secret of a client that was registered beforehand. */
+  secretFor?(authorizationServer: string): string | undefined;
+  /** The client cannot do without its secret. */
+  needsSecret: boolean;
+  now(): number;
+  signal: AbortSignal;
+}
+
 /** Undefined: only a new sign-in helps. Throws when the authorization server could not be asked; then everything stays as it was. */
 export async function renewed(
   place: SignInPlace,
-  { stale, now, signal }: { stale: string; now(): number; signal: AbortSignal },
+  { stale, secretFor, needsSecret, now, signal }: Renewal,
 ): Promise<Tokens | undefined> {
   return await place.locked(async () => {
     const kept = place.read();
-    if (!kept?.tokens || kept.tokens.access_token !== stale) return kept?.tokens;
+    if (!kept?.tokens || (stale !== undefined && kept.tokens.access_token !== stale)) return kept?.tokens;
     const { refresh_token: refreshToken } = kept.tokens;
     if (refreshToken === undefined) return undefined;
     const guarded = guardedFetch(kept.server, signal);
-    const { client: clientInformation, authorizationServer, resource } = kept;
+    const { client, authorizationServer, resource } = kept;
+    const clientInformation = { ...client, client_secret: client.client_secret ?? secretFor?.(authorizationServer) };
+    if (needsSecret && clientInformation.client_secret === undefined) return undefined;
     try {
       const metadata = await discoverAuthorizationServerMetadata(authorizationServer, { fetchFn: guarded.fetch });
       const tokens = await refreshAuthorization(authorizationServer, {
@@ -32,7 +45,8 @@ export async function renewed(
         fetchFn: guarded.fetch,
       });
       const fresh = { scope: kept.tokens.scope, ...datedTokens(tokens, now()) };
-      place.write({ ...kept, tokens: fresh });
+      const { refresh_token: next = refreshToken } = fresh;
+      place.write({ ...kept, tokens: stale === undefined ? { ...kept.tokens, refresh_token: next } : fresh });
       return fresh;
     } catch (error) {
       guarded.throwRefusal();
@@ -59,7 +73,7 @@ export function checkToken(token: string, type = "bearer"): void {
 }
 
 /** The authorization server was asked and said no; trying again would change nothing. */
-function isFinal(error: unknown): boolean {
+export function isFinal(error: unknown): boolean {
   const passing: readonly string[] = [
     OAuthErrorCode.ServerError,
     OAuthErrorCode.TemporarilyUnavailable,

@@ -14,11 +14,13 @@ import { AppError, type McpProbe, type McpSignInRequest, type McpTokenAnswer } f
 import { addKnownValue } from "../../secrets/known-values.ts";
 import { checkAddress, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
+import type { ClientSecret } from "./client-secret.ts";
 import type { SignInPlace } from "./kept-sign-in.ts";
 import { type Login, type LoginRequest, startLogin } from "./login.ts";
 import { probed } from "./probe.ts";
 import { type Refusal, refusalOf, scopeRefusal } from "./refusal.ts";
-import { checkToken, renewed } from "./renewal.ts";
+import { checkToken } from "./renewal.ts";
+import { type GivenClient, SessionTokens } from "./session-tokens.ts";
 
 export type HostRequest = Omit<McpSignInRequest, "requestId">;
 /** A token, none, or the word that somebody has signed in elsewhere. */
@@ -28,17 +30,23 @@ export interface ServerSignInOptions {
   name: string;
   config: RemoteServer;
   place: SignInPlace;
+  /** Of the configured client. Absent: nobody may keep one here. */
+  secret?: ClientSecret;
   now(): number;
   /** Undefined: no client wants to be asked. */
   askHost?(request: () => Promise<HostRequest>): Promise<HostAnswer> | undefined;
 }
 
-/** A token is renewed this long before it expires. */
-const EARLY_MS = 60_000;
+interface LoginOptions extends Pick<LoginRequest, "isAnew" | "clientName" | "successMessage"> {
+  client?: GivenClient;
+  /** False: it must have a secret. */
+  isPublic?: boolean;
+}
 
 export class ServerSignIn {
   readonly #options: ServerSignInOptions;
   readonly #closing = new AbortController();
+  readonly #tokens: SessionTokens;
   /** With which token a request was sent that the server refused. */
   readonly #sentWith = new WeakMap<Response, string | undefined>();
   #hostToken: string | undefined;
@@ -51,6 +59,7 @@ export class ServerSignIn {
 
   constructor(options: ServerSignInOptions) {
     this.#options = options;
+    this.#tokens = new SessionTokens(options, this.#closing.signal);
   }
 
   readonly provider: AuthProvider = {
@@ -100,37 +109,47 @@ export class ServerSignIn {
     return await Promise.race([this.#asking, gone]);
   }
 
-  async login(options: Pick<LoginRequest, "isAnew" | "clientName" | "successMessage" | "client">): Promise<Login> {
+  async login({ isPublic, client: given, ...options }: LoginOptions): Promise<Login> {
     const { config, place, now } = this.#options;
+    const client = this.#tokens.clientOf(given);
+    if (isPublic === false && !client?.secretFor)
+      throw new AppError("invalid_params", "a client that is not public needs clientSecret, because none is kept");
     if (options.isAnew) await this.#signOut();
     const challenge = this.#refusal.wwwAuthenticateParams ?? (await this.#challenge());
-    const login = await startLogin({ ...options, config, place, now, challenge, signal: this.#closing.signal });
+    const { signal } = this.#closing;
+    const login = await startLogin({ ...options, client, config, place, now, challenge, signal });
     login.done.then(
       () => {
         this.#hostToken = undefined;
+        this.#tokens.forgetOwn();
       },
       () => undefined,
     );
     return login;
   }
 
-  /** With the secret of a client that is itself the owner of the account; neither is kept. */
-  async loginAsClient(client: { id: string; secret: string }): Promise<void> {
-    const { config } = this.#options;
-    const { tokenOfClient } = await import("./client-token.ts");
-    const metadataUrl = (this.#refusal.wwwAuthenticateParams ?? (await this.#challenge()))?.resourceMetadataUrl;
-    this.#keepHostToken(await tokenOfClient(client, { url: config.url, metadataUrl, signal: this.#closing.signal }));
+  /** With the secret of a client that is itself the owner of the account. The token is for this session, and a secret that is given is not kept. */
+  async loginAsClient(given: GivenClient): Promise<void> {
+    if (!this.#refusal.wwwAuthenticateParams) this.#tokens.metadataUrl = (await this.#challenge())?.resourceMetadataUrl;
+    const tokens = await this.#tokens.ofClient(given);
+    this.#keepHostToken(tokens.access_token);
+  }
+
+  /** From now on with a token that no other session has, as long as the kept sign-in lets us have one. */
+  async useOwnToken(): Promise<void> {
+    await this.#tokens.takeOwn();
   }
 
   /** Whether the server lets us in with what there is, renewed if necessary. */
   async isIn(): Promise<boolean> {
     const token = await this.#token();
     const isFine = async (sent?: string) => {
-      const { status } = await probed(this.#options.config, { token: sent, signal: this.#closing.signal });
-      return status === "authenticated" || status === "no-auth-required";
+      const probe = await probed(this.#options.config, { token: sent, signal: this.#closing.signal });
+      if (probe.status === "needs-auth") this.#tokens.metadataUrl = probe.wwwAuthenticateParams?.resourceMetadataUrl;
+      return probe.status === "authenticated" || probe.status === "no-auth-required";
     };
     if (await isFine(token)) return true;
-    const fresh = token === undefined || token === this.#hostToken ? undefined : await this.#renew(token);
+    const fresh = token !== undefined && token === this.#hostToken ? undefined : await this.#tokens.renew(token);
     return fresh !== undefined && fresh.access_token !== token && (await isFine(fresh.access_token));
   }
 
@@ -148,19 +167,13 @@ export class ServerSignIn {
   async #signOut(): Promise<void> {
     const { place } = this.#options;
     this.#hostToken = undefined;
+    this.#tokens.forgetOwn();
     await place.locked(async () => place.write(undefined));
   }
 
   async #token(): Promise<string | undefined> {
     if (this.#hostToken !== undefined) return this.#hostToken;
-    const tokens = this.#options.place.read()?.tokens;
-    if (!tokens) return undefined;
-    const { access_token: stale, expiresAt = Infinity, refresh_token } = tokens;
-    const isFresh = this.#options.now() < expiresAt - EARLY_MS;
-    if (refresh_token === undefined || isFresh || this.#isOpening) return stale;
-    // One that cannot be renewed now may still be good for its last minute.
-    const fresh = await this.#renew(stale).catch(() => tokens);
-    return fresh?.access_token;
+    return await this.#tokens.current({ mayRenew: !this.#isOpening });
   }
 
   /** Returns when the request is worth repeating. */
@@ -169,6 +182,7 @@ export class ServerSignIn {
     const isHostToken = sent !== undefined && sent === this.#hostToken;
     const reason = sent === undefined ? "initial" : isHostToken ? "refresh" : "reauth";
     this.#refusal = await refusalOf(response, reason);
+    this.#tokens.metadataUrl = this.#refusal.wwwAuthenticateParams?.resourceMetadataUrl;
     this.#worthless = sent;
     if (isHostToken) this.#hostToken = undefined;
     if (!this.#isOpening && (await this.#hasCure(sent))) return;
@@ -178,13 +192,8 @@ export class ServerSignIn {
   /** Whether there is another token by now than the one that was sent, renewed if necessary. */
   async #hasCure(sent: string | undefined): Promise<boolean> {
     if (this.#hostToken !== undefined) return true;
-    const fresh = sent === undefined ? this.#options.place.read()?.tokens : await this.#renew(sent);
+    const fresh = await this.#tokens.renew(sent);
     return fresh !== undefined && fresh.access_token !== sent;
-  }
-
-  async #renew(stale: string) {
-    const { place, now } = this.#options;
-    return await renewed(place, { stale, now, signal: this.#closing.signal });
   }
 
   /** Undefined: there is nobody to ask. */

@@ -40,6 +40,8 @@ interface Behaviour {
   isSilent: boolean;
   /** Accepts no token at all. */
   isShut: boolean;
+  /** Clients that are refused without this secret, sent in this way. */
+  secrets: Map<string, { secret: string; method: "client_secret_basic" | "client_secret_post" }>;
 }
 
 export interface OAuthServer extends AsyncDisposable {
@@ -79,6 +81,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     isSilent: false,
     beforeTokens: async () => undefined,
     tokenType: "Bearer",
+    secrets: new Map(),
   };
   const requests: OAuthServer["requests"] = [];
   const registered: string[] = [];
@@ -113,10 +116,12 @@ export async function startOAuthServer(): Promise<OAuthServer> {
   };
 
   const exchange = (response: ServerResponse, form: URLSearchParams, authorization = "") => {
-    const [basicId] = Buffer.from(authorization.replace(/^Basic /, ""), "base64")
-      .toString()
-      .split(":");
+    const basic = Buffer.from(authorization.replace(/^Basic /, ""), "base64").toString();
+    const [basicId, basicSecret] = [basic.split(":")[0], basic.slice(basic.indexOf(":") + 1)];
     const clientId = form.get("client_id") ?? basicId;
+    const wanted = behaviour.secrets.get(clientId ?? "");
+    const shown = wanted?.method === "client_secret_post" ? form.get("client_secret") : basicSecret;
+    if (wanted && wanted.secret !== shown) return send(response, 401, { error: "invalid_client" });
     if (behaviour.tokenStatus !== 200) return send(response, behaviour.tokenStatus, { error: "server_error" });
     if (form.get("resource") !== (behaviour.resource ?? `${origin}/mcp`))
       return send(response, 400, { error: "invalid_target" });
@@ -184,6 +189,9 @@ export async function startOAuthServer(): Promise<OAuthServer> {
       token_endpoint: behaviour.tokenEndpoint ?? `${origin}/token`,
       ...(behaviour.hasRegistration ? { registration_endpoint: `${origin}/register` } : {}),
       response_types_supported: ["code"],
+      ...(behaviour.secrets.size > 0
+        ? { token_endpoint_auth_methods_supported: [...behaviour.secrets.values()].map(({ method }) => method) }
+        : {}),
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
     }),

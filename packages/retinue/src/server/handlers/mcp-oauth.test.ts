@@ -110,6 +110,25 @@ test("a login with the credentials of a client needs no browser", async () => {
   });
 });
 
+test("a session that must have a token of its own gets one, and the others keep theirs", async () => {
+  await inSmallWorld([], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    const { authorizationUrl } = await client.call("session.mcp.oauth.login", { sessionId, serverName });
+    await visit(authorizationUrl);
+    await becomes(world, "connected");
+    const other = await create({ ...servers(), mcpOAuthTokenStorage: "persistent" });
+    await client.call("session.mcp.startServer", { sessionId: other, serverName });
+    const shared = oauth.of("/mcp").at(-1)?.authorization;
+    const changed = { sessionId: other, serverName, refreshSessionToken: true };
+    await client.call("session.mcp.oauth.authenticationStateChanged", changed);
+    await client.call("session.mcp.restartServer", { sessionId: other, serverName });
+    expect(oauth.of("/mcp").at(-1)?.authorization).not.toBe(shared);
+    await client.call("session.mcp.restartServer", { sessionId, serverName });
+    expect(oauth.of("/mcp").at(-1)?.authorization).toBe(shared);
+  });
+});
+
 test("a probe says what a server wants and changes nothing", async () => {
   await inSmallWorld([], async ({ client, create }) => {
     const sessionId = await create({ ...servers(), disabledMcpServers: [serverName] });

@@ -1,5 +1,5 @@
 /** The MCP servers of a session. */
-import { AppError, type McpServerConfig, type Params, type Result } from "@retinue/protocol";
+import type { McpServerConfig, Params, Result } from "@retinue/protocol";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { isRunning, signInOf } from "../../mcp/by-name.ts";
 import type { McpServerState } from "../../mcp/host.ts";
@@ -64,7 +64,8 @@ export const mcpHandlers: Handlers = {
     success: hosted(params, scope).tree.signIns.respond(params.requestId),
   }),
   "session.mcp.oauth.authenticationStateChanged": async (params, scope) => {
-    await hosted(params, scope).tree.signIns.signedIn(params.serverName);
+    const { serverName, refreshSessionToken: isOwnToken } = params;
+    await hosted(params, scope).tree.signIns.signedIn(serverName, { isOwnToken });
     return null;
   },
   "session.mcp.oauth.probe": async (params, scope) => {
@@ -79,12 +80,9 @@ async function signIn(params: Params<"session.mcp.oauth.login">, scope: CallScop
   const { tree } = hosted(params, scope);
   const host = await tree.servers.host();
   const server = await signInOf(host, serverName);
-  if (params.publicClient === false && clientSecret === undefined)
-    throw new AppError("invalid_params", "a client that is not public needs clientSecret, because none is kept");
+  const client = { id: clientId, secret: clientSecret };
   if (grantType === "client_credentials") {
-    if (clientId === undefined || clientSecret === undefined)
-      throw new AppError("invalid_params", "client_credentials needs clientId and clientSecret");
-    await server.loginAsClient({ id: clientId, secret: clientSecret });
+    await server.loginAsClient(client);
     await tree.signIns.signedIn(serverName);
     if (!isRunning(host, serverName)) await host.restart(serverName);
     return {};
@@ -98,7 +96,8 @@ async function signIn(params: Params<"session.mcp.oauth.login">, scope: CallScop
     isAnew: forceReauth,
     clientName: params.clientName,
     successMessage: params.callbackSuccessMessage,
-    ...(clientId !== undefined && { client: { id: clientId, secret: clientSecret } }),
+    isPublic: params.publicClient,
+    client,
   });
   const follow = async (): Promise<void> => {
     await done;
