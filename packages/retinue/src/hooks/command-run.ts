@@ -72,14 +72,14 @@ export async function runCommand(command: Command, options: CommandOptions): Pro
 }
 
 function start(command: Command, { cwd, env }: CommandOptions, member: Member): ChildProcess {
-  const environment = childEnvironment({ ...env, [IN_HOOK]: "1" });
+  const environment = childEnvironment(env);
   const more = Object.fromEntries(
     Object.entries(command.env).map(([name, value]) => [name, filled(value, environment)]),
   );
   const [program, args] = programOf(command);
   const child = spawn(program, args, {
     cwd,
-    env: member.environment({ ...environment, ...more }),
+    env: member.environment({ ...environment, ...more, [IN_HOOK]: "1" }),
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });

@@ -1,6 +1,6 @@
 /** A hook of a file as one of the hosts that are asked. */
 import { resolve } from "node:path";
-import { messageOf, visible } from "@retinue/protocol";
+import { messageOf, timeoutSignal, visible } from "@retinue/protocol";
 import type { ProcessFamily } from "../processes/family.ts";
 import type { Session } from "../session/session.ts";
 import { commandLine, type FileHook, matchedValues, matcherOf } from "./file-hook.ts";
@@ -16,6 +16,8 @@ export interface HookWorld {
   projectFolder: string;
   pluginRoot: string | undefined;
   family(): ProcessFamily;
+  /** Aborted when the session closes. */
+  closing: AbortSignal;
   trail(ending: Promise<void>): void;
 }
 
@@ -38,7 +40,8 @@ export function fileHookHost({ hook, place }: FoundHook, world: HookWorld): Hook
     invoke: async (call, { signal }) => {
       if (!hook.isAsync) return await run(call, signal);
       // Nobody waits for it, but whoever wrote it wants to know.
-      run(call, AbortSignal.timeout(hook.limitMs)).catch((error: unknown) => {
+      run(call, AbortSignal.any([timeoutSignal(hook.limitMs), world.closing])).catch((error: unknown) => {
+        if (world.closing.aborted) return;
         const message = `The ${hook.eventName} hook of ${place.file} failed: ${messageOf(error)}. It has no effect.`;
         call.session.root.announce("session.warning", { warningType: "hook", message: visible(message) });
       });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { call, say } from "../models/scripted.ts";
+import { call, say, when } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
 import {
   aCall,
@@ -119,6 +119,58 @@ describe("before a call", () => {
 
   test("plain words on the output are no decision", async () => {
     await aCall(guard("echo looks good"), (world) => expect(hasRun(world)).toBe(true));
+  });
+
+  test("a decision after other words is a decision", async () => {
+    const decision = { permissionDecision: "deny", permissionDecisionReason: "no" };
+    for (const text of [JSON.stringify(decision), JSON.stringify(decision, null, 2)])
+      await aCall(guard(`echo 'now checking {a call}'; echo '${text}'`), (world) =>
+        expect(results(world)[0]?.error?.message).toBe("no"),
+      );
+  });
+
+  test.each([
+    ["prints bytes that are no text", "printf '\\377\\376\\000{'", true],
+    ["closes its input unread", "exec 0<&-; true", true],
+    ["closes its output", "exec 1>&- 2>&-; true", true],
+    ["prints a hundred megabytes of an answer", `printf '{"a":"'; head -c 100000000 /dev/zero | tr "\\0" x`, false],
+    ["answers with other types", `echo '{"permissionDecision": 7}'`, false],
+    ["answers with a list of decisions", `echo '{"permissionDecision": ["deny"]}'`, false],
+    ["gives arguments that are a word", `echo '{"modifiedArgs": "rm -rf /"}'`, false],
+    ["gives arguments that are a list", `echo '{"modifiedArgs": ["echo done > ran"]}'`, false],
+    ["gives arguments of another tool", `echo '{"modifiedArgs": {"path": "/etc/passwd"}}'`, false],
+  ])("a hook that %s does not hold the call up", async (_, command, runs) => {
+    await aCall(
+      guard(command),
+      (world) => {
+        expect(hasRun(world)).toBe(runs);
+        expect(results(world)).toHaveLength(1);
+      },
+      { command: `echo ${"long ".repeat(20_000)} > /dev/null; echo done > ran` },
+    );
+  });
+
+  test("a hook for MCP tools, at depth three, for a background agent and for task itself is asked", async () => {
+    const spawn = (mode: string, prompt: string) =>
+      call("task", { name: prompt, agent_type: "general-purpose", description: "d", prompt, mode });
+    const turns = [
+      when("START", [spawn("sync", "LEVEL1")]),
+      when("LEVEL1", [spawn("sync", "LEVEL2")]),
+      when("LEVEL2", [spawn("background", "LEVEL3"), bash("echo done > ran")]),
+      when("LEVEL2", [say("two")]),
+      when("LEVEL1", [say("one")]),
+      when("START", [say("end")]),
+    ];
+    await inSmallWorld(turns, async (world) => {
+      const deny = `node -e 'const p=JSON.parse(require("fs").readFileSync(0));if(p.toolName==="bash"||p.toolArgs.prompt==="LEVEL3"){console.error("not at "+p.agentPathNames.length);process.exit(2)}'`;
+      put(world, ".github/hooks/g.json", copilot({ preToolUse: [{ matcher: "bash|task", bash: deny }] }));
+      await allow(world);
+      await world.send(await world.create({ ...discovering, ...everything }), "START");
+      expect(hasRun(world)).toBe(false);
+      const denied = results(world).filter(({ success }) => !success);
+      expect(denied.map(({ error }) => error?.message)).toEqual(["not at 2", "not at 2"]);
+      expect(world.client.of("subagent.started")).toHaveLength(2);
+    });
   });
 
   test("lines of progress are no part of the answer", async () => {
@@ -414,6 +466,25 @@ test("the user's own hooks need nobody's consent, and a runtime inside a hook ru
       },
       { config: { env } },
     );
+});
+
+test("a file cannot hide from a runtime that it is in a hook", async () => {
+  const hook = { bash: "echo $RETINUE_IN_HOOK > mark", env: { RETINUE_IN_HOOK: "" } };
+  await aCall({ ".github/hooks/g.json": copilot({ preToolUse: [hook] }) }, (world) =>
+    expect(linesOf(join(world.folder, "mark"))).toEqual(["1"]),
+  );
+});
+
+test("an agent that a stop hook never lets go stops all the same", async () => {
+  await inSmallWorld(
+    Array.from({ length: 9 }, () => [say("done")]),
+    async (world) => {
+      put(world, ".github/hooks/s.json", copilot({ agentStop: [{ bash: "echo more >&2; exit 2" }] }));
+      await allow(world);
+      await world.send(await world.create(discovering), "go");
+      world.provider.assertSpent();
+    },
+  );
 });
 
 test("no hook of a file runs where the host has not asked for files", async () => {

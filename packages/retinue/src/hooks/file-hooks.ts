@@ -26,6 +26,7 @@ const LEAVE_MS = 500;
 export class FileHooks {
   readonly #options: FileHooksOptions;
   readonly #endings = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #family: ProcessFamily | undefined;
   #hosts: readonly HookHost[] = [];
   #problems: readonly string[] = [];
@@ -71,6 +72,7 @@ export class FileHooks {
 
   /** Ends what hooks have left running. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await Promise.allSettled([...this.#endings]);
     await this.#family?.end({ graceMs: LEAVE_MS });
   }
@@ -86,6 +88,7 @@ export class FileHooks {
       isStrict,
       projectFolder: gate.folder,
       pluginRoot: plugin?.root,
+      closing: this.#closing.signal,
       family: () => {
         this.#family ??= this.#options.family();
         return this.#family;

@@ -118,13 +118,27 @@ function isProgress(line: string): boolean {
   }
 }
 
-/** Undefined for plain words. Throws for what begins like an object and is none. */
+/**
+ * Undefined for plain words. Throws for what begins like an object and is none. Words before an object are no part of it: many commands
+ * say something before they decide.
+ */
 function objectIn(text: string): object | undefined {
-  if (!text.startsWith("{")) return undefined;
+  if (!text.startsWith("{")) {
+    const [first, last] = [text.indexOf("\n{"), text.lastIndexOf("\n{")];
+    return first < 0 ? undefined : (parsedObject(text.slice(first)) ?? objectIn(text.slice(last).trim()));
+  }
   try {
     return z.looseObject({}).parse(JSON.parse(text));
   } catch (error) {
     throw new Error("its answer begins like JSON and cannot be read", { cause: error });
+  }
+}
+
+function parsedObject(text: string): object | undefined {
+  try {
+    return z.looseObject({}).parse(JSON.parse(text));
+  } catch {
+    return undefined; // The last line may be one.
   }
 }
 

@@ -150,6 +150,17 @@ describe("files of hooks are read", () => {
     });
   });
 
+  test("as many of a folder as somebody can look at, and the rest is named", () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 150 }, (_, n) => [`project/.github/hooks/${String(n).padStart(3, "0")}.json`, hook(`${n}`)]),
+    );
+    inFolder(files, (root) => {
+      const { hooks, problems } = read(root);
+      expect(hooks).toHaveLength(100);
+      expect(problems).toEqual([expect.stringContaining("only the first 100 of 150 files")]);
+    });
+  });
+
   test("without what connects Claude Code to us, which would tell us of our own sessions", () => {
     const command = "node /opt/bin/retinue.js hook claude-code --home /h";
     const settings = { hooks: { SessionStart: [{ hooks: [{ type: "command", command }] }] } };

@@ -15,6 +15,8 @@ export interface HookPlace {
   plugin?: { name: string; root: string };
   /** In place of the file: a manifest may say it itself. */
   content?: string;
+  /** It is the last of its folder that is read, and there are so many. */
+  ofFiles?: number;
 }
 
 /** The hooks of a plugin: a file of it, or what its manifest says. */
@@ -37,9 +39,11 @@ export interface HookPlaces {
 export function hookPlaces({ home, userFolder, project, plugins }: HookPlaces): HookPlace[] {
   const user = [
     ...jsonIn(join(home, "hooks")),
-    join(home, "hooks.json"),
-    ...(userFolder === undefined ? [] : [join(userFolder, ".claude/settings.json")]),
-  ].map((file): HookPlace => ({ origin: "user", file, folder: project.folder, isSettings: isSettings(file) }));
+    { file: join(home, "hooks.json") },
+    ...(userFolder === undefined ? [] : [{ file: join(userFolder, ".claude/settings.json") }]),
+  ].map(
+    (found): HookPlace => ({ ...found, origin: "user", folder: project.folder, isSettings: isSettings(found.file) }),
+  );
   const known = new Set(user.map(({ file }) => file)); // In ~ they are the user's.
   return [
     ...user,
@@ -50,8 +54,17 @@ export function hookPlaces({ home, userFolder, project, plugins }: HookPlaces): 
 
 function projectPlaces({ folder, root }: HookPlaces["project"]): HookPlace[] {
   const names = [".retinue/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
-  const files = [...jsonIn(join(folder, ".github/hooks")), ...names.map((name) => join(folder, name))];
-  return files.map((file) => ({ origin: "project", file, folder, isSettings: isSettings(file), within: root }));
+  const files: FoundFile[] = [
+    ...jsonIn(join(folder, ".github/hooks")),
+    ...names.map((name) => ({ file: join(folder, name) })),
+  ];
+  return files.map((found) => ({
+    ...found,
+    origin: "project",
+    folder,
+    isSettings: isSettings(found.file),
+    within: root,
+  }));
 }
 
 function pluginPlaces({ name, root, files, inline }: PluginHooks): HookPlace[] {
@@ -60,10 +73,18 @@ function pluginPlaces({ name, root, files, inline }: PluginHooks): HookPlace[] {
   return inline === undefined ? own : [...own, { ...shared, file: join(root, "plugin.json"), content: inline }];
 }
 
-function jsonIn(folder: string): string[] {
+type FoundFile = Pick<HookPlace, "file" | "ofFiles">;
+
+/** They are read before anybody has agreed to anything, and shown to whoever does. */
+export const MAX_FILES = 100;
+
+function jsonIn(folder: string): FoundFile[] {
   try {
     const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
-    return names.sort().map((name) => join(folder, name));
+    const found: FoundFile[] = names.sort().map((name) => ({ file: join(folder, name) }));
+    const last = found[MAX_FILES - 1];
+    if (last && found.length > MAX_FILES) last.ofFiles = found.length;
+    return found.slice(0, MAX_FILES);
   } catch {
     return []; // Most folders have none.
   }

@@ -1,10 +1,11 @@
 /** The hooks of files as they are now, and which of them may run. */
+import { dirname } from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
 import type { ProjectGate } from "../project/gate.ts";
 import { readWholeTextFile } from "../project/text-file.ts";
 import { commandLine, type FileHook, hookIdentity } from "./file-hook.ts";
 import { parseHookFile } from "./hook-file.ts";
-import type { HookPlace } from "./hook-places.ts";
+import { type HookPlace, MAX_FILES } from "./hook-places.ts";
 
 export interface FoundHook {
   hook: FileHook;
@@ -39,8 +40,10 @@ export function readHooks(places: readonly HookPlace[], gate: Pick<ProjectGate, 
 }
 
 function parsed(place: HookPlace, problems: string[]): { hooks: readonly FileHook[]; isOff: boolean } {
+  const { file, within, ofFiles } = place;
+  if (ofFiles !== undefined)
+    problems.push(visible(`${dirname(file)}: only the first ${MAX_FILES} of ${ofFiles} files count`));
   try {
-    const { file, within } = place;
     const text = place.content ?? readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within });
     if (text === undefined) return { hooks: [], isOff: false };
     const { hooks, isOff, problems: own } = parseHookFile(text, file);

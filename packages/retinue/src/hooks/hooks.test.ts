@@ -161,6 +161,23 @@ describe("several hooks", () => {
     expect(starts).toHaveLength(3);
   });
 
+  test("each is asked about the arguments as those before it have left them", async () => {
+    const seen: unknown[] = [];
+    const note = async ({ input }: { input: object }) => void seen.push(Reflect.get(input, "toolArgs"));
+    await run([note, async () => ({ modifiedArgs: { command: "rm" } }), note]);
+    expect(seen).toEqual([{}, { command: "rm" }]);
+  });
+
+  test("one that changes the arguments takes back what others have allowed, and may allow them itself", async () => {
+    const allow = async () => ({ permissionDecision: "allow", permissionDecisionReason: "it is harmless" });
+    const { output } = await run([allow, async () => ({ modifiedArgs: { command: "rm" } })]);
+    expect(output).toEqual({ modifiedArgs: { command: "rm" } });
+    const both = await run([allow, async () => ({ modifiedArgs: { command: "rm" }, permissionDecision: "allow" })]);
+    expect(both.output).toMatchObject({ modifiedArgs: { command: "rm" }, permissionDecision: "allow" });
+    const asks = await run([async () => ({ permissionDecision: "ask" }), async () => ({ modifiedArgs: {} })]);
+    expect(asks.output).toMatchObject({ permissionDecision: "ask" });
+  });
+
   test("a denial stands, whatever a later one says", async () => {
     const { output } = await run([
       async () => ({ permissionDecision: "deny" }),

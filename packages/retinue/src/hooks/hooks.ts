@@ -130,7 +130,7 @@ export class Hooks {
     let merged: HookOutput<T> | undefined;
     for (const host of this.#hosts()) {
       if (host.isLost && !GATES.has(hookType)) continue;
-      const input = { ...this.#shared(caller), ...details };
+      const input = { ...this.#shared(caller), ...details, ...changedBy(merged) };
       const call = { hookType, input, session: caller.session };
       if (host.isAskedAbout && !host.isAskedAbout(call)) continue;
       const output = await this.#runOne<T>(host, { ...call, hookType }, { caller, signal });
@@ -245,19 +245,34 @@ async function within<T>(ms: number, limit: AbortController, signal: AbortSignal
   }
 }
 
-function merge<T extends object>(earlier: T | undefined, later: T, isOfFile: boolean): T {
-  if (earlier === undefined) return later;
+/** What the next hook is asked about: it must not decide about something that will not happen. */
+function changedBy(merged: object | undefined): object {
+  const { modifiedArgs: toolArgs, modifiedPrompt: prompt }: { modifiedArgs?: unknown; modifiedPrompt?: unknown } =
+    merged ?? {};
+  return defined({ toolArgs, prompt });
+}
+
+function merge<T extends object>(before: T | undefined, later: T, isOfFile: boolean): T {
+  if (before === undefined) return later;
+  const earlier = stillMeant(before, later);
   const contexts = [earlier, later]
     .map((output) => ("additionalContext" in output ? output.additionalContext : undefined))
     .filter(Boolean);
   const given: Record<string, unknown> = defined(later);
-  const [before, after] = [strictnessOf(earlier), strictnessOf(later)];
+  const [said, says] = [strictnessOf(earlier), strictnessOf(later)];
   // Nothing undoes a denial, and a file does not loosen what another has said.
-  if (before === STRICTNESS.deny || (isOfFile && before > after)) {
+  if (said === STRICTNESS.deny || (isOfFile && said > says)) {
     delete given.permissionDecision;
     delete given.permissionDecisionReason; // The reason must come from the hook that decided.
   }
   return { ...earlier, ...given, ...(contexts.length > 0 ? { additionalContext: contexts.join("\n\n") } : {}) };
+}
+
+/** Who allowed a call has not allowed what a later hook makes of it. */
+function stillMeant<T extends object>(earlier: T, later: T): T {
+  const isChanged = "modifiedArgs" in later && later.modifiedArgs !== undefined && later.modifiedArgs !== null;
+  if (!isChanged || strictnessOf(earlier) !== STRICTNESS.allow) return earlier;
+  return { ...earlier, permissionDecision: undefined, permissionDecisionReason: undefined };
 }
 
 const STRICTNESS = { allow: 1, ask: 2, deny: 3 } as const;

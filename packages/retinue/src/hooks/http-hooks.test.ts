@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -17,10 +17,14 @@ interface Answer {
 }
 
 /** Somebody on this machine who is asked over HTTP. `undefined` never answers. */
-async function asked(answer: (path: string) => Answer | undefined) {
+async function asked(
+  answer: (path: string) => Answer | undefined,
+  onRequest: (request: IncomingMessage) => void = () => undefined,
+) {
   const requests: { path: string; headers: IncomingHttpHeaders; payload: unknown }[] = [];
   const server = createServer(async (request, response) => {
     const path = request.url ?? "";
+    onRequest(request);
     requests.push({ path, headers: request.headers, payload: JSON.parse((await text(request)) || "null") });
     const said = answer(path);
     if (!said) return;
@@ -149,6 +153,25 @@ describe("a hook that is an address", () => {
         expect(warnings(world)[0]).toContain(`POST ${there.url}/more`);
       });
     expect(there.requests).toEqual([]);
+  });
+
+  test("that nobody waits for is left when the session closes", async () => {
+    const gone: Promise<unknown>[] = [];
+    await using there = await asked(
+      () => undefined,
+      (request) => gone.push(once(request.socket, "close")),
+    );
+    await inSmallWorld([[say("hello")]], async (world) => {
+      put(
+        world,
+        ".github/hooks/h.json",
+        copilot({ agentStop: [{ type: "http", url: there.url, async: true, timeoutSec: 3600 }] }),
+      );
+      await allow(world);
+      await world.send(await world.create(discovering), "go");
+      await expect.poll(() => gone.length).toBe(1);
+    });
+    await gone[0];
   });
 
   test("is left when the run is aborted", async () => {

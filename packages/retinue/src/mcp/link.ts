@@ -1,6 +1,11 @@
 /** The transport to an MCP server: a process, streamable HTTP, or server-sent events, behind one interface that can say why it broke. */
-import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
-import { type McpServerConfig, messageOf } from "@retinue/protocol";
+import {
+  type FetchLike,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import { type McpServerConfig, messageOf, visible } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { isLocal, type RemoteServer } from "./server-config.ts";
@@ -41,7 +46,8 @@ export function openLink(config: McpServerConfig, options: LinkOptions): Link {
 function remoteLink(config: RemoteServer, { signIn }: LinkOptions): Link {
   const options = {
     requestInit: { headers: { ...config.headers } },
-    ...(signIn && { authProvider: signIn.provider, fetch: signIn.fetch }),
+    fetch: onOneOrigin(signIn?.fetch ?? ((url, init) => fetch(url, init))),
+    ...(signIn && { authProvider: signIn.provider }),
   };
   const url = new URL(config.url);
   if (config.type === "sse") {
@@ -51,6 +57,29 @@ function remoteLink(config: RemoteServer, { signIn }: LinkOptions): Link {
   const transport = new StreamableHTTPClientTransport(url, options);
   return { transport, explain: asError, endedEarly: () => false, close: () => leave(transport) };
 }
+
+const MAX_REDIRECTS = 5;
+
+/** What we send is for this server: calls, and keys in headers that `fetch` would send on. Elsewhere is somebody else. */
+function onOneOrigin(send: FetchLike): FetchLike {
+  return async (address, init) => {
+    let url = new URL(address);
+    let sent = init;
+    for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+      const response = await send(url, { ...sent, redirect: "manual" });
+      const location = response.headers.get("location");
+      if (location === null || !REDIRECTS.has(response.status)) return response;
+      await response.body?.cancel();
+      url = new URL(location, url);
+      if (url.origin !== new URL(address).origin)
+        throw new Error(`the server redirects to another origin (${visible(url.origin)}), which is not followed`);
+      if (response.status < 307) sent = { ...sent, method: "GET", body: undefined };
+    }
+    throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
+  };
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Ends the session at the server, if it still answers. */
 async function leave(transport: StreamableHTTPClientTransport): Promise<void> {

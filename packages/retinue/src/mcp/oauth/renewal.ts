@@ -60,8 +60,17 @@ export async function renewed(
 export function datedTokens(tokens: OAuthTokens, now: number): Tokens {
   const { access_token, refresh_token, scope, expires_in, token_type } = tokens;
   checkToken(access_token, token_type);
-  const expiresAt = expires_in === undefined ? undefined : now + expires_in * 1000;
+  const expiresAt = expires_in === undefined ? undefined : now + usableMs(expires_in * 1000);
   return { access_token, refresh_token, scope, expiresAt };
+}
+
+/** A token is renewed this long before it expires. */
+export const EARLY_MS = 60_000;
+const MIN_LIFE_MS = 10_000;
+
+/** A short life would be over, by that rule, before it has begun; it is used for one half of it instead. */
+function usableMs(lifeMs: number): number {
+  return lifeMs > 2 * EARLY_MS ? lifeMs : EARLY_MS + Math.max(lifeMs, MIN_LIFE_MS) / 2;
 }
 
 /** Throws for a token that cannot be sent as it must be. The words do not repeat it. */

@@ -321,6 +321,33 @@ describe("a kept sign-in", () => {
     expect(oauth.requests.length - before).toBeLessThan(8);
   });
 
+  test("that ends after half a minute is not renewed for each request", async () => {
+    oauth.behaviour.expiresIn = 30;
+    await signedIn(inHome());
+    const use = await started(open(undefined, inHome()).host);
+    for (let calls = 0; calls < 5; calls++) await echo(use);
+    expect(oauth.of("/token")).toHaveLength(1);
+    now += 20_000;
+    await echo(use);
+    expect(oauth.of("/token")).toHaveLength(2);
+  });
+
+  test.each(["http", "sse"] as const)(
+    "and a key of the configuration are not sent to where %s sends us",
+    async (type) => {
+      await signedIn(inHome());
+      await using other = await startOAuthServer();
+      oauth.behaviour.movedTo = other.origin;
+      const url = type === "sse" ? oauth.sseUrl : oauth.url;
+      const use = await started(
+        open(undefined, inHome()).host,
+        guarded({ type, url, headers: { "x-key": "the-key" } }),
+      );
+      expect(statusOf(use)[0]).toContain("redirects to another origin");
+      expect(other.requests).toEqual([]);
+    },
+  );
+
   test("is sent to its server and to nobody else", async () => {
     const { tokens } = await signedIn(inHome());
     await using other = await startOAuthServer();

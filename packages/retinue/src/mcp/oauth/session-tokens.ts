@@ -8,7 +8,7 @@ import type { RemoteServer } from "../server-config.ts";
 import type { ClientSecret } from "./client-secret.ts";
 import type { SignInPlace, Tokens } from "./kept-sign-in.ts";
 import type { LoginRequest } from "./login.ts";
-import { renewed } from "./renewal.ts";
+import { EARLY_MS, renewed } from "./renewal.ts";
 
 export interface SessionTokensOptions {
   config: RemoteServer;
@@ -23,9 +23,6 @@ export interface GivenClient {
   id?: string;
   secret?: string;
 }
-
-/** A token is renewed this long before it expires. */
-const EARLY_MS = 60_000;
 
 export class SessionTokens {
   readonly #options: SessionTokensOptions;

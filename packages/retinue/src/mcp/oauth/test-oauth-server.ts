@@ -38,6 +38,8 @@ interface Behaviour {
   beforeTokens(): Promise<void>;
   /** Documents are asked for and never sent. */
   isSilent: boolean;
+  /** Where the MCP server itself sends whoever comes. */
+  movedTo?: string;
   /** Accepts no token at all. */
   isShut: boolean;
   /** Clients that are refused without this secret, sent in this way. */
@@ -202,6 +204,8 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     const body = await text(request);
     requests.push({ path: pathname, authorization: request.headers.authorization, body });
     if (pathname in documents && behaviour.isSilent) return;
+    if (behaviour.movedTo !== undefined && /^\/(mcp|sse|messages)$/.test(pathname))
+      return send(response, 307, {}, { location: `${behaviour.movedTo}${pathname}` });
     const document = documents[pathname]?.();
     if (document) return send(response, 200, document);
     if (pathname === "/register") {
