@@ -191,6 +191,27 @@ describe("before a call", () => {
     });
   });
 
+  test("the host's own hook is asked about the arguments that a file has changed", async () => {
+    await inSmallWorld([[bash("ls")], [say("end")]], async (world) => {
+      put(
+        world,
+        ".github/hooks/g.json",
+        guard(`echo '{"modifiedArgs":{"command":"touch ran","description":"d"}}'`)[".github/hooks/g.json"],
+      );
+      await allow(world);
+      world.client.answers.set(
+        "hooks.invoke",
+        ({ hookType, input }: { hookType: string; input: { toolArgs?: { command?: string } } }) => {
+          const isHarmless = hookType !== "preToolUse" || input.toolArgs?.command === "ls";
+          return { output: { permissionDecision: isHarmless ? "allow" : "deny" } };
+        },
+      );
+      await world.send(await world.create({ ...discovering, ...everything, hooks: true }), "go");
+      expect(hasRun(world)).toBe(false);
+      expect(results(world)[0]).toMatchObject({ success: false });
+    });
+  });
+
   test("a matcher that does not match leaves the hook out", async () => {
     const files = {
       ".github/hooks/g.json": copilot({ preToolUse: [{ matcher: "edit|create", bash: "exit 2" }] }),

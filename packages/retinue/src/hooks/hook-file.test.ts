@@ -44,6 +44,13 @@ describe("a file of hooks", () => {
     ]);
   });
 
+  test("says of a hook that nobody waits for that it decides nothing before a call", () => {
+    const entries = [{ bash: "x", async: true }, { bash: "y" }];
+    const { hooks, problems } = parsed({ hooks: { preToolUse: entries, postToolUse: entries } });
+    expect(hooks).toHaveLength(4);
+    expect(problems).toEqual([expect.stringContaining("entry 1 of preToolUse: it cannot deny a call")]);
+  });
+
   test("has no more hooks than somebody can read", () => {
     const entries = Array.from({ length: 500 }, (_, n) => ({ bash: `echo ${n}` }));
     const { hooks, problems } = parsed({ hooks: { preToolUse: entries } });

@@ -82,7 +82,7 @@ const entryFields = () => ({
   async: z.boolean().optional(),
   url: text(),
   headers: z.record(z.string().regex(HEADER_NAME), z.string()).optional(),
-  allowedEnvVars: z.array(z.string()).optional(),
+  allowedEnvVars: z.array(z.string().regex(/^\w+$/)).optional(),
 });
 /** Those that say what runs. The others are for all hooks. */
 const OF_COMMANDS = ["bash", "powershell", "command", "linux", "osx", "windows", "exec", "args", "cwd", "env"];
@@ -150,7 +150,7 @@ function hooksOf(entries: unknown, place: Place): FileHook[] {
     return members.flatMap((member) => {
       try {
         const hook = hookOf(member, { ...place, matcher });
-        const remark = unknownField(member, hook) ?? unsentVariable(hook);
+        const remark = unknownField(member, hook) ?? unsentVariable(hook) ?? unheard(hook);
         if (remark !== undefined) problems.push(`${where}: ${remark}`);
         return [hook];
       } catch (error) {
@@ -213,6 +213,10 @@ function unsentVariable({ run }: FileHook): string | undefined {
   );
   const unsent = named.find((name) => !run.variables.includes(name));
   return unsent === undefined ? undefined : `$${unsent} is sent as nothing, because allowedEnvVars does not name it`;
+}
+
+function unheard({ event, isAsync }: FileHook): string | undefined {
+  return isAsync && event === "preToolUse" ? "it cannot deny a call, because nobody waits for it (async)" : undefined;
 }
 
 function issueIn({ issues }: z.ZodError): string {

@@ -199,6 +199,11 @@ describe("an entry with an address", () => {
     ["no encryption", { url: "http://example.com/" }, "it is not encrypted"],
     ["a password", { url: "https://me:secret@example.com/" }, "user name or a password"],
     ["a file", { url: "file:///etc/passwd" }, "it is not encrypted"],
+    [
+      "a variable that is none",
+      { url: "https://example.com", allowedEnvVars: ["A) (sends nothing"] },
+      "allowedEnvVars",
+    ],
     ["a header that is none", { url: "https://example.com", headers: { "a b": "c" } }, "headers"],
   ])("that has %s does not run", (_, entry, words) => {
     const { hooks, problems } = parsed(entry);

@@ -1,6 +1,5 @@
 /** Tokens for a program that acts for itself: client credentials, without a browser and without a refresh token. */
 import { ClientCredentialsProvider, fetchToken } from "@modelcontextprotocol/client";
-import { addKnownValue } from "../../secrets/known-values.ts";
 import { checkAddress, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import { discovered, failed, resourceOf } from "./discovery.ts";
 import type { SignIn, SignInPlace, Tokens } from "./kept-sign-in.ts";
@@ -33,7 +32,6 @@ export async function signInOfClient(
   const resource = resourceOf(url, info);
   const clientSecret = client.secretFor(authorizationServer);
   if (clientSecret === undefined) throw failed(new Error("the client needs a client secret"));
-  addKnownValue(clientSecret);
   const expectedIssuer = metadata?.issuer ?? authorizationServer;
   const provider = new ClientCredentialsProvider({ clientId: client.id, clientSecret, expectedIssuer });
   try {

@@ -13,7 +13,6 @@ import {
   startAuthorization,
 } from "@modelcontextprotocol/client";
 import { AppError, timeoutSignal, visible } from "@retinue/protocol";
-import { addKnownValue } from "../../secrets/known-values.ts";
 import { checkAddress, type GuardedFetch, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
 import { discovered, failed, resourceOf } from "./discovery.ts";
@@ -178,7 +177,6 @@ async function clientFor(
   const { info, kept, listener, guarded, scope } = found;
   const id = ownClientId(request);
   const secret = request.client?.secretFor?.(info.authorizationServerUrl);
-  if (secret !== undefined) addKnownValue(secret);
   if (id !== undefined) return { client_id: id, client_secret: secret };
   const isKnown = kept?.authorizationServer === info.authorizationServerUrl && kept.redirectUrl === listener.url;
   if (isKnown) return kept.client;

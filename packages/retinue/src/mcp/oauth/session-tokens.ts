@@ -4,6 +4,7 @@
  * Knows how each kind is renewed. A token of the host is none of them.
  */
 import { AppError } from "@retinue/protocol";
+import { addKnownValue } from "../../secrets/known-values.ts";
 import type { RemoteServer } from "../server-config.ts";
 import type { ClientSecret } from "./client-secret.ts";
 import type { SignInPlace, Tokens } from "./kept-sign-in.ts";
@@ -87,7 +88,10 @@ export class SessionTokens {
     const { config, secret: kept } = this.#options;
     const named = id ?? config.oauthClientId;
     if (named === undefined) return undefined;
-    if (secret !== undefined) return { id: named, secretFor: () => secret };
+    if (secret !== undefined) {
+      addKnownValue(secret);
+      return { id: named, secretFor: () => secret };
+    }
     return { id: named, secretFor: kept?.isKept && named === config.oauthClientId ? kept.for : undefined };
   }
 
