@@ -39,7 +39,7 @@ const MAX_FILES = 100;
 
 export function readAgents(folder: AgentFolder, problems: AgentProblems, known?: KnownNames): AgentDefinition[] {
   const { errors } = problems;
-  return agentFiles(folder, problems).flatMap((file) => {
+  const agents = agentFiles(folder, problems).flatMap((file) => {
     try {
       const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within: folder.within });
       if (text === undefined || !isAgent(file, text, problems)) return [];
@@ -50,6 +50,19 @@ export function readAgents(folder: AgentFolder, problems: AgentProblems, known?:
       errors.push(...mistakesOf(error).map(visible));
       return [];
     }
+  });
+  problems.warnings.push(...namesTwice(agents));
+  return agents;
+}
+
+/** Between folders that is how one file replaces another; in one folder it is a mistake. */
+function namesTwice(agents: readonly AgentDefinition[]): string[] {
+  const before = new Map<string, AgentDefinition>();
+  return agents.flatMap((agent) => {
+    const other = before.get(normaliseName(agent.name));
+    before.set(normaliseName(agent.name), agent);
+    if (!other) return [];
+    return [visible(`${other.path}: ${agent.path} has the same name ${agent.name}, so only that one counts`)];
   });
 }
 

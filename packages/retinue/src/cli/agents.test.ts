@@ -89,6 +89,16 @@ describe("retinue agents check of one file", () => {
     expect(good).toMatchObject({ code: 0, stdout: "No mistakes in 1 agent file.\n" });
   });
 
+  test("or of a folder in which two have one name says which of them counts", async () => {
+    await using world = cliWorld();
+    const first = world.put("many/a.md", "---\nname: my helper\n---\nP");
+    const second = world.put("many/b.md", "---\nname: My-Helper\n---\nP");
+    expect(await world.run(["agents", "check", "many"])).toMatchObject({
+      code: 1,
+      stdout: `${first}: ${second} has the same name My-Helper, so only that one counts\n`,
+    });
+  });
+
   test("fails when it is none", async () => {
     await using world = cliWorld();
     const file = world.put("notes.txt", "---\nname: a\n---\nP");
