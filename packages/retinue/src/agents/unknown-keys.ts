@@ -35,6 +35,16 @@ export function unknownKey(key: string, known: readonly string[], given: { isLim
   };
 }
 
+/** What a head has instead of a field that it means. Others are left alone: they may be for other programs. */
+export function misspelt(data: unknown, known: readonly string[]): { key: string; words: string }[] {
+  const keys = typeof data === "object" && data !== null ? Object.keys(data) : [];
+  return keys.flatMap((key) => {
+    const meant = known.includes(key) ? undefined : meantBy(key, known);
+    if (meant === undefined || keys.includes(meant)) return [];
+    return [{ key, words: `there is no field '${key}', so it has no effect. Did you mean ${meant}?` }];
+  });
+}
+
 /** `modelPolicy`, `Model_Policy` and `allowed-tools` are near to what they mean in other words. */
 function meantBy(key: string, known: readonly string[]): string | undefined {
   const plain = key

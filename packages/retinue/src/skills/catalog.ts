@@ -174,7 +174,7 @@ export class SkillCatalog {
 
   #add(file: string, folder: SkillFolder, problems: { warnings: string[]; errors: string[] }): void {
     try {
-      const { content: _, ...skill } = readSkill(file, folder);
+      const { content: _, ...skill } = readSkill(file, folder, (message) => problems.warnings.push(visible(message)));
       if (isOfOthers(skill.source) && visible(skill.name) !== skill.name)
         throw new AppError("invalid_params", `${file}: the name ${skill.name} has characters that cannot be seen`);
       const first = this.#namedLike(skill);

@@ -7,6 +7,7 @@ import path from "node:path";
 import { AppError, type EventData, lazy, type SkillInfo } from "@retinue/protocol";
 import * as z from "zod";
 import { parseFrontMatter } from "../agents/front-matter.ts";
+import { misspelt } from "../agents/unknown-keys.ts";
 import { readWholeTextFile } from "../project/text-file.ts";
 
 export interface Skill {
@@ -52,10 +53,12 @@ const head = lazy(() =>
 export function readSkill(
   file: string,
   { source, within, plugin }: Pick<Skill, "source" | "within" | "plugin">,
+  warn: (message: string) => void = () => undefined,
 ): LoadedSkill {
   const text = readWholeTextFile(file, { maxBytes: MAX_FILE_BYTES, within });
   if (text === undefined) throw new AppError("invalid_params", `${file} does not exist any more`);
-  const { head: fields, body } = parseFrontMatter(text, head(), { file });
+  const { head: fields, body, data, lineOf } = parseFrontMatter(text, head(), { file });
+  for (const { key, words } of misspelt(data, Object.keys(head().shape))) warn(`${file}:${lineOf([key])}: ${words}`);
   return {
     name: fields.name ?? path.basename(path.dirname(file)),
     description: fields.description,

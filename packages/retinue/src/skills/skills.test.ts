@@ -114,6 +114,13 @@ describe("discovery", () => {
     expect(() => skills.load("good")).toThrow("leads out of the project");
   });
 
+  test("a field that is misspelt is named with its line, and fields of other programs are left alone", () => {
+    const file = write("skills/a", "description: d\nlicense: MIT\nmetadata: {}\ndisable_model_invocation: true");
+    expect(open().problems.warnings).toEqual([
+      `${file}:5: there is no field 'disable_model_invocation', so it has no effect. Did you mean disable-model-invocation?`,
+    ]);
+  });
+
   test("folders without a skill do not keep skills from being found", () => {
     for (let at = 0; at < 150; at++) mkdirSync(path.join(root, `skills/a${at}`), { recursive: true });
     write("skills/z", "description: d");

@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { type InstructionSource, lazy, visible } from "@retinue/protocol";
 import * as z from "zod";
 import { mistakesOf, parseFrontMatter } from "../agents/front-matter.ts";
+import { misspelt } from "../agents/unknown-keys.ts";
 import { fileStamp } from "../project/file-stamp.ts";
 import { isThere } from "../project/root.ts";
 import { checkFolder, readTextFile } from "../project/text-file.ts";
@@ -53,7 +54,9 @@ export function filesForKinds(folder: string, options: FolderOptions): Instructi
     const text = read(path, options);
     if (text === undefined) return [];
     try {
-      const { head: fields, body } = parseFrontMatter(text, head(), { file: path });
+      const { head: fields, body, data, lineOf } = parseFrontMatter(text, head(), { file: path });
+      for (const { key, words } of misspelt(data, Object.keys(head().shape)))
+        options.warn(visible(`${path}:${lineOf([key])}: ${words}`));
       const given = fields.applyTo?.map((glob) => glob.trim()).filter((glob) => glob !== "") ?? [];
       const isForAll = given.length === 0 || given.some((glob) => /^(\*|\*\*|\*\*\/\*)$/.test(glob));
       const { description = basename(path).replace(/\.instructions\.md$/, "") } = fields;

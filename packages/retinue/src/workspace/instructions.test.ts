@@ -85,6 +85,16 @@ test("that are for certain files and cannot be read are reported with their line
   ]);
 });
 
+test.each(["applyto", "apply_to", "apply-to"])(
+  "with %s instead of applyTo count for everything, and that is said",
+  (key) => {
+    const file = put(".github/instructions/ts.instructions.md", `---\nexcludeAgent: x\n${key}: '**/*.ts'\n---\nTabs.`);
+    const { text, warnings } = discovered();
+    expect(text).toContain("Tabs.");
+    expect(warnings).toEqual([`${file}:3: there is no field '${key}', so it has no effect. Did you mean applyTo?`]);
+  },
+);
+
 test("are shown as the protocol has them", () => {
   put("AGENTS.md", "root");
   put("sub/CLAUDE.md", "sub");
