@@ -168,6 +168,18 @@ describe("several hooks", () => {
     expect(seen).toEqual([{}, { command: "rm" }]);
   });
 
+  test("each is shown the result as those before it have left it", async () => {
+    using small = smallSession();
+    const seen: unknown[] = [];
+    const result = (textResultForLlm: string) => ({ textResultForLlm, resultType: "success" as const });
+    const note = async ({ input }: { input: object }) => void seen.push(Reflect.get(input, "toolResult"));
+    const shorten = async () => ({ modifiedResult: result("short") });
+    const hooks = new Hooks({ hosts: () => [note, shorten, note].map((invoke) => ({ invoke })) });
+    const caller = { session: small.session };
+    await hooks.run("postToolUse", { ...calls, toolResult: result("long") }, { caller, signal });
+    expect(seen).toEqual([result("long"), result("short")]);
+  });
+
   test("one that changes the arguments takes back what others have allowed, and may allow them itself", async () => {
     const allow = async () => ({ permissionDecision: "allow", permissionDecisionReason: "it is harmless" });
     const { output } = await run([allow, async () => ({ modifiedArgs: { command: "rm" } })]);

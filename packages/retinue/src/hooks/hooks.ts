@@ -247,10 +247,22 @@ async function within<T>(ms: number, limit: AbortController, signal: AbortSignal
 
 /** What the next hook is asked about: it must not decide about something that will not happen. */
 function changedBy(merged: object | undefined): object {
-  const { modifiedArgs: toolArgs, modifiedPrompt: prompt }: { modifiedArgs?: unknown; modifiedPrompt?: unknown } =
-    merged ?? {};
-  return defined({ toolArgs, prompt });
+  const given = Object.entries(merged ?? {});
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => {
+      const input = CHANGES.get(name);
+      return input === undefined || value === undefined ? [] : [[input, value]];
+    }),
+  );
 }
+
+/** What of an answer replaces what of the question. */
+const CHANGES: ReadonlyMap<string, string> = new Map([
+  ["modifiedArgs", "toolArgs"],
+  ["modifiedPrompt", "prompt"],
+  ["modifiedTransformedPrompt", "transformedPrompt"],
+  ["modifiedResult", "toolResult"],
+]);
 
 function merge<T extends object>(before: T | undefined, later: T, isOfFile: boolean): T {
   if (before === undefined) return later;
