@@ -4,22 +4,13 @@
  * Everything is fetched into a folder beside the others, looked at there, and moved into place whole. No script of it runs on the way.
  */
 import { execFile } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { AppError, messageOf, visible } from "@retinue/protocol";
 import { childEnvironment } from "../secrets/environment.ts";
 import { makePrivateFolder } from "../store/private-files.ts";
+import { moveAside, newStage, settleCutOff } from "./cut-off-install.ts";
 import { forgetPlugin, installedPlugins, pluginsFolder, recordPlugin } from "./installed.ts";
 import { PLUGIN_NAME, type Plugin, readPlugin } from "./manifest.ts";
 import { MAX_ENTRIES, MAX_FILES, MAX_TOTAL, unpack } from "./unpack.ts";
@@ -48,7 +39,8 @@ export async function installPlugin(source: string, options: InstallOptions): Pr
   const folder = pluginsFolder(home);
   makePrivateFolder(home);
   makePrivateFolder(folder);
-  const stage = mkdtempSync(join(folder, ".new-"));
+  settleCutOff(folder);
+  const stage = newStage(folder);
   try {
     const content = join(stage, "content");
     mkdirSync(content);
@@ -58,7 +50,7 @@ export async function installPlugin(source: string, options: InstallOptions): Pr
       throw new AppError("invalid_params", `${visible(source)} is not a plugin: it has no plugin.json`);
     if (options.confirm && !(await options.confirm(plugin))) return undefined;
     const place = join(folder, plugin.name);
-    if (existsSync(place)) renameSync(place, join(stage, "before"));
+    moveAside(stage, { folder, name: plugin.name });
     renameSync(plugin.root, place);
     recordPlugin(home, plugin.name, source);
     return { plugin: readPlugin(place), leftOut };

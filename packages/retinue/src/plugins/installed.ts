@@ -5,6 +5,7 @@ import { lazy, messageOf, visible } from "@retinue/protocol";
 import * as z from "zod";
 import { readWholeTextFile } from "../project/text-file.ts";
 import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
+import { settleCutOff } from "./cut-off-install.ts";
 import { type Plugin, readPlugin } from "./manifest.ts";
 
 export interface InstalledPlugin extends Plugin {
@@ -29,6 +30,7 @@ const MAX_PLUGINS = 100;
 
 /** Those that cannot be read are a problem each. */
 export function installedPlugins(home: string): { plugins: InstalledPlugin[]; problems: string[] } {
+  settleCutOff(pluginsFolder(home));
   const names = folderNames(pluginsFolder(home));
   const problems = linkNames(pluginsFolder(home)).map((name) =>
     visible(

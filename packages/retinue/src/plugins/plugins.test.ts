@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -6,19 +6,22 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { say } from "../models/scripted.ts";
 import { inSmallWorld } from "../server/handlers/small-world.ts";
+import { newStage } from "./cut-off-install.ts";
 import { installPlugin, removePlugin } from "./install.ts";
 import { installedPlugins } from "./installed.ts";
 import { readPlugin } from "./manifest.ts";
@@ -208,6 +211,20 @@ describe("a plugin is installed", () => {
     ]);
     expect([removePlugin(at.home, "tool-kit"), removePlugin(at.home, "tool-kit")]).toEqual([true, false]);
     expect(installedPlugins(at.home).plugins).toEqual([]);
+  });
+
+  test("after an install was killed between two steps: the plugin from before is back, and what was fetched is gone", async () => {
+    using at = place();
+    bring(at);
+    await installPlugin("tool-kit", { home: at.home, cwd: at.root });
+    const folder = join(at.home, "plugins");
+    const { pid = 0 } = spawnSync("true");
+    const stage = join(folder, `.new-${pid}-1-abc`);
+    mkdirSync(join(stage, "before"), { recursive: true });
+    renameSync(join(folder, "tool-kit"), join(stage, "before/tool-kit"));
+    const running = newStage(folder);
+    expect(installedPlugins(at.home).plugins).toMatchObject([{ name: "tool-kit", version: "1.2.0" }]);
+    expect(readdirSync(folder).sort()).toEqual([basename(running), "tool-kit"]);
   });
 
   test("from a tarball with a folder around it", async () => {
