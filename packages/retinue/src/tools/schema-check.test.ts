@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { fitAnswer, schemaProblem } from "./schema-check.ts";
+
+const PERSON = {
+  type: "object",
+  properties: { name: { type: "string" }, age: { type: "integer" } },
+  required: ["name"],
+  additionalProperties: false,
+};
+
+describe("an answer fits a schema", () => {
+  test("when the whole of it is JSON, or its one fenced block is", async () => {
+    const value = { name: "Ada", age: 36 };
+    const json = JSON.stringify(value);
+    expect(await fitAnswer(PERSON, `\n${json}\n`)).toEqual({ ok: true, value });
+    expect(await fitAnswer(PERSON, `Here it is:\n\`\`\`json\n${json}\n\`\`\`\nDone.`)).toEqual({ ok: true, value });
+  });
+
+  test("and does not when it is no JSON, has two blocks, or is another value", async () => {
+    const two = '```\n{"name":"a"}\n```\nor\n```\n{"name":"b"}\n```';
+    expect(await fitAnswer(PERSON, "the name is Ada")).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/not JSON/),
+    });
+    expect(await fitAnswer(PERSON, two)).toMatchObject({ ok: false, problem: expect.stringMatching(/not JSON/) });
+    expect(await fitAnswer(PERSON, '{"age":1.5}')).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/required property "name"/),
+    });
+    expect(await fitAnswer(PERSON, '{"name":"a","x":1}')).toMatchObject({ ok: false });
+    expect(await fitAnswer(PERSON, `"${"x".repeat(2 ** 20)}"`)).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/longer/),
+    });
+  });
+
+  test("the problem stays short however many there are", async () => {
+    const items = JSON.stringify(Array.from({ length: 10_000 }, () => 1));
+    const fit = await fitAnswer({ type: "array", items: { type: "string" } }, items);
+    expect(fit.ok ? "" : fit.problem.length).toBeLessThan(2100);
+  });
+
+  test("a reference that leads nowhere is a problem of the schema and no exception", async () => {
+    expect(await fitAnswer({ $ref: "#/$defs/none" }, "1")).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/schema cannot be used/),
+    });
+  });
+});
+
+test("a schema that nobody could mean is refused with the place", () => {
+  expect(schemaProblem(PERSON)).toBeUndefined();
+  expect(schemaProblem({ properties: { a: { type: "strng" } } })).toContain("properties.a");
+  expect(schemaProblem({ pattern: "(" })).toContain("pattern");
+  expect(schemaProblem({ $ref: "https://example.com/other.json" })).toContain("$ref");
+  expect(schemaProblem({ $schema: "http://json-schema.org/draft-03/schema" })).toContain("$schema");
+  expect(schemaProblem(7)).toBeDefined();
+});

@@ -1,0 +1,116 @@
+/**
+ * Whether an answer fits a JSON Schema: for gates and for results that are data.
+ *
+ * The validator is loaded with the first check. It interprets the schema and makes no code of it, because a schema may come from a model.
+ */
+import { messageOf } from "@retinue/protocol";
+import * as z from "zod";
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export type Fit = { ok: true; value: unknown } | { ok: false; problem: string };
+
+/** More is no result that anybody reads. */
+const MAX_CHARACTERS = 1024 * 1024;
+const MAX_PROBLEM = 2000;
+
+/** The value in an answer: the whole of it is JSON, or it has exactly one fenced block and that is JSON. */
+export async function fitAnswer(schema: JsonSchema, answer: string): Promise<Fit> {
+  if (answer.length > MAX_CHARACTERS) return unfit(`it is longer than ${MAX_CHARACTERS} characters`);
+  const read = jsonIn(answer);
+  return read.ok ? await fitValue(schema, read.value) : read;
+}
+
+export async function fitValue(schema: JsonSchema, value: unknown): Promise<Fit> {
+  const { CfWorkerJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/cf-worker");
+  try {
+    const { valid, errorMessage } = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema)(
+      value,
+    );
+    return valid ? { ok: true, value } : unfit(errorMessage ?? "it does not fit");
+  } catch (error) {
+    return unfit(`the schema cannot be used: ${messageOf(error)}`);
+  }
+}
+
+/** What is wrong with a schema; undefined when it can be used. The validator itself takes a misspelt type for one that nothing has. */
+export function schemaProblem(schema: unknown): string | undefined {
+  const parsed = Schema.safeParse(schema);
+  if (parsed.success) return undefined;
+  const [issue] = parsed.error.issues;
+  return `"${issue?.path.join(".") ?? ""}": ${issue?.message ?? "it cannot be read"}`;
+}
+
+const TypeName = z.enum(["object", "array", "string", "number", "integer", "boolean", "null"]);
+
+const Schema: z.ZodType = z.lazy(() =>
+  z.looseObject({
+    $schema: z.string().refine(isKnownDialect, "expected 2020-12, 2019-09, draft-07 or draft-06").optional(),
+    $ref: z.string().startsWith("#", "only references into the schema itself are followed").optional(),
+    type: z.union([TypeName, z.array(TypeName)]).optional(),
+    properties: z.record(z.string(), Below).optional(),
+    additionalProperties: Below.optional(),
+    items: z.union([Below, z.array(Below)]).optional(),
+    required: z.array(z.string()).optional(),
+    enum: z.array(z.unknown()).optional(),
+    pattern: z.string().refine(isPattern, "it is no regular expression").optional(),
+    anyOf: z.array(Below).optional(),
+    oneOf: z.array(Below).optional(),
+    allOf: z.array(Below).optional(),
+    not: Below.optional(),
+    $defs: z.record(z.string(), Below).optional(),
+    definitions: z.record(z.string(), Below).optional(),
+  }),
+);
+
+const Below: z.ZodType = z.lazy(() => z.union([z.boolean(), Schema]));
+
+const isKnownDialect = (name: string): boolean =>
+  /^https?:\/\/json-schema\.org\/(draft\/(2020-12|2019-09)|draft-0[67])\/schema#?$/.test(name);
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, "u") instanceof RegExp;
+  } catch {
+    return false; // The message is that of the field.
+  }
+}
+
+function jsonIn(answer: string): Fit {
+  const text = answer.trim();
+  const whole = parsed(text);
+  if (whole) return { ok: true, value: whole.value };
+  const blocks = fencedBlocks(text);
+  const [only] = blocks;
+  const inBlock = only !== undefined && blocks.length === 1 ? parsed(only) : undefined;
+  if (inBlock) return { ok: true, value: inBlock.value };
+  return unfit("it is not JSON. Answer with the JSON value alone");
+}
+
+/** By lines: a pattern over the whole text could take quadratic time. */
+function fencedBlocks(text: string): string[] {
+  const blocks: string[] = [];
+  let open: string[] | undefined;
+  for (const line of text.split("\n")) {
+    const isFence = line.trimStart().startsWith("```");
+    if (!isFence) open?.push(line);
+    else if (open) {
+      blocks.push(open.join("\n"));
+      open = undefined;
+    } else open = [];
+  }
+  return blocks;
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: z.json().parse(JSON.parse(text)) };
+  } catch {
+    return undefined; // It is not JSON; the caller says so.
+  }
+}
+
+const unfit = (problem: string): Fit => ({
+  ok: false,
+  problem: problem.length > MAX_PROBLEM ? `${problem.slice(0, MAX_PROBLEM)}…` : problem,
+});
