@@ -10,7 +10,7 @@ import type { Store } from "./store.ts";
 const PAUSES_MS = [50, 150, 400];
 
 export function patientStore(store: Store): Store {
-  const { events, sessions, documents, leases, transcripts } = store;
+  const { events, sessions, documents, leases, transcripts, boards } = store;
   return {
     ...store,
     inbox: patiently(store.inbox),
@@ -24,6 +24,12 @@ export function patientStore(store: Store): Store {
     documents: { ...documents, get: patiently(documents.get), list: patiently(documents.list) },
     leases: { ...leases, holder: patiently(leases.holder) },
     transcripts,
+    boards: {
+      ...boards,
+      read: patiently(boards.read),
+      branches: patiently(boards.branches),
+      claim: patiently(boards.claim),
+    },
   };
 }
 

@@ -3,6 +3,7 @@
  *
  * Implementation: sqlite/; contract: store.contract.ts.
  */
+import type { Boards } from "./boards.ts";
 import type { TranscriptChange } from "./transcript-records.ts";
 import type { TranscriptStore } from "./transcripts.ts";
 
@@ -20,6 +21,8 @@ export interface Store {
   readonly leases: Leases;
   /** What is kept of conversations, ours and those of other harnesses. */
   readonly transcripts: TranscriptStore;
+  /** What agents keep for later sessions of a repository. */
+  readonly boards: Boards;
   close(): Promise<void>;
 }
 

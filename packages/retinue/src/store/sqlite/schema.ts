@@ -6,6 +6,7 @@
 import { AppError } from "@retinue/protocol";
 import { type Database, openDatabase } from "../sqlite-door.ts";
 import { systemWords } from "../system-words.ts";
+import { BOARD_TABLES } from "./boards.ts";
 import { type Scrubber, scrubber } from "./scrub.ts";
 import { inTransaction, TRY_MS } from "./transaction.ts";
 import { openTranscripts, type SqliteTranscripts } from "./transcripts/transcripts.ts";
@@ -69,7 +70,7 @@ const THIRD = `
   ALTER TABLE waiting RENAME TO inbox;
 `;
 
-const STEPS: readonly string[] = [FIRST, SECOND, THIRD];
+const STEPS: readonly string[] = [FIRST, SECOND, THIRD, BOARD_TABLES];
 
 export interface StoreFile {
   db: Database;

@@ -2,15 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { boardsContract } from "../boards.contract.ts";
 import { isProcessAlive, thisProcess } from "../holder.ts";
-import { begin, event, storeContract } from "../store.contract.ts";
+import { begin, event, type OpenStore, storeContract } from "../store.contract.ts";
 import { openSqlite } from "./store.ts";
 
 const ALL_ALIVE = () => true;
 
 storeContract("sqlite in memory", (isAlive = ALL_ALIVE) => openSqlite({ path: ":memory:", isAlive }));
 
-storeContract("sqlite on disk", (isAlive = ALL_ALIVE) => {
+const onDisk: OpenStore = (isAlive = ALL_ALIVE) => {
   const folder = mkdtempSync(join(tmpdir(), "retinue-sqlite-"));
   const store = openSqlite({ path: join(folder, "retinue.db"), isAlive });
   const close = async () => {
@@ -18,7 +19,11 @@ storeContract("sqlite on disk", (isAlive = ALL_ALIVE) => {
     rmSync(folder, { recursive: true });
   };
   return { ...store, close };
-});
+};
+storeContract("sqlite on disk", onDisk);
+
+boardsContract("sqlite in memory", () => openSqlite({ path: ":memory:" }));
+boardsContract("sqlite on disk", onDisk);
 
 test("events are rolled back when their transcript cannot be written", async () => {
   const store = openSqlite({ path: ":memory:" });

@@ -7,6 +7,7 @@
 import { isProcessAlive } from "../holder.ts";
 import type { Database } from "../sqlite-door.ts";
 import type { Holder, Store } from "../store.ts";
+import { boardTable } from "./boards.ts";
 import { batchWriter } from "./commit.ts";
 import { documentTable } from "./documents.ts";
 import { eventTable } from "./events.ts";
@@ -47,6 +48,7 @@ export function openSqlite({ path, isAlive = isProcessAlive }: SqliteStoreOption
       documents: documentTable(db),
       leases: leaseTable(db, { isAlive, uses, flush }),
       transcripts: transcripts.transcripts,
+      boards: boardTable(db, { scrub: scrubber.run }),
       async inbox(sessionId: string) {
         return inbox.all(sessionId).map(({ id, session_id, version, json }) => ({
           id: String(id),
