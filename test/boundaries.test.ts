@@ -64,7 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   workspace: ["protocol", "real-path", "secrets", "session", "project", "hooks", "agents", "skills", "mcp"],
   "continuity/records": ["protocol", "world", "secrets", "store"],
-  "continuity/recall": ["secrets", "store", "continuity/records"],
+  "continuity/recall": ["protocol", "secrets", "store", "continuity/records"],
   "continuity/ingest": ["protocol", "store", "continuity/records", "continuity/recall"],
   "continuity/connectors": ["protocol", "secrets", "store", "continuity/recall", "continuity/ingest"],
   "continuity/serve": [

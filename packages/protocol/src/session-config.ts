@@ -263,6 +263,8 @@ const discoveryFields = () => ({
   enableFileHooks: flag(),
   enableHostGitOperations: flag(),
   enableSessionStore: flag(),
+  /** Whether the session has the context board of its folder. Default: as `enableConfigDiscovery`. */
+  memory: later(() => z.object({ enabled: z.boolean() })),
 });
 
 const sessionFields = () => ({

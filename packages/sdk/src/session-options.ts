@@ -110,6 +110,8 @@ interface PlaceOptions {
   enableHostGitOperations?: Plain["enableHostGitOperations"];
   /** Whether the session is stored. In Retinue it always is. */
   enableSessionStore?: Plain["enableSessionStore"];
+  /** Whether agents read and keep notes for later sessions of the same repository. Default: as `enableConfigDiscovery`. */
+  memory?: Plain["memory"];
 }
 
 /** All of them; the compiler compares each with its schema, which comes last because editors show the first words that they find. */
@@ -156,8 +158,6 @@ export interface ForeignOptions {
   manageScheduleEnabled?: unknown;
   /** Settings of an organization. Only for other runtimes. */
   managedSettings?: unknown;
-  /** Memory across sessions. Only for other runtimes. */
-  memory?: unknown;
   /** A session that runs elsewhere. Only for other runtimes. */
   remoteSession?: unknown;
   /** No search by embeddings. Only for other runtimes. */

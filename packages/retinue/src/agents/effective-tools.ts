@@ -61,6 +61,9 @@ export interface EffectiveTools<T extends ToolRef> {
 /** The main agent keeps these when it takes on an agent with a list of its own. */
 const KEPT_BY_MAIN_AGENT = ["sql"];
 
+/** What a sub-agent gets only when it names them: what they show and keep is for agents that were made for it. */
+const ONLY_BY_NAME = ["context_board"];
+
 /** Of little use without the tool that brings them, and no use to it alone: whoever has the one has the others. */
 const COMPANION_OF: Readonly<Record<string, string>> = {
   read_bash: "bash",
@@ -146,6 +149,11 @@ function underOwnRules(tool: ToolRef, node: NodeLimits): Decision | undefined {
       : undefined;
   }
   if (isListed(definition.tools, tool)) {
+    if (!node.isMainAgent && tool.source === "builtin" && ONLY_BY_NAME.includes(tool.name) && !names(definition, tool))
+      return forbidden(
+        "agent-tools",
+        `sub-agents have it only by name, and the agent ${definition.name} does not name it`,
+      );
     if (!isHidden || names(definition, tool)) return undefined;
     const reason = `defaultAgent.excludedTools hides it, and the agent ${definition.name} does not name it`;
     return forbidden("defaultAgent.excludedTools", reason);

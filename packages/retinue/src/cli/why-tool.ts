@@ -20,6 +20,7 @@ const LEADING = [
   "task_complete",
   "exit_plan_mode",
   "session_search",
+  "context_board",
 ];
 
 export interface ToolSources {

@@ -65,6 +65,8 @@ export interface TreeOptions {
   /** Tools that other parts of the runtime add. */
   extraTools?: (agent: Agent, parts: TreeParts) => readonly Tool[];
   inherit?: InheritBlock;
+  /** What is on the context board, for the system prompt. */
+  boardSection?: (root: Session) => TreeParts["board"];
   engine?: EngineFor;
 }
 
@@ -175,6 +177,7 @@ function composeParts(
     gate,
     configuration,
     environment,
+    board: options.boardSection?.(root) ?? (async () => undefined),
     participants,
     asks,
     hooks,

@@ -49,7 +49,7 @@ export interface OpenOptions {
   /** Agents of the remote catalog. */
   remoteAgents?: TreeOptions["remoteAgents"];
   /** What other parts add to every session tree. */
-  extend?: Pick<TreeOptions, "extraTools" | "inherit">;
+  extend?: Pick<TreeOptions, "extraTools" | "inherit" | "boardSection">;
   /** How the transcript of a session tree is kept in step with its log. */
   transcribe?: (rootId: string) => TranscriptFold;
   onClosed(hosted: HostedSession): void;

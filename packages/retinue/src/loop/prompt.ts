@@ -47,6 +47,8 @@ export interface PromptSurroundings {
   customInstructions?: string;
   /** The selected agent's prompt, or the text on delegating to agents. */
   agentInstructions?: string;
+  /** What earlier sessions have left for this one. */
+  memory?: string;
   mode: "interactive" | "plan" | "autopilot";
 }
 
@@ -77,7 +79,10 @@ function defaultSections(toolset: Toolset, surroundings: PromptSurroundings): Ma
     ["safety", safety],
     ["tool_instructions", instructions.length > 0 ? `# Tools\n\n${instructions.join("\n\n")}` : ""],
     ["custom_instructions", surroundings.customInstructions ?? ""],
-    ["runtime_instructions", [surroundings.agentInstructions, modeWords(surroundings)].filter(Boolean).join("\n\n")],
+    [
+      "runtime_instructions",
+      [surroundings.agentInstructions, surroundings.memory, modeWords(surroundings)].filter(Boolean).join("\n\n"),
+    ],
     ["last_instructions", lastInstructions],
   ];
   return new Map(sections.map(([id, content]) => [id, content.trim()]));

@@ -3,6 +3,7 @@
  */
 import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
+import { SessionBoards } from "../host/board.ts";
 import type { RuntimeConfig } from "../host/config.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
 import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
@@ -63,13 +64,18 @@ export class Runtime {
     );
     this.#reaping = this.#reap();
     const memory = memoryOf(this.#store, config, world);
+    const boards = new SessionBoards({ store: this.#store, isDefault: () => false });
     this.sessions = new Sessions({
       store: this.#store,
       runtime: config,
       world,
       catalog: catalog ?? openCatalog({ env: config.env, home: config.home, provider, clientToken: () => clientToken }),
       onLifecycle: (change) => this.#notify(change),
-      extend: { ...memory, extraTools: (agent, parts) => [...memory.tools, ...planTools(agent, parts)] },
+      extend: {
+        ...memory,
+        boardSection: (root) => boards.section(root),
+        extraTools: (agent, parts) => [...memory.tools, ...boards.tools(agent, parts), ...planTools(agent, parts)],
+      },
       transcribe,
       warn: (message) => this.#diagnostics.write("warn", message),
     });

@@ -25,6 +25,8 @@ export interface TreeParts {
   readonly configuration: Configuration;
   /** Stays the same while the session works in one folder. */
   readonly environment: () => Promise<Environment>;
+  /** The context board for the system prompt, where there is something on it. Stays the same for as long as the conversation does. */
+  readonly board: () => Promise<string | undefined>;
   readonly participants: Participants;
   readonly asks: AskBroker;
   readonly hooks: Hooks;

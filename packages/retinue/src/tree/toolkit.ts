@@ -30,6 +30,9 @@ export interface ToolkitOptions {
   tasks(call: { callId: string; signal: AbortSignal }): TaskService;
 }
 
+/** Whoever may use it is shown what is on it. */
+const isBoardTool = ({ name, source }: Tool): boolean => name === "context_board" && source === "builtin";
+
 /** Those that are about one file. */
 const FILE_TOOLS: ReadonlySet<string> = new Set(["view", "create", "edit"]);
 
@@ -93,7 +96,7 @@ export class Toolkit implements Kit {
 
   async systemPrompt(set: Toolset, { signal }: KitOptions = {}): Promise<string> {
     const { session } = this.#agent;
-    const { configuration, environment, participants } = this.#options.parts;
+    const { configuration, environment, participants, board } = this.#options.parts;
     const { workingDirectory, folder } = session.place;
     configuration.instructions.follow(configuration.current); // A prompt may have waited while another one changed them.
     return await systemPrompt(
@@ -105,6 +108,7 @@ export class Toolkit implements Kit {
         gitRoot: configuration.context.gitRoot,
         customInstructions: configuration.instructions.text(this.#agent.permissions.rules.places.unreadable),
         agentInstructions: this.#roleWords(),
+        memory: set.tools.some(isBoardTool) ? await board() : undefined,
         mode: session.root.state.mode,
       },
       {

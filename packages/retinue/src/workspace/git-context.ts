@@ -23,13 +23,13 @@ function findRoot(folder: string): string | undefined {
 }
 
 /** In a worktree `.git` is a file that names the real folder. */
-function gitFolderOf(root: string): string {
+export function gitFolderOf(root: string): string {
   const path = join(root, ".git");
   const named = stats(path)?.isFile() ? /^gitdir: (.+)$/m.exec(text(path))?.[1] : undefined;
   return named === undefined ? path : resolve(root, named.trim());
 }
 
-function branchOf(gitFolder: string): string | undefined {
+export function branchOf(gitFolder: string): string | undefined {
   return /^ref: refs\/heads\/(.+)$/m.exec(text(join(gitFolder, "HEAD")))?.[1]?.trim();
 }
 
