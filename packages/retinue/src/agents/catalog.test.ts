@@ -105,8 +105,8 @@ describe("agents of one name", () => {
   test("whoever names such an agent for a session is told what it is called", () => {
     write("project/.github/agents", "explore", "d");
     const catalog = new AgentCatalog({ folders: folders() });
-    expect(() => catalog.getCustom("explore")).toThrow("The agent of the project is called 'project:explore'");
-    expect(catalog.getCustom("project:explore").source).toBe("project");
+    expect(() => catalog.getSelectable("explore")).toThrow("The agent of the project is called 'project:explore'");
+    expect(catalog.getSelectable("project:explore").source).toBe("project");
   });
 
   test("a project agent whose name hides a character is left out", () => {
@@ -166,7 +166,8 @@ describe("an unknown name", () => {
   test("is answered with the names that exist", () => {
     const catalog = new AgentCatalog({ folders: [], customAgents: [{ name: "mine", prompt: "p", infer: false }] });
     expect(() => catalog.get("X")).toThrow(/^Unknown agent_type: X\. Valid types are: explore, .*rubber-duck$/);
-    expect(() => catalog.getCustom("explore")).toThrow("Custom agent 'explore' not found");
+    expect(() => catalog.getSelectable("X")).toThrow("Custom agent 'X' not found. There are: mine");
+    expect(catalog.getSelectable("explore").source).toBe("builtin");
   });
 });
 
@@ -183,7 +184,7 @@ describe("an unknown key in a file", () => {
     write("home/agents", "bad", "d", `${line}\n`);
     const catalog = new AgentCatalog({ folders: folders() });
     expect(catalog.find("bad")).toBeUndefined();
-    expect(() => catalog.getCustom("bad")).toThrow("Custom agent 'bad' not found. Its file cannot be used: ");
+    expect(() => catalog.getSelectable("bad")).toThrow("Custom agent 'bad' not found. Its file cannot be used: ");
     expect(catalog.problems.errors).toEqual([expect.stringContaining(`bad.agent.md:4: ${words}`)]);
   });
 
@@ -368,7 +369,7 @@ describe("an agent that only other agents start", () => {
     write("home/agents", "helper", "d", "user-invocable: false\n");
     write("home/agents", "lead", "d");
     const catalog = new AgentCatalog({ folders: folders() });
-    expect(() => catalog.getCustom("helper")).toThrow(
+    expect(() => catalog.getSelectable("helper")).toThrow(
       "The agent 'helper' cannot be selected: its file says user-invocable: false, so only other agents start it. There are: lead",
     );
     expect(catalog.get("helper").name).toBe("helper");

@@ -172,10 +172,10 @@ export class AgentCatalog {
     throw new AppError("agent_not_found", `Unknown agent_type: ${name}. Valid types are: ${names.join(", ")}`);
   }
 
-  /** For `session.agent.select`, which knows custom agents only, and those that people may choose. */
-  getCustom(name: string): AgentDefinition {
+  /** For whoever selects the main agent: those that people may choose. A built-in one is not taken for another of its name that was renamed. */
+  getSelectable(name: string): AgentDefinition {
     const agent = this.find(name);
-    if (agent && agent.source !== "builtin") {
+    if (agent && (agent.source !== "builtin" || this.#qualified(name) === undefined)) {
       if (agent.userInvocable) return agent;
       const words = `The agent '${agent.name}' cannot be selected: its file says user-invocable: false, so only other agents start it`;
       throw new AppError("invalid_params", `${words}. ${this.#selectable()}`);
@@ -184,14 +184,18 @@ export class AgentCatalog {
   }
 
   #hintFor(name: string): string {
-    const wanted = normaliseName(name);
-    const qualified = this.custom().find((each) => normaliseName(each.name).endsWith(`:${wanted}`));
+    const qualified = this.#qualified(name);
     if (qualified) return `The agent of the ${qualified.source} is called '${qualified.name}'`;
     const files = [`${path.sep}${name}.agent.md:`, `${path.sep}${name}.md:`];
     const leftOut = [...this.#problems.errors, ...this.#problems.warnings].find((problem) =>
       files.some((file) => problem.includes(file)),
     );
     return leftOut === undefined ? this.#selectable() : `Its file cannot be used: ${leftOut}`;
+  }
+
+  #qualified(name: string): AgentDefinition | undefined {
+    const wanted = normaliseName(name);
+    return this.custom().find((each) => normaliseName(each.name).endsWith(`:${wanted}`));
   }
 
   #selectable(): string {

@@ -7,15 +7,23 @@ import { type PromptOptions, runPrompt } from "./prompt.ts";
 import { readPrompt } from "./prompt-input.ts";
 import quickStart from "./quick-start.md";
 import { withResult } from "./result-record.ts";
+import { silentTerminal } from "./silent-terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Resolves with the exit code. */
-export async function runPromptMode(flags: PromptModeOptions, context: CliContext): Promise<number> {
+export async function runPromptMode(given: PromptModeOptions, outer: CliContext): Promise<number> {
+  const flags = given.silent ? { ...given, quiet: true, stream: false } : given;
+  const context = given.silent ? { ...outer, terminal: silentTerminal(outer.terminal) } : outer;
   if (flags.outputFormat !== "json") return promptMode(flags, context);
   return withResult(context.terminal, (record) => promptMode({ ...flags, record }, context));
 }
 
-type PromptModeOptions = PromptOptions & { prompt?: string; attach: readonly string[] };
+type PromptModeOptions = PromptOptions & {
+  prompt?: string;
+  attach: readonly string[];
+  /** Only the answer is printed. */
+  silent?: boolean;
+};
 
 async function promptMode(
   { prompt: given, attach, ...flags }: PromptModeOptions,

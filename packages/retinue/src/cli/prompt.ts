@@ -35,6 +35,8 @@ export interface PromptOptions {
   allowTool: readonly string[];
   denyTool: readonly string[];
   allowAllTools: boolean;
+  /** The same, and every path and address besides. */
+  yolo?: boolean;
   addDir: readonly string[];
   pluginDir?: readonly string[];
   /** The beginning of a session's id. */
@@ -190,14 +192,15 @@ async function storedSession(
 
 /** Deny rules that are not named stay as the session has them; a resume applies all of it before it goes on with anything. */
 function permissionsOf(
-  { allowTool, denyTool, allowAllTools }: PromptOptions,
+  { allowTool, denyTool, allowAllTools, yolo = false }: PromptOptions,
   places: readonly string[],
 ): PermissionSettings {
   return {
     approveAllReadPermissionRequests: true,
-    approveAllToolPermissionRequests: allowAllTools,
+    approveAllToolPermissionRequests: allowAllTools || yolo,
     rules: { approved: allowTool.map(allowRule), ...(denyTool.length > 0 && { denied: denyTool.map(denyRule) }) },
-    paths: { additionalDirectories: [...places], includeTempDirectory: true },
+    paths: { additionalDirectories: [...places], includeTempDirectory: true, ...(yolo && { unrestricted: true }) },
+    ...(yolo && { urls: { unrestricted: true } }),
   };
 }
 

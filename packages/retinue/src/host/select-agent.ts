@@ -13,7 +13,7 @@ import type { HostedSession } from "./hosted-session.ts";
 export function selectAgent(target: HostedSession, wanted: string): AgentDefinition {
   const { tree, session } = target;
   const { agents, skills } = tree.configuration;
-  const definition = agents.getCustom(wanted);
+  const definition = agents.getSelectable(wanted);
   const { name, displayName, tools } = definition;
   if (session.state.selectedAgent === name) return definition;
   const mistakes = [skills.unknownOf(definition), mistakenTools(target, definition)].filter(

@@ -37,7 +37,11 @@ export const prompt = command({
       conflicts: "--continue",
     },
     continue: { term: "--continue", about: "continue the last session of this folder", is: flag },
-    agent: { term: "--agent <name>", about: "let this agent of yours answer", is: optional(text) },
+    agent: {
+      term: "--agent <name>",
+      about: "let this agent answer: one of yours, or a built-in one",
+      is: optional(text),
+    },
     mode: {
       term: "--mode <mode>",
       about: "interactive, plan (only plan) or autopilot (work until the task is done)",
@@ -60,6 +64,7 @@ export const prompt = command({
       is: unlessTurnedOff,
     },
     quiet: { term: "--quiet", about: "print no progress", is: flag },
+    silent: { term: "--silent", about: "print only the answer, when it is complete, and errors", is: flag },
     home,
   },
   more: "What comes by a pipe or from a file on standard input belongs to the prompt.",

@@ -35,6 +35,11 @@ export const rules = {
     repeats: true,
   },
   allowAllTools: { term: "--allow-all-tools", about: "allow everything without asking", is: flag },
+  yolo: {
+    term: "--yolo",
+    about: "allow everything without asking: every tool, every path, every address; --deny-tool still holds",
+    is: flag,
+  },
   addDir: {
     term: "--add-dir <path>",
     about: "a further folder whose files may be read (repeatable)",

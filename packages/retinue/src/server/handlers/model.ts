@@ -138,7 +138,7 @@ async function updateOptions(target: HostedSession, config: SessionConfig, { cli
   checkConfig(config);
   const { model, reasoningEffort, agent, workingDirectory, disabledMcpServers } = config;
   if (model !== undefined) checkModel(tree, model);
-  if (agent !== undefined) tree.configuration.agents.getCustom(agent); // Before anything is changed.
+  if (agent !== undefined) tree.configuration.agents.getSelectable(agent); // Before anything is changed.
   const participant = tree.participants.of(client);
   if (participant) participant.config = { ...participant.config, ...defined(config) };
   target.configure(config);
