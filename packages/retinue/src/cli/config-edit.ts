@@ -1,5 +1,4 @@
 /** `retinue config edit`: a copy of config.json in an editor. It takes the place of the old one only when it can be used. */
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, visible } from "@retinue/protocol";
@@ -8,6 +7,7 @@ import { configProblem, configWarnings } from "../models/config.ts";
 import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 import type { CliContext } from "./cli-context.ts";
 import { configPath, readIfThere, replaceConfig } from "./config-file.ts";
+import { editorOf, runEditor } from "./editor.ts";
 import { Interrupts } from "./interrupts.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -16,7 +16,7 @@ const EMPTY = '{\n  "providers": []\n}\n';
 /** Resolves with the exit code: 1 when nothing was changed because it could not be used. */
 export async function editConfig({ home }: { home?: string }, { terminal, env }: CliContext): Promise<number> {
   const folder = homeFolder(env, home);
-  const editor = env.VISUAL || env.EDITOR;
+  const editor = editorOf(env);
   if (!editor) throw new UsageError(`set VISUAL or EDITOR to your editor, or edit ${configPath(folder)} yourself`);
   using interrupts = new Interrupts(() => undefined); // The copy is removed also after Ctrl-C.
   const before = readIfThere(configPath(folder)) ?? EMPTY;
@@ -63,17 +63,4 @@ function problemIn(text: string): string | undefined {
   } catch (error) {
     return messageOf(error);
   }
-}
-
-/** The variable is a command line, as for git: it may have options. */
-function runEditor(editor: string, file: string): Promise<number> {
-  const [program, args] =
-    process.platform === "win32"
-      ? ["cmd", ["/c", `${editor} "${file}"`]]
-      : ["sh", ["-c", `${editor} "$1"`, "sh", file]];
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: "inherit" });
-    child.once("error", reject);
-    child.once("close", (code) => resolve(code ?? 1));
-  });
 }

@@ -16,6 +16,12 @@ import type { Tool } from "../tools/tool.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import { boardPlace } from "../workspace/board-place.ts";
 
+/** The board of a folder, for whoever looks at it outside a session. */
+export function boardOfFolder(store: Store, { folder, branch }: { folder: string; branch?: string }): Board {
+  const place = boardPlace(folder);
+  return new Board(store, branch === undefined ? place : { ...place, branch });
+}
+
 export interface BoardOptions {
   store: Store;
   /** Whether sessions that say nothing about it have one. */

@@ -1,5 +1,6 @@
 /** Every command that has a name, in the order of the help. */
 import { agents } from "./agents.ts";
+import { board } from "./board.ts";
 import type { Command, Group } from "./command.ts";
 import { connect, disconnect } from "./connections.ts";
 import { daemon } from "./daemon.ts";
@@ -24,6 +25,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   transcript,
   checkpoint,
   sessions,
+  board,
   agents,
   trust,
   permissions,
