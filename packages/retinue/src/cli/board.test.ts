@@ -42,12 +42,12 @@ test("edit takes lines from standard input as the whole board, or opens the edit
   const script = join(world.root, "editor.sh");
   writeFileSync(script, '#!/bin/sh\nsed -i "/two/d" "$1"\necho "password=hunter2hunter2 works" >> "$1"\n');
   chmodSync(script, 0o755);
-  expect((await world.run(["board", "edit"], { env: { EDITOR: script } })).code).toBe(0);
+  expect((await world.run(["board", "edit"], { env: { EDITOR: script, VISUAL: "" } })).code).toBe(0);
   const [first, second, ...rest] = await textsOf(world);
   expect([first, rest]).toEqual(["uno", []]);
   expect(second).not.toContain("hunter2");
 
-  const { code, stderr } = await world.run(["board", "edit"]);
+  const { code, stderr } = await world.run(["board", "edit"], { env: { EDITOR: "", VISUAL: "" } });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("set VISUAL or EDITOR") });
   expect(await textsOf(world)).toHaveLength(2);
 });
@@ -59,7 +59,7 @@ test("what an agent adds while a person edits stays", async () => {
   const inner = `echo "note-1: one\\nmeanwhile" | ${process.execPath} ${process.cwd()}/bin/retinue.js board edit`;
   writeFileSync(script, `#!/bin/sh\n${inner}\nsed -i "/one/d" "$1"\n`);
   chmodSync(script, 0o755);
-  await world.run(["board", "edit"], { env: { EDITOR: script } });
+  await world.run(["board", "edit"], { env: { EDITOR: script, VISUAL: "" } });
   expect(await textsOf(world)).toEqual(["meanwhile"]);
 });
 
