@@ -52,3 +52,13 @@ test("a folder is changed by an edit, by a new file and by what is staged, and n
   git("add", "b.txt");
   expect(await hasChanges(root, signal)).toBe(true);
 });
+
+test("a filter with an equals sign in its name does not run either", async () => {
+  writeFileSync(join(root, ".gitattributes"), "a.txt filter=e=vil\n");
+  git("config", "filter.e=vil.clean", "touch pwned; cat");
+  writeFileSync(join(root, "a.txt"), "two\n");
+  const { signal } = new AbortController();
+  const changes = await unstagedChanges(root, { signal });
+  expect(changes.map(({ path }) => path)).toContain("a.txt");
+  expect(existsSync(join(root, "pwned"))).toBe(false);
+});
