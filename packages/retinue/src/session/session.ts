@@ -14,6 +14,17 @@ export interface SessionPlace {
   workingDirectory: string;
   /** The folder of the root session: plan.md, files/, checkpoints/. */
   folder: string;
+  /** Absent: the agent may write wherever the rules let it. */
+  confinement?: Confinement;
+}
+
+/** The one folder in which an agent may write, because it works there in place of somebody else's. */
+export interface Confinement {
+  root: string;
+  /** The folder that this one stands for. What a rule says about a file there holds for its counterpart here. */
+  mirrors: string;
+  /** Folders that are closed to it even where temporary files may be written. */
+  closed: readonly string[];
 }
 
 export class Session {
