@@ -8,6 +8,7 @@ import type { Asker } from "../asks/ask.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Rates } from "../models/price.ts";
+import { whyLeaves } from "../permissions/confinement.ts";
 import type { Rules } from "../permissions/rules.ts";
 import type { CallContext, CallServices, Tool } from "../tools/tool.ts";
 import type { Slot } from "./slot.ts";
@@ -144,8 +145,11 @@ export function callContext(agent: Agent, callId: string, signal: AbortSignal): 
     announce: (type, data) => session.log.append(type, data as never, { sessionId: session.id, ephemeral: true }),
     services: agent.kit.services(callId, signal),
     rules: {
-      unreadable: () => agent.permissions.rules.places.unreadable,
-      judge: (request) => agent.permissions.rules.decide(request).type,
+      unreadable: () => agent.permissions.rules.unreadable(session.place.confinement),
+      judge: (request) =>
+        whyLeaves(request, session.place) === undefined
+          ? agent.permissions.rules.decide(request, { confinement: session.place.confinement }).type
+          : "deny",
     },
   };
 }

@@ -24,8 +24,8 @@ export interface AttachmentLimits {
 }
 
 export function attachmentLimits({ session, permissions }: Agent): AttachmentLimits {
-  const { workingDirectory } = session.place;
-  return { workingDirectory, unreadable: permissions.rules.places.unreadable };
+  const { workingDirectory, confinement } = session.place;
+  return { workingDirectory, unreadable: permissions.rules.unreadable(confinement) };
 }
 
 export async function describeAttachments(

@@ -7,6 +7,7 @@ import type { PermissionAnswer, PermissionRequest, PromptRequest } from "@retinu
 import { ask } from "../asks/ask.ts";
 import { KINDS } from "../asks/kinds.ts";
 import { permissionResult } from "../asks/permission-result.ts";
+import { whyLeaves } from "../permissions/confinement.ts";
 import { isAllWithin, pathsOf, withTargets } from "../permissions/path-rules.ts";
 import type { Verdict } from "../permissions/policy.ts";
 import { changesSomething } from "../permissions/shell-rules.ts";
@@ -31,8 +32,11 @@ export async function permit(
   const own = prepared.permission;
   const inPlan = own && planModeRefusal(agent, own);
   if (inPlan) return inPlan;
-  const { workingDirectory } = agent.session.place;
-  const ownVerdict = own && agent.permissions.rules.decide({ ...own, toolCallId: call.id }, { workingDirectory });
+  const leaving = own && confinementRefusal(agent, own);
+  if (leaving) return leaving;
+  const { workingDirectory, confinement } = agent.session.place;
+  const ownVerdict =
+    own && agent.permissions.rules.decide({ ...own, toolCallId: call.id }, { workingDirectory, confinement });
   if (ownVerdict?.type === "deny") return denyByRule(agent, call, ownVerdict); // Even when a hook says to ask.
   if (call.permission?.isApproved && isSameTarget(call.permission.request, own)) return undefined; // Approved before a restart.
   const needed: PermissionRequest | undefined =
@@ -48,7 +52,7 @@ export async function permit(
       : own && { ...own, toolCallId: call.id };
   const request = needed ?? openBefore(call)?.request;
   if (!request) return undefined;
-  const verdict = agent.permissions.rules.decide(request, { workingDirectory });
+  const verdict = agent.permissions.rules.decide(request, { workingDirectory, confinement });
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
   const needsNoAsk = prepared.needsNoAsk || (hook.decision === "allow" && !(verdict.type === "ask" && verdict.mustAsk));
   const isAllowed = !needed || verdict.type === "allow" || (needsNoAsk && request.kind !== "hook");
@@ -188,6 +192,16 @@ function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcom
   const reason = changesSomething(request);
   if (reason === undefined) return undefined;
   return refused(`only commands that are known to change nothing may run, and this line is not one: ${reason}.`);
+}
+
+/** Nobody is asked: a worktree keeps agents apart only if none of them can be let out of it. */
+function confinementRefusal({ session: { place } }: Agent, request: PermissionRequest): Outcome | undefined {
+  const why = whyLeaves(request, place);
+  if (why === undefined) return undefined;
+  const words =
+    `You work in a git worktree of your own, ${place.confinement?.root}, and may write only there. This call was refused: ${why}. ` +
+    "Use paths inside the worktree, and plain commands without variables, substitutions, here-documents or another repository.";
+  return { resultType: "denied", text: words, error: `Outside the worktree: ${why}` };
 }
 
 /** The request in the form that clients display. */

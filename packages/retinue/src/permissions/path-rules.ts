@@ -56,7 +56,7 @@ export function withTargets(directories: readonly string[]): string[] {
   return [...new Set(directories.flatMap((directory) => [directory, realPath(directory)]))];
 }
 
-function rulePath(argument: string, base: string): string {
+export function rulePath(argument: string, base: string): string {
   if (argument === "~" || argument.startsWith("~/")) return join(homedir(), argument.slice(1));
   return resolve(base, argument);
 }

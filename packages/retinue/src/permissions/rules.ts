@@ -7,6 +7,8 @@
 import { tmpdir } from "node:os";
 import { AppError, type PermissionRequest, type PermissionRule } from "@retinue/protocol";
 import { isWithin, realPath } from "../real-path.ts";
+import type { Confinement } from "../session/session.ts";
+import { counterpartsOf, withCounterparts } from "./confinement.ts";
 import { ALLOWED_DOMAIN, type Keeping, type Kept, loadKept } from "./kept-rules.ts";
 import { deniedPaths, withTargets } from "./path-rules.ts";
 import { askForAll, decide, isReadRule, type Policy, ruleText, type Verdict } from "./policy.ts";
@@ -19,6 +21,12 @@ export interface RulesOptions {
   additionalDirectories?: readonly string[];
   /** The key of answers for this folder: the repository, or the folder. */
   locationKey?: string;
+}
+
+/** Where a call is made. */
+export interface RulesPlace {
+  workingDirectory?: string;
+  confinement?: Confinement;
 }
 
 /** The configured rules, without the answers of people. */
@@ -51,16 +59,38 @@ export class Rules {
   }
 
   /** `workingDirectory` is where a command line would run; without it none counts as one that only reads. */
-  decide(request: PermissionRequest, { workingDirectory }: { workingDirectory?: string } = {}): Verdict {
-    const { directories, approved } = this.#policy;
+  decide(request: PermissionRequest, { workingDirectory, confinement }: RulesPlace = {}): Verdict {
+    const { approved } = this.#policy;
+    const { directories, denied } = this.#policyIn(confinement);
     const isOfPath = request.kind === "read" || request.kind === "write" || request.kind === "shell";
     return decide(request, {
       ...this.#policy,
+      denied,
       directories: isOfPath ? withTargets(directories) : directories,
       approved: [...approved, ...this.answers.rules],
       approvals: this.answers.approvals,
       ...(workingDirectory === undefined ? {} : { shell: { workingDirectory, searchPath: process.env.PATH ?? "" } }),
     });
+  }
+
+  /** In a worktree it stands in for the working folder, and denials of files there hold for it. */
+  #policyIn(confinement: Confinement | undefined): Pick<Configured, "directories" | "denied"> {
+    const { directories, denied } = this.#policy;
+    if (!confinement) return { directories, denied };
+    const [primary = confinement.root] = directories;
+    const own = counterpartsOf(realPath(primary), confinement)[0] ?? confinement.root;
+    const isMirrored = (directory: string) => confinement.mirrors.some((each) => isWithin(each, realPath(directory)));
+    return {
+      directories: [own, confinement.root, ...directories.filter((directory) => !isMirrored(directory))],
+      denied: withCounterparts(denied, { confinement, base: primary }),
+    };
+  }
+
+  /** What must not be read although the folder above it may be: the paths of deny rules, also with links resolved. */
+  unreadable(confinement?: Confinement): readonly string[] {
+    const { directories, denied } = this.#policyIn(confinement);
+    const named = denied.filter(isReadRule).flatMap(({ argument }) => argument ?? []);
+    return deniedPaths(named, directories[0] ?? "/");
   }
 
   /** Replaced with every change, never altered. */
@@ -125,11 +155,5 @@ class Places {
 
   isInWorkspace(path: string): boolean {
     return isWithin(realPath(this.#primary), realPath(path));
-  }
-
-  /** What must not be read although the folder above it may be: the paths of deny rules, also with links resolved. */
-  get unreadable(): readonly string[] {
-    const named = this.#rules.policy.denied.filter(isReadRule).flatMap(({ argument }) => argument ?? []);
-    return deniedPaths(named, this.#rules.policy.directories[0] ?? "/");
   }
 }

@@ -21,8 +21,8 @@ export interface SessionPlace {
 /** The one folder in which an agent may write, because it works there in place of somebody else's. */
 export interface Confinement {
   root: string;
-  /** The folder that this one stands for. What a rule says about a file there holds for its counterpart here. */
-  mirrors: string;
+  /** The folders that this one stands for, the nearest first. What a rule denies of a file there is denied of its counterpart here. */
+  mirrors: readonly string[];
   /** Folders that are closed to it even where temporary files may be written. */
   closed: readonly string[];
 }

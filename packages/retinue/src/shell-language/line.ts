@@ -34,11 +34,20 @@ export function readLine(text: string): ShellLine {
   return line;
 }
 
+/** The same for whoever looks at the targets: a line that writes to files which it names is plain too. */
+export function readWritingLine(text: string): ShellLine {
+  const line = readLine(text);
+  if (line.unclear !== WRITES) return line;
+  return withTree(text, (root) => readRoot(text, root, { acceptsWrites: true })) ?? noLine(text);
+}
+
+const WRITES = "it writes to a file";
+
 const noLine = (text: string): ShellLine => ({ text, commands: [], redirections: [], unclear: noTree(text) });
 
-function readRoot(text: string, root: Node): ShellLine {
+function readRoot(text: string, root: Node, { acceptsWrites = false } = {}): ShellLine {
   try {
-    const reader = new PlainReader(text);
+    const reader = new PlainReader(text, acceptsWrites);
     reader.whole(root);
     return { text, commands: reader.commands, redirections: reader.redirections };
   } catch (error) {
@@ -58,6 +67,7 @@ const LOOP_VARIABLE = /^[a-z][a-z0-9]{0,11}$/;
 /** `2>&1`, `>/dev/null`, `< file`. */
 const TO_STREAM = /^[012]?>&[ \t]*[012]$/;
 const TO_NOWHERE = /^(?:[012]?>>?|&>>?)[ \t]*\/dev\/null$/;
+const TO_FILE = /^(?:[012]?(?:>>?|>\|)|&>>?)[ \t]*([^<>&|\s].*)$/s;
 const FROM_FILE = /^0?<[ \t]*([^<>&\s].*)$/s;
 
 /** Nodes that hold commands, and the tokens that may stand between them. */
@@ -92,10 +102,12 @@ class PlainReader {
   readonly commands: ShellCommand[] = [];
   readonly redirections: Redirection[] = [];
   readonly #text: string;
+  readonly #acceptsWrites: boolean;
   #depth = 0;
 
-  constructor(text: string) {
+  constructor(text: string, acceptsWrites: boolean) {
     this.#text = text;
+    this.#acceptsWrites = acceptsWrites;
   }
 
   whole(root: Node): void {
@@ -193,12 +205,21 @@ class PlainReader {
     if (node.type !== "file_redirect") throw unclear(node);
     const source = this.#text.slice(node.startIndex, node.endIndex);
     if (TO_STREAM.test(source) || TO_NOWHERE.test(source)) return;
+    if (this.#acceptsWrites && this.#written(source)) return;
     const file = FROM_FILE.exec(source)?.[1];
     const word = file === undefined ? undefined : readWord(file);
-    if (!word) throw new Unclear("it writes to a file");
+    if (!word) throw new Unclear(WRITES);
     if (/^\/dev\/(?:tcp|udp)\//.test(word.value) || word.hasVariable)
       throw new Unclear("it reads from a computed place");
     this.redirections.push({ target: word.value, isWrite: false });
+  }
+
+  #written(source: string): boolean {
+    const file = TO_FILE.exec(source)?.[1];
+    const word = file === undefined ? undefined : readWord(file);
+    if (!word?.isLiteral) return false;
+    this.redirections.push({ target: word.value, isWrite: true });
+    return true;
   }
 
   /** `[ … ]` is the command `[` with words like any other; the parser has a grammar of its own for it, so it is read again as `test …`. */

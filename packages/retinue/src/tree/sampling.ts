@@ -80,8 +80,8 @@ function isDenied({ permissions, session }: Agent, { server, call }: SamplingReq
     args: {},
     readOnly: false,
   };
-  const { workingDirectory } = session.place;
-  return permissions.rules.decide(request, { workingDirectory }).type === "deny";
+  const { workingDirectory, confinement } = session.place;
+  return permissions.rules.decide(request, { workingDirectory, confinement }).type === "deny";
 }
 
 function words(agent: Agent, { server, system, messages, maxTokens }: SamplingRequest): string {

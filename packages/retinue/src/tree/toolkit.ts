@@ -106,7 +106,7 @@ export class Toolkit implements Kit {
         sessionFolder: folder,
         environment: await environment(),
         gitRoot: configuration.context.gitRoot,
-        customInstructions: configuration.instructions.text(this.#agent.permissions.rules.places.unreadable),
+        customInstructions: configuration.instructions.text(this.#agent.permissions.rules.unreadable()),
         agentInstructions: this.#roleWords(),
         memory: set.tools.some(isBoardTool) ? await board() : undefined,
         mode: session.root.state.mode,
@@ -145,10 +145,7 @@ export class Toolkit implements Kit {
     if (typeof file !== "string") return [];
     const { session, permissions } = this.#agent;
     const { instructions } = this.#options.parts.configuration;
-    const found = instructions.forFile(
-      resolve(session.place.workingDirectory, file),
-      permissions.rules.places.unreadable,
-    );
+    const found = instructions.forFile(resolve(session.place.workingDirectory, file), permissions.rules.unreadable());
     return [...found.values()].filter((words) => this.#isNew(words));
   }
 

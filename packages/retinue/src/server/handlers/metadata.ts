@@ -110,9 +110,7 @@ async function measure(params: { sessionId: string }, scope: CallScope): Promise
         0,
       ),
     ),
-    customInstructionsTokens: scaled(
-      tokensOf(tree.configuration.instructions.text(tree.rules.places.unreadable) ?? ""),
-    ),
+    customInstructionsTokens: scaled(tokensOf(tree.configuration.instructions.text(tree.rules.unreadable()) ?? "")),
     checkpoints,
     compactAt: tree.configuration.settings.compaction.startAt,
     dropAt: tree.configuration.settings.compaction.dropAt,

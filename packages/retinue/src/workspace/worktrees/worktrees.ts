@@ -64,7 +64,7 @@ export class Worktrees {
       await this.#save(key, entry);
       const workingDirectory = join(entry.path, relative(top, realPath(folder)));
       mkdirSync(workingDirectory, { recursive: true }); // It may have nothing in it that git keeps.
-      return { workingDirectory, confinement: { root: entry.path, mirrors: top, closed: [common, this.#home] } };
+      return { workingDirectory, confinement: { root: entry.path, mirrors: [top], closed: [common, this.#home] } };
     } catch (error) {
       removeWorktree(entry);
       await this.#documents.write([WORKTREE.remove(key)]);
