@@ -63,6 +63,7 @@ export type {
   TaskProgress,
   TaskStatus,
 } from "./methods/tasks.ts";
+export { Isolation, WorktreeResult } from "./methods/tasks.ts";
 export type { SubagentSettings, ToolMetadata } from "./methods/tools.ts";
 export { ElicitationResult, PlanDecision, UserInputAnswer } from "./methods/ui.ts";
 export type { WorkspaceRecord } from "./methods/workspaces.ts";

@@ -8,6 +8,25 @@ import { Budget } from "../session-config.ts";
 export const TaskStatus = lazy(() => z.enum(["running", "idle", "completed", "failed", "cancelled"]));
 export type TaskStatus = Of<typeof TaskStatus>;
 
+/** What became of the work of an agent in a worktree of its own. Ours. */
+export const WorktreeResult = lazy(() =>
+  z.discriminatedUnion("type", [
+    /** It has changed nothing that git would keep. */
+    z.object({ type: z.literal("unchanged") }),
+    /** Its changes are in the working tree, uncommitted. */
+    z.object({ type: z.literal("merged"), files: z.array(z.string()) }),
+    /** They could not be merged; the working tree is as it was, and the work is kept as this ref. */
+    z.object({ type: z.literal("conflicts"), files: z.array(z.string()), why: z.string(), ref: z.string() }),
+    /** The agent has not completed, so nothing was merged. */
+    z.object({ type: z.literal("kept"), files: z.array(z.string()), ref: z.string() }),
+    /** Git failed. Without a ref there is no work that could be kept. */
+    z.object({ type: z.literal("failed"), error: z.string(), ref: text() }),
+  ]),
+);
+export type WorktreeResult = Of<typeof WorktreeResult>;
+
+export const Isolation = lazy(() => z.literal("worktree"));
+
 export const AgentTask = lazy(() =>
   z.object({
     type: z.literal("agent"),
@@ -34,6 +53,9 @@ export const AgentTask = lazy(() =>
     idleSince: text(),
     activeTimeMs: count(),
     activeStartedAt: text(),
+    /** It works in a git worktree of its own, and when it has ended: what became of its work. Ours. */
+    isolation: Isolation().optional(),
+    worktree: WorktreeResult().optional(),
     /** The agent above, when that is a sub-agent too. Ours. */
     parentId: text(),
     /** Ids from the main agent's child down to this agent. Ours. */
@@ -235,6 +257,8 @@ const agentTasks = byName(
         model: text(),
         /** What it may use at most; it can only lower the agent's own limits. Ours. */
         budget: Budget().optional(),
+        /** It works in a git worktree of its own. Ours. */
+        isolation: Isolation().optional(),
       }),
     result: () => z.object({ agentId: z.string() }),
   }),

@@ -43,6 +43,7 @@ import { Toolbox } from "../tree/toolbox.ts";
 import { Transcript } from "../tree/transcript.ts";
 import { Usage } from "../tree/usage.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
+import { Worktrees } from "../workspace/worktrees/worktrees.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { keepRunTime } from "./run-time.ts";
 import { stopLate } from "./time-limit.ts";
@@ -272,6 +273,7 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
     shells,
     main,
     inherit,
+    isolation: new Worktrees({ home: options.runtime.home, documents: store.documents }),
     pathOf: (record) => registry.records.pathOf(record),
     save: (record) => registry.records.save(record),
   });

@@ -12,6 +12,7 @@ import lastInstructions from "./prompts/last-instructions.md";
 import safety from "./prompts/safety.md";
 import tone from "./prompts/tone.md";
 import toolEfficiency from "./prompts/tool-efficiency.md";
+import worktree from "./prompts/worktree.md";
 
 export type SectionId =
   | "identity"
@@ -43,6 +44,8 @@ export interface PromptSurroundings {
   sessionFolder: string;
   environment: Environment;
   gitRoot?: string;
+  /** The working folder is a worktree of its own. */
+  isConfined?: boolean;
   /** The project's instructions for agents (AGENTS.md and the like). */
   customInstructions?: string;
   /** The selected agent's prompt, or the text on delegating to agents. */
@@ -127,6 +130,7 @@ function environment({
   workingDirectory,
   sessionFolder,
   gitRoot,
+  isConfined = false,
   environment: { date, system, shell, ...found },
 }: PromptSurroundings): string {
   const isHere = found.workingDirectory === workingDirectory; // A sub-agent stays where it was started.
@@ -135,6 +139,7 @@ function environment({
     "",
     `- Working folder: ${workingDirectory}`,
     ...(gitRoot ? [`- Git repository: ${gitRoot}${isHere ? gitWords(found) : ""}`] : []),
+    ...(isConfined ? [worktree.trim()] : []),
     `- Session folder, for plans and notes that are not part of the project: ${sessionFolder}`,
     `- System: ${system}${shell ? `; the user's shell is ${shell}` : ""}`,
     `- Date: ${date}, when this session began`,

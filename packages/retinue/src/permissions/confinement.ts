@@ -87,6 +87,13 @@ export function withCounterparts(
   });
 }
 
+/** What a file in the worktree is in the folder that people know. */
+export function originalOf(path: string, confinement: Confinement | undefined): string {
+  const original = confinement?.mirrors.at(-1);
+  if (!confinement || original === undefined || !isWithin(confinement.root, path)) return path;
+  return join(original, relative(confinement.root, path));
+}
+
 /** Where a path of a folder that the worktree stands for is in the worktree; all of it, for a folder above that one. */
 export function counterpartsOf(path: string, { root, mirrors }: Confinement): string[] {
   return mirrors.flatMap((folder) => {

@@ -19,7 +19,9 @@ import { type HomeTrouble, prepareHome } from "../store/private-files.ts";
 import { openSqlite } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { systemWords } from "../store/system-words.ts";
+import { goesOn } from "../tasks/record.ts";
 import type { Client } from "../tree/client.ts";
+import { Worktrees } from "../workspace/worktrees/worktrees.ts";
 import { realWorld, type World } from "../world.ts";
 import type { CallScope } from "./handler.ts";
 import { handlers } from "./handlers/index.ts";
@@ -154,6 +156,9 @@ export class Runtime {
       const { ended, problems } = await new ProcessLedger(this.#store).reap();
       if (ended > 0) this.#diagnostics.write("warn", `ended ${ended} processes that a killed runtime had left`);
       for (const problem of problems) this.#diagnostics.write("warn", problem);
+      const worktrees = new Worktrees({ home: this.config.home, documents: this.#store.documents });
+      const left = await worktrees.recover((key) => goesOn(this.#store.documents, key));
+      for (const problem of left) this.#diagnostics.write("warn", problem);
     } catch (error) {
       this.#diagnostics.write("warn", `cannot look for processes of a killed runtime: ${messageOf(error)}`);
     }

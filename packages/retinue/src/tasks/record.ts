@@ -3,10 +3,19 @@
  *
  * One record type for every kind. The common fields belong to the registry, the others to the executor of the kind.
  */
-import { Budget, EndReason, lazy, ModelSelectionSource, TaskModelSource } from "@retinue/protocol";
+import {
+  Budget,
+  EndReason,
+  Isolation,
+  lazy,
+  ModelSelectionSource,
+  TaskModelSource,
+  WorktreeResult,
+} from "@retinue/protocol";
 import * as z from "zod";
 import { document } from "../store/document.ts";
-import { TASK_STATES } from "./moves.ts";
+import type { Documents } from "../store/store.ts";
+import { isEnded, TASK_STATES } from "./moves.ts";
 
 const head = lazy(() =>
   z.object({
@@ -64,6 +73,17 @@ export const AgentRecord = lazy(() =>
     modelSelectionSource: ModelSelectionSource().optional(),
     taskModelSource: TaskModelSource().optional(),
     inherit: z.union([z.enum(["none", "brief", "fork"]), z.object({ tail: z.number() })]),
+    /** It gets a git worktree of its own. */
+    isolation: Isolation().optional(),
+    /** Where it works, and to which folder it is confined. Absent: where the main agent works. */
+    place: z
+      .object({
+        workingDirectory: z.string(),
+        confinement: z.object({ root: z.string(), mirrors: z.array(z.string()), closed: z.array(z.string()) }),
+      })
+      .optional(),
+    /** What became of the work in its worktree. */
+    worktree: WorktreeResult().optional(),
     /** How long the current run has worked, when an earlier process began it. */
     workedMs: z.number().optional(),
     /** The log has a `subagent.started` without an end. Changes in the transaction of those events, and the log decides. */
@@ -154,13 +174,20 @@ export function newHead(now: number) {
   };
 }
 
-/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run; 3 no MCP tasks. */
+/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run; 3 no MCP tasks; 4 let every agent write anywhere. */
 export const TASK = document("task", () => TaskRecord(), {
-  version: 4,
+  version: 5,
   migrate: (stored) => (typeof stored === "object" ? { kind: "agent", owesEnd: false, ...stored } : stored),
 });
 
 export const recordKey = ({ rootId, id }: Pick<TaskRecord, "rootId" | "id">): string => `${rootId}/${id}`;
+
+/** Whether a task with this key will be continued when its session is opened again. One that cannot be read is left alone. */
+export async function goesOn(documents: Documents, key: string): Promise<boolean> {
+  const record = await TASK.get(documents, key).catch(() => undefined);
+  const isThere = record !== undefined || (await documents.get(TASK.kind, key)) !== undefined;
+  return isThere && (record === undefined || !isEnded(record.status));
+}
 
 /** How long it has worked so far. */
 export function activeMs({ activeMs, activeSince }: Pick<TaskRecord, "activeMs" | "activeSince">, now: number): number {

@@ -46,6 +46,7 @@ export function spawnGate(configuration: Configuration): SpawnGate {
     const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
     if (overBudget !== undefined) throw new AppError("spawn_refused", overBudget);
     const id = session.world.newId();
+    const isolation = input.isolation;
     const isBuiltin = definition.source === "builtin";
     return {
       ...newHead(session.world.now()),
@@ -60,7 +61,7 @@ export function spawnGate(configuration: Configuration): SpawnGate {
       description: isBuiltin ? input.description : definition.description || input.description,
       prompt: input.prompt,
       mode,
-      isMultiTurn: session.parent === undefined,
+      isMultiTurn: session.parent === undefined && isolation === undefined, // Its worktree ends with its answer.
       model: choice.model,
       reasoningEffort: input.reasoning_effort ?? choice.reasoningEffort,
       modelSelectionSource: choice.modelSelectionSource,
@@ -68,6 +69,8 @@ export function spawnGate(configuration: Configuration): SpawnGate {
       note: [note, choice.note].filter(Boolean).join(" ") || undefined,
       inherit: input.inherit === undefined ? definition.inherit : toInherit(input.inherit),
       budget: lowerBudget(definition.budget, input.budget),
+      isolation,
+      place: inheritedPlace(owner),
       owesEnd: false,
     };
   };
@@ -92,6 +95,14 @@ function refusedStart(
   log.append("subagent.started", { ...about, agentDescription, parentId }, { sessionId: id });
   log.append("subagent.failed", { ...about, error }, { sessionId: id });
   return new AppError("spawn_refused", error);
+}
+
+/** What is started by a confined agent is confined to the same folder, also after a restart without that agent. */
+function inheritedPlace({ session: { place } }: WorkingAgent): AgentRecord["place"] {
+  const { workingDirectory, confinement } = place;
+  if (!confinement) return undefined;
+  const { root, mirrors, closed } = confinement;
+  return { workingDirectory, confinement: { root, mirrors: [...mirrors], closed: [...closed] } };
 }
 
 function checkDepth({ session }: WorkingAgent, maxDepth: number): void {

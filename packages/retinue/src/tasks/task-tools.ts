@@ -88,7 +88,7 @@ function resultOf(record: TaskRecord): Outcome {
     const error = record.error ?? "The agent failed.";
     return failure(response ? `${error}\n\nWhat it had so far:\n${response}${note}` : `${error}${note}`, { error });
   }
-  if (record.status === "cancelled") return failure("The agent was cancelled before it had answered.");
+  if (record.status === "cancelled") return failure(`The agent was cancelled before it had answered.${note}`);
   return success(`${response}${note}`, { detail: response });
 }
 
@@ -136,7 +136,8 @@ function describe(record: TaskRecord, now: number, sinceTurn: number): string {
         : `[Turn ${index}]\n[Message]\n${message}\n[Response]\n${response}`,
     ];
   });
-  return [head, ...turns].join("\n\n");
+  const note = record.note === undefined || record.status === "running" ? [] : [`(${record.note})`];
+  return [head, ...turns, ...note].join("\n\n");
 }
 
 async function writeAgents({ owner, tasks }: Self, input: WriteInput): Promise<Outcome> {

@@ -112,8 +112,13 @@ export async function agentNamed(client: TestClient, sessionId: string, name: st
 }
 
 /** Starts a background agent without the model. */
-export async function startAgent(client: TestClient, sessionId: string, name: string): Promise<string> {
-  const params = { sessionId, agentType: "general-purpose", name, prompt: `do ${name}` };
+export async function startAgent(
+  client: TestClient,
+  sessionId: string,
+  name: string,
+  more: object = {},
+): Promise<string> {
+  const params = { sessionId, agentType: "general-purpose", name, prompt: `do ${name}`, ...more };
   return (await client.call("session.tasks.startAgent", params)).agentId;
 }
 

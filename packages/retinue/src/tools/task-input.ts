@@ -16,6 +16,10 @@ export const TaskInput = lazy(() =>
       .regex(/^(none|brief|fork|tail\(\d+\))$/)
       .optional()
       .describe("What the agent is told of this session: none, brief, tail(n) or fork"),
+    isolation: z
+      .literal("worktree")
+      .optional()
+      .describe("worktree: it writes in a git worktree of its own, and its changes are merged when it has completed"),
     budget: z
       .object({
         maxTurns: z.number().positive().optional(),

@@ -10,6 +10,7 @@ import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/eff
 import { type Agent, type Kit, type KitOptions, type Toolset, toolset } from "../loop/agent.ts";
 import { systemPrompt } from "../loop/prompt.ts";
 import type { McpUse } from "../mcp/host.ts";
+import { originalOf } from "../permissions/confinement.ts";
 import { stopOf } from "../session/stop.ts";
 import { skillContext } from "../skills/skill.ts";
 import type { CallServices, ShellService, TaskService, Tool } from "../tools/tool.ts";
@@ -105,7 +106,8 @@ export class Toolkit implements Kit {
         workingDirectory,
         sessionFolder: folder,
         environment: await environment(),
-        gitRoot: configuration.context.gitRoot,
+        gitRoot: session.place.confinement?.root ?? configuration.context.gitRoot,
+        isConfined: session.place.confinement !== undefined,
         customInstructions: configuration.instructions.text(this.#agent.permissions.rules.unreadable()),
         agentInstructions: this.#roleWords(),
         memory: set.tools.some(isBoardTool) ? await board() : undefined,
@@ -145,7 +147,9 @@ export class Toolkit implements Kit {
     if (typeof file !== "string") return [];
     const { session, permissions } = this.#agent;
     const { instructions } = this.#options.parts.configuration;
-    const found = instructions.forFile(resolve(session.place.workingDirectory, file), permissions.rules.unreadable());
+    const { workingDirectory, confinement } = session.place;
+    const path = originalOf(resolve(workingDirectory, file), confinement);
+    const found = instructions.forFile(path, permissions.rules.unreadable());
     return [...found.values()].filter((words) => this.#isNew(words));
   }
 

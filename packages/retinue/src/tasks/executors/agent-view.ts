@@ -54,6 +54,8 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     idleSince: isoIfAny(record.idleSince),
     activeTimeMs: activeMs(record, now),
     activeStartedAt: isoIfAny(record.activeSince),
+    isolation: record.isolation,
+    worktree: record.worktree,
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }

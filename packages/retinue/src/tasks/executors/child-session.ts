@@ -12,6 +12,7 @@ import { stopOf } from "../../session/stop.ts";
 import { billOf } from "../../session/usage.ts";
 import type { WorkingAgent } from "../../tree/working-agent.ts";
 import type { Executor, RunOptions } from "../executor.ts";
+import { enter, type Isolation, isPlaceGone, leave } from "../isolation.ts";
 import type { End } from "../moves.ts";
 import type { AgentRecord, TaskRecord } from "../record.ts";
 import { agentView } from "./agent-view.ts";
@@ -23,6 +24,7 @@ export interface ChildSessionsOptions extends ChildDeps {
   /** The main agent, once it exists. */
   main(): WorkingAgent;
   inherit: InheritBlock;
+  isolation: Isolation;
   /** From the main agent's child down to this one. */
   pathOf(record: AgentRecord): readonly TaskRecord[];
 }
@@ -54,7 +56,14 @@ export class ChildSessions implements Executor<AgentRecord> {
     if (this.#open.has(record.id)) return;
     const isKnown = !isNew && (await this.#options.store.sessions.get(record.id)) !== undefined;
     const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
-    this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, signal }));
+    const { isolation } = this.#options;
+    if (isNew) await enter(record, isolation, { owner: parent.session.place, signal });
+    try {
+      this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, signal }));
+    } catch (error) {
+      if (isNew) await leave(record, isolation, { way: "cancelled" });
+      throw error;
+    }
   }
 
   async start(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
@@ -78,6 +87,7 @@ export class ChildSessions implements Executor<AgentRecord> {
 
   async continue(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
     const child = this.#child(record);
+    if (isPlaceGone(record)) return endWithoutPlace(child);
     const { state, inbox } = child.session;
     const hasPrompt = state.messages.length > 0 || !inbox.isEmpty;
     if (!hasPrompt) return await this.start(record, options);
@@ -95,12 +105,15 @@ export class ChildSessions implements Executor<AgentRecord> {
 
   /** An agent that answered has run its stop hook already; for the others it runs now. */
   async ending(record: AgentRecord, end: End, { signal }: { signal: AbortSignal }): Promise<void> {
-    if (end.way === "closed") return;
     const child = this.#open.get(record.id);
-    if (!child) return await this.#settleLeft(record, signal);
-    if (!child.hasBegun || child.hasAnswered) return;
-    const stopReason = end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error";
-    await this.#runStopHook(child, { stopReason, signal });
+    if (end.way !== "closed" && !child) await this.#settleLeft(record, signal);
+    if (end.way !== "closed" && child?.hasBegun && !child.hasAnswered) {
+      const stopReason = end.way === "cancelled" || end.way === "timed_out" ? "cancelled" : "error";
+      await this.#runStopHook(child, { stopReason, signal });
+    }
+    if (record.isolation === undefined) return;
+    await child?.endShells(); // What still runs in its folder would go on changing it.
+    await leave(record, this.#options.isolation, end);
   }
 
   ended(record: AgentRecord, end: End): void {
@@ -224,6 +237,12 @@ function asEnd(end: RunEnd, { agent, session }: Child): End | undefined {
   if (isRefused && !hasAnswered) return { way: "refused", error: REFUSED, text };
   if (text.trim() === "") return { way: "failed", error: "The agent ended without an answer." };
   return isRefused ? { way: "completed", text, reason: "refused" } : { way: "completed", text };
+}
+
+/** Another process had brought its work back and was killed before it recorded the end; or somebody has deleted the folder. */
+function endWithoutPlace(child: Child): End | undefined {
+  if (child.session.state.run.hasAnswered) return asEnd(leftEnd(child.session), child);
+  return { way: "failed", error: "The worktree that the agent worked in is gone." };
 }
 
 function leftEnd({ state: { lastError, lastAssistantText: text } }: Session): RunEnd {

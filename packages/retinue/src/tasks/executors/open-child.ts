@@ -23,6 +23,8 @@ export interface Child {
   hasBegun: boolean;
   /** It has answered, and its stop hook has run. */
   hasAnswered: boolean;
+  /** Ends its shells, and waits until nothing that they started runs any more. */
+  endShells(): Promise<void>;
   /** Ends everything that belongs to it: shells, MCP connections, timers. */
   close(): Promise<void>;
 }
@@ -52,7 +54,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
     ? await loadSession(record, parent.session, deps)
     : sessionOf(record, parent.session, { stored: [], state: new SessionState() });
   const isNew = session.state.model === undefined; // The start events are one commit and set the model.
-  const shells = deps.shells.ofAgent(session.id);
+  const shells = deps.shells.ofAgent(session.id, { isConfined: session.place.confinement !== undefined });
   const mcp = await parts.servers.use(definition);
   const agent: WorkingAgent = new WorkingAgent({
     parts,
@@ -77,6 +79,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
     runner,
     hasBegun: false,
     hasAnswered: false,
+    endShells: () => shells.closeAll(),
     close: async () => {
       runner.close();
       await Promise.all([shells.closeAll(), mcp?.close()]);
@@ -99,7 +102,7 @@ export async function loadSession(
 }
 
 function sessionOf(
-  { id, callId }: AgentRecord,
+  { id, callId, place: own }: AgentRecord,
   parent: Session,
   { stored, state }: { stored: readonly InboxEntry[]; state: SessionState },
 ): Session {
@@ -108,7 +111,7 @@ function sessionOf(
     id,
     log,
     world,
-    place: { ...place },
+    place: { ...place, ...own },
     parent,
     parentCallId: callId,
     inbox: new Inbox({ sessionId: id, log, stored }),

@@ -46,8 +46,8 @@ export class ShellTasks implements Executor<ShellRecord> {
   }
 
   /** The shells of one agent. They end with it, also when this process is killed. */
-  ofAgent(ownerId: string): ShellService {
-    const own = this.unlisted(ownerId);
+  ofAgent(ownerId: string, options: { isConfined?: boolean } = {}): ShellService {
+    const own = this.unlisted(ownerId, options);
     const { tasks } = this.#options;
     const isListed = (shellId: string) => tasks().records.get(taskId(ownerId, shellId)) !== undefined;
     this.#ofAgent.set(ownerId, own);
@@ -74,9 +74,9 @@ export class ShellTasks implements Executor<ShellRecord> {
   }
 
   /** Shells that are not tasks: those that clients run outside the conversation. */
-  unlisted(ownerId: string): Shells {
+  unlisted(ownerId: string, { isConfined = false }: { isConfined?: boolean } = {}): Shells {
     const { ledger, logFolder } = this.#options;
-    return createShells({ sessionId: ownerId, logFolder: logFolder(), family: ledger.family() });
+    return createShells({ sessionId: ownerId, logFolder: logFolder(), family: ledger.family(), isConfined });
   }
 
   async start(record: ShellRecord, { signal }: RunOptions): Promise<End> {

@@ -18,6 +18,11 @@ const GRACE_MS = 2000;
 /** No pager and no password prompt can be answered here; both would only hang. */
 const QUIET = { PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
 
+const LEADS_ELSEWHERE =
+  /^(?:GIT_(?:DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CONFIG.*)|CDPATH|OLDPWD)$/;
+const withoutPlaces = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !LEADS_ELSEWHERE.test(name)));
+
 export interface ShellsOptions {
   sessionId: string;
   /** Where long outputs are kept. */
@@ -26,6 +31,8 @@ export interface ShellsOptions {
   graceMs?: number;
   /** What all of them belong to, besides the detached ones. */
   family?: ProcessFamily;
+  /** They get no variable that leads git or `cd` to another folder. */
+  isConfined?: boolean;
 }
 
 /** The shells of a session, and a fresh id for the next one. */
@@ -34,7 +41,7 @@ export interface Shells extends ShellService {
 }
 
 export function createShells(options: ShellsOptions): Shells {
-  const { sessionId, logFolder, graceMs = GRACE_MS, family = new ProcessFamily() } = options;
+  const { sessionId, logFolder, graceMs = GRACE_MS, family = new ProcessFamily(), isConfined = false } = options;
   const listed = new Map<string, Shell>();
   // Also those that were removed: what they left in the background ends with the session.
   const attached = new Set<ShellProcess>();
@@ -50,7 +57,8 @@ export function createShells(options: ShellsOptions): Shells {
 
   function start(options: ShellStart): Shell {
     const member = options.detached ? undefined : family.member();
-    const environment = childEnvironment({ ...QUIET, RETINUE_SESSION_ID: sessionId, ...options.env });
+    const more = { ...QUIET, RETINUE_SESSION_ID: sessionId, ...options.env };
+    const environment = childEnvironment(more, isConfined ? withoutPlaces(process.env) : process.env);
     const shell = new ShellProcess({
       ...options,
       id: options.shellId ?? freshId(),

@@ -3,26 +3,9 @@
  *
  * An entry stays until its task has ended: whoever asks twice what became of the work gets the same answer.
  */
-import { lazy } from "@retinue/protocol";
+import { lazy, WorktreeResult } from "@retinue/protocol";
 import * as z from "zod";
 import { document } from "../../store/document.ts";
-
-/** What became of the work of an agent. */
-export const WorktreeResult = lazy(() =>
-  z.discriminatedUnion("type", [
-    /** It has changed nothing that git would keep. */
-    z.object({ type: z.literal("unchanged") }),
-    /** Its changes are in the working tree, uncommitted. */
-    z.object({ type: z.literal("merged"), files: z.array(z.string()) }),
-    /** They could not be merged; the working tree is as it was, and the work is kept under this name. */
-    z.object({ type: z.literal("conflicts"), files: z.array(z.string()), why: z.string(), ref: z.string() }),
-    /** The agent has not completed, so nothing was merged. */
-    z.object({ type: z.literal("kept"), files: z.array(z.string()), ref: z.string() }),
-    /** Git failed. Without a ref there is no work that could be kept. */
-    z.object({ type: z.literal("failed"), error: z.string(), ref: z.string().optional() }),
-  ]),
-);
-export type WorktreeResult = z.output<ReturnType<typeof WorktreeResult>>;
 
 export const WorktreeEntry = lazy(() =>
   z.object({

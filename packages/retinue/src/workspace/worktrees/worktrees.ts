@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
-import { messageOf } from "@retinue/protocol";
+import { messageOf, type WorktreeResult } from "@retinue/protocol";
 import { realPath } from "../../real-path.ts";
 import type { Confinement } from "../../session/session.ts";
 import { isProcessAlive, thisProcess } from "../../store/holder.ts";
@@ -21,7 +21,7 @@ import { refused, repositoryAround } from "./repository.ts";
 import { inTurn } from "./repository-queue.ts";
 import { type Bench, Unmerged } from "./snapshot.ts";
 import { collectWork, isThere, makeWorktree, removeWorktree } from "./worktree.ts";
-import { refOf, WORKTREE, type WorktreeEntry, type WorktreeResult } from "./worktree-ledger.ts";
+import { refOf, WORKTREE, type WorktreeEntry } from "./worktree-ledger.ts";
 
 export interface Wanted {
   /** `<root session>/<task>`. */
