@@ -134,14 +134,21 @@ function report(
   { json }: BoardFlags,
   { terminal }: CliContext,
 ): void {
-  if (json) return terminal.out(`${JSON.stringify({ added: add, removed: remove, pruned }, null, 2)}\n`);
-  if (add.length + remove.length === 0) return terminal.out("Nothing was changed.\n");
+  terminal.out(
+    json
+      ? `${JSON.stringify({ added: add, removed: remove, pruned }, null, 2)}\n`
+      : reportText({ add, remove, pruned }),
+  );
+}
+
+function reportText({ add, remove, pruned }: BoardLines & { pruned: readonly string[] }): string {
+  if (add.length + remove.length === 0) return "Nothing was changed.\n";
   const parts = [
     ...(add.length > 0 ? [`Added ${add.join(", ")}.`] : []),
     ...(remove.length > 0 ? [`Removed ${remove.join(", ")}.`] : []),
     ...(pruned.length > 0 ? [`The board was full, so its oldest notes are gone: ${pruned.join(", ")}.`] : []),
   ];
-  terminal.out(`${parts.join(" ")}\n`);
+  return `${parts.join(" ")}\n`;
 }
 
 const notes = (count: number): string => `${count} ${count === 1 ? "note" : "notes"}`;
