@@ -80,3 +80,19 @@ test("autopilot stops after five continuations", async () => {
   await talk.record.until("session.idle");
   expect(talk.record.all("user.message").filter(({ data }) => data.isAutopilotContinuation)).toHaveLength(5);
 });
+
+test("sendAndWait returns in autopilot: completed, out of reminders, and after an agent in the background", async () => {
+  await using talk = await openTalk(world);
+  await talk.session.rpc.mode.set({ mode: "autopilot" });
+  talk.model.script(say("one step"), call("task_complete", { summary: "all done" }));
+  await talk.session.sendAndWait({ prompt: "do it" }, 20_000);
+  expect(talk.record.one("session.task_complete").data).toMatchObject({ success: true });
+  talk.model.reply(() => say("still going"));
+  await talk.session.sendAndWait({ prompt: "never finished" }, 20_000);
+  expect(talk.record.all("session.idle")).toHaveLength(2);
+  const task = { agent_type: "explore", name: "look", description: "d", prompt: "look", mode: "background" };
+  talk.model.script(call("task", task), say("started"), say("found"), call("task_complete", { summary: "found" }));
+  await talk.session.sendAndWait({ prompt: "delegate" }, 20_000);
+  expect(talk.record.all("session.idle")).toHaveLength(3);
+  expect(talk.record.all("session.task_complete")).toHaveLength(2);
+});

@@ -176,6 +176,9 @@ export const CustomAgentConfig = lazy(() =>
 );
 export type CustomAgentConfig = Of<typeof CustomAgentConfig>;
 
+/** More is a mistake. */
+const MAX_CONTINUES = 1000;
+
 export const InfiniteSessions = lazy(() =>
   z.object({ enabled: flag(), backgroundCompactionThreshold: count(), bufferExhaustionThreshold: count() }),
 );
@@ -279,6 +282,8 @@ const sessionFields = () => ({
   tracestate: text(),
   /** What the main agent may use in one run. Ours. */
   budget: later(Budget),
+  /** How many reminders autopilot sends for one prompt. Ours. */
+  maxAutopilotContinues: later(() => z.number().int().min(0).max(MAX_CONTINUES)),
   ...modelFields(),
   ...toolFields(),
   ...agentFields(),

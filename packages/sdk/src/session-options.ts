@@ -128,6 +128,8 @@ export interface PlainOptions extends ModelOptions, ToolOptions, ConsentOptions,
   enableFileChangeTracking?: Plain["enableFileChangeTracking"];
   /** What the main agent may use in one run: turns, tokens, calls, seconds, cost, sub-agents. Default: no limit. Retinue only. */
   budget?: Plain["budget"];
+  /** How many reminders autopilot sends for one prompt. Default: 5, or what environment and config.json say. Retinue only. */
+  maxAutopilotContinues?: Plain["maxAutopilotContinues"];
   /** Trace context (W3C). Has no effect in Retinue yet; `onGetTraceContext` of the client fills it in. */
   traceparent?: Plain["traceparent"];
   /** Its second part. Has no effect in Retinue yet. */

@@ -127,13 +127,26 @@ export const CONTEXT_EVENTS = byName(
   }),
   event("session.task_complete", {
     persisted: true,
-    summary: "The model declared the task done.",
+    summary: "The model said in autopilot that the task is done; with `success: false` that does not count.",
     data: () =>
       open({
         success: flag(),
         summary: text(),
         outcome: z.enum(["completed", "continue", "blocked"]).optional(),
         reason: text(),
+      }),
+  }),
+  event("session.autopilot_ended", {
+    persisted: true,
+    summary: "Autopilot sends no more reminders for the user's last prompt. Ours.",
+    data: () =>
+      open({
+        /** `limit`: out of reminders. `error`: one that is not the model's. `gates`: they failed too often. */
+        reason: z.enum(["completed", "limit", "budget", "error", "aborted", "gates"]),
+        /** Reminders that were sent. */
+        continuations: z.number(),
+        limit: z.number(),
+        message: z.string(),
       }),
   }),
   event("session.completion_receipt", {

@@ -89,6 +89,8 @@ const promptEvents = byName(
         source: text(),
         attachments: Attachments().optional(),
         isAutopilotContinuation: flag(),
+        /** The agent wanted to stop, and a stop hook or a gate sent it on. Ours. */
+        isSentBack: flag(),
         parentAgentTaskId: text(),
         supportedNativeDocumentMimeTypes: strings().optional(),
         nativeDocumentPathFallbackPaths: strings().optional(),

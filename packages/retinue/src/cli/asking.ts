@@ -31,7 +31,7 @@ export interface AskingOptions {
 /** While a question is asked, beneath the lines that stand still. */
 type Asking = Omit<AskingOptions, "terminal"> & { terminal: Questioner };
 
-type Handlers = Pick<
+export type Handlers = Pick<
   SessionConfigBase,
   "onPermissionRequest" | "onUserInputRequest" | "onElicitationRequest" | "onExitPlanModeRequest"
 >;

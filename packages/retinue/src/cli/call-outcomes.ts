@@ -51,6 +51,9 @@ export class CallOutcomes {
   /** Which call an open question belongs to. */
   readonly #asks = new Map<string, string>();
 
+  /** Those whose end is an event of its own. */
+  readonly #untold = new Set<string>();
+
   readonly #canAsk: boolean;
 
   /** `canAsk`: where nobody can be asked, a refusal is told when it is made, with the flag that would have allowed the call. */
@@ -69,7 +72,9 @@ export class CallOutcomes {
     const at = Date.parse(event.timestamp);
     switch (event.type) {
       case "tool.execution_start":
-        this.#start(event, at);
+        if (event.agentId === undefined && event.data.toolName === "task_complete")
+          this.#untold.add(event.data.toolCallId);
+        else this.#start(event, at);
         return undefined;
       case "tool.execution_partial_result":
         this.#change(event.data.toolCallId, { live: event.data.partialOutput });
@@ -93,7 +98,7 @@ export class CallOutcomes {
         this.#change(event.data.toolCallId, { refusal: event.data.result });
         return undefined;
       case "tool.execution_complete":
-        return this.#end(event, at);
+        return this.#untold.delete(event.data.toolCallId) ? undefined : this.#end(event, at);
       default:
         return undefined;
     }

@@ -1,6 +1,7 @@
 /** A stored conversation in words for a person: prompts, answers, calls, and what sub-agents were given. */
 import { type SessionEvent, visible, visibleText } from "@retinue/protocol";
 import { callWords, oneLine } from "./call-words.ts";
+import { completionWords } from "./progress-words.ts";
 
 /** Paragraphs, oldest first. The inner work of sub-agents is left to the tree. */
 export function conversationWords(events: readonly SessionEvent[]): string[] {
@@ -20,13 +21,18 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
     case "assistant.message":
       return visibleText(event.data.content.trim()) || undefined;
     case "tool.execution_start": {
+      const isTold = event.data.toolName === "task_complete"; // By the event that follows it.
       const words = callWords(event.data.toolName, event.data.arguments);
-      calls.set(event.data.toolCallId, words);
-      return `· ${words}`;
+      calls.set(event.data.toolCallId, isTold ? "" : words);
+      return isTold ? undefined : `· ${words}`;
     }
     case "tool.execution_complete":
-      if (event.data.success) return undefined;
+      if (event.data.success || calls.get(event.data.toolCallId) === "") return undefined;
       return `✗ ${calls.get(event.data.toolCallId) ?? "a call"}: ${oneLine(event.data.error?.message ?? "failed", 300)}`;
+    case "session.task_complete":
+      return completionWords(event.data);
+    case "session.autopilot_ended":
+      return event.data.reason === "completed" ? undefined : `! ${visible(event.data.message)}`;
     case "session.error":
       return `! ${visible(event.data.message)}`;
     case "session.model_change":

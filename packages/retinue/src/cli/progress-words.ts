@@ -6,6 +6,13 @@ import { seconds } from "./seconds.ts";
 
 const MAX_REASON = 300;
 
+/** In place of the call by which the model said it. */
+export function completionWords({ success, summary = "", reason = "" }: EventData<"session.task_complete">): string {
+  return success === false
+    ? `✗ The task is not complete yet: ${oneLine(reason, MAX_REASON)}`
+    : `✓ Task complete: ${oneLine(summary, MAX_REASON)}`;
+}
+
 export class ProgressWords {
   readonly #agentPath: (id: string) => string | undefined;
 
@@ -24,6 +31,8 @@ export class ProgressWords {
           : `✓ ${this.#agent(event)} is done after ${seconds(event.data.durationMs ?? 0)}`;
       case "subagent.failed":
         return `✗ ${this.#agent(event)} failed after ${seconds(event.data.durationMs ?? 0)}: ${oneLine(event.data.error, MAX_REASON)}`;
+      case "session.task_complete":
+        return completionWords(event.data);
       case "session.info":
         if (event.data.infoType !== "model_retry") return undefined;
         return `! ${this.#prefix(event.agentId)}${oneLine(event.data.message, MAX_REASON)}`;

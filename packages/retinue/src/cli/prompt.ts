@@ -11,10 +11,11 @@ import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import { addedFolders } from "./added-folders.ts";
 import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts";
-import { askingAt } from "./asking.ts";
+import { askingAt, type Handlers } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
 import { Interrupts } from "./interrupts.ts";
+import noAskUser from "./no-ask-user.md";
 import { type OwnRuntime, openOwnRuntime } from "./own-runtime.ts";
 import { Progress } from "./progress.ts";
 import type { Prompt } from "./prompt-input.ts";
@@ -45,6 +46,10 @@ export interface PromptOptions {
   continue: boolean;
   agent?: string;
   mode?: "interactive" | "plan" | "autopilot";
+  autopilot?: boolean;
+  maxAutopilotContinues?: number;
+  /** False: the model is offered no way to ask questions. */
+  askUser?: boolean;
   reasoningEffort?: string;
   stream: boolean;
   quiet: boolean;
@@ -67,6 +72,7 @@ export async function runPrompt(
 ): Promise<number> {
   const { terminal, env, cwd } = context;
   // Before anything is opened.
+  checkAutopilot(options);
   const rules = [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)];
   const home = homeFolder(env, options.home);
   await noteUnknownNames(rules, { home, cwd, note: (line) => terminal.note(line) });
@@ -112,7 +118,13 @@ export async function runPrompt(
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
   const base = { ...baseConfig(options), ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}) };
-  const config = { ...base, ...neededCapabilities(prompt), ...asking, permissions, onEvent: receive };
+  const config = {
+    ...base,
+    ...neededCapabilities(prompt),
+    ...withoutQuestions(asking, options),
+    permissions,
+    onEvent: receive,
+  };
   const session = stored
     ? await own.client.resumeSession(stored.sessionId, { ...config, continuePendingWork: true })
     : await own.client.createSession({ ...config, workingDirectory: cwd });
@@ -125,12 +137,29 @@ export async function runPrompt(
   if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);
   if (end.type === "answered") return 0;
-  if (end.type === "failed") {
+  if (end.type !== "stopped") {
     terminal.note(`retinue: ${end.message}`);
-    return 1;
+    return end.type === "failed" ? 1 : UNFINISHED;
   }
   terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
   return interrupts.exitCode;
+}
+
+/** Autopilot has used up its reminders or its budget, and the task is not complete. */
+const UNFINISHED = 3;
+
+const modeOf = ({ mode, autopilot }: PromptOptions): PromptOptions["mode"] => (autopilot ? "autopilot" : mode);
+
+function checkAutopilot(options: PromptOptions): void {
+  const { maxAutopilotContinues, resume, continue: isContinued } = options;
+  const mayFly = modeOf(options) === "autopilot" || modeOf(options) === "plan" || resume !== undefined || isContinued;
+  if (maxAutopilotContinues !== undefined && !mayFly)
+    throw new UsageError("--max-autopilot-continues has no effect without --autopilot.");
+}
+
+function withoutQuestions(asking: Handlers, { askUser = true }: PromptOptions): Handlers {
+  const { onUserInputRequest: _, onElicitationRequest: __, ...others } = asking;
+  return askUser ? asking : others;
 }
 
 /** Answers for a folder are kept by its repository, or by itself where there is none. */
@@ -164,7 +193,8 @@ function answerFor({ outputFormat, stream }: PromptOptions, terminal: Terminal):
   return stream ? streamedAnswer(terminal) : lastAnswer(terminal);
 }
 
-function baseConfig({ model, agent, reasoningEffort, stream, outputFormat }: PromptOptions): SessionConfigBase {
+function baseConfig(options: PromptOptions): SessionConfigBase {
+  const { model, agent, reasoningEffort, stream, outputFormat, maxAutopilotContinues, askUser = true } = options;
   return {
     clientName: "retinue",
     streaming: stream,
@@ -174,6 +204,8 @@ function baseConfig({ model, agent, reasoningEffort, stream, outputFormat }: Pro
     ...(model === undefined ? {} : { model }),
     ...(agent === undefined ? {} : { agent }),
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    ...(maxAutopilotContinues === undefined ? {} : { maxAutopilotContinues }),
+    ...(askUser ? {} : { systemMessage: { mode: "append", content: noAskUser.trim() } }),
   };
 }
 
@@ -204,10 +236,9 @@ function permissionsOf(
   };
 }
 
-async function configure(
-  session: Session,
-  { mode, resume, reasoningEffort, ...options }: PromptOptions,
-): Promise<void> {
+async function configure(session: Session, options: PromptOptions): Promise<void> {
+  const { resume, reasoningEffort } = options;
+  const mode = modeOf(options);
   const isResumed = resume !== undefined || options.continue;
   if (isResumed && reasoningEffort !== undefined) await session.rpc.model.setReasoningEffort({ reasoningEffort });
   if (mode !== undefined) await session.rpc.mode.set({ mode });

@@ -48,6 +48,10 @@ export class ResultRecord {
 
   ended(end: RunEnd | { type: "stopped" }): void {
     if (end.type === "answered") this.#text = end.text;
+    if (end.type === "unfinished") {
+      this.#text = end.text;
+      this.#error = { message: end.message, code: `autopilot_${end.reason}` };
+    }
     if (end.type === "failed") this.#error = { message: end.message, code: this.#errorCode };
   }
 

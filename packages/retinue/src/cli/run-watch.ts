@@ -1,7 +1,14 @@
 /** Follows one run of a session from its prompt to its end, by the session's events. */
 import type { SessionEvent } from "@retinue/sdk";
 
-export type RunEnd = { type: "answered"; text: string } | { type: "failed"; message: string };
+export type RunEnd =
+  | { type: "answered"; text: string }
+  | { type: "failed"; message: string }
+  /** Autopilot ended, and the task is not complete. */
+  | { type: "unfinished"; message: string; text: string; reason: string };
+
+/** The other ways to end are a completion, an error and a stop, which are told in their own way. */
+const ENDS_UNFINISHED: ReadonlySet<string> = new Set(["limit", "budget", "gates"]);
 
 export class RunWatch {
   readonly ended: Promise<RunEnd>;
@@ -10,6 +17,7 @@ export class RunWatch {
   #hasEnded = false;
   #answer = "";
   #error: string | undefined;
+  #unfinished: { reason: string; message: string } | undefined;
 
   /** `isOurs`: what happens from the first event on is what is waited for, also when no prompt is sent. */
   constructor({ isOurs }: { isOurs: boolean }) {
@@ -24,6 +32,7 @@ export class RunWatch {
     this.#isOurs = false;
     this.#answer = "";
     this.#error = undefined;
+    this.#unfinished = undefined;
   }
 
   get hasEnded(): boolean {
@@ -35,12 +44,16 @@ export class RunWatch {
     switch (event.type) {
       case "user.message":
         this.#isOurs = true;
+        if (event.data.isAutopilotContinuation) this.#error = undefined; // It goes on after an error of the model.
         return;
       case "assistant.message":
         this.#answer = event.data.content || this.#answer;
         return;
       case "session.task_complete":
-        this.#answer ||= event.data.summary ?? "";
+        if (event.data.success !== false) this.#answer = event.data.summary ?? this.#answer;
+        return;
+      case "session.autopilot_ended":
+        this.#unfinished = ENDS_UNFINISHED.has(event.data.reason) ? event.data : undefined;
         return;
       case "session.error":
         this.#isOurs = true; // A run can fail before its prompt is recorded.
@@ -58,6 +71,7 @@ export class RunWatch {
 
   #end(): RunEnd {
     if (this.#error !== undefined) return { type: "failed", message: this.#error };
+    if (this.#unfinished) return { type: "unfinished", ...this.#unfinished, text: this.#answer };
     if (this.#answer === "") return { type: "failed", message: "The run ended without an answer." };
     return { type: "answered", text: this.#answer };
   }

@@ -10,6 +10,7 @@ import { parseUnattended } from "../asks/unattended.ts";
 import type { FileHooks } from "../hooks/file-hooks.ts";
 import { Hooks } from "../hooks/hooks.ts";
 import type { Agent } from "../loop/agent.ts";
+import { DEFAULT_CONTINUES } from "../loop/autopilot.ts";
 import { Runner } from "../loop/runner.ts";
 import type { Limiter } from "../loop/slot.ts";
 import type { Catalog } from "../models/catalog.ts";
@@ -111,6 +112,11 @@ export function composeTree(options: TreeOptions): SessionTree {
   });
   const runner: Runner = new Runner(main, {
     hasBackground: () => tasks.registry.records.hasBackground(root.id),
+    maxContinues: () =>
+      parts.configuration.current.maxAutopilotContinues ??
+      options.runtime.maxAutopilotContinues ??
+      options.catalog.maxAutopilotContinues?.() ??
+      DEFAULT_CONTINUES,
     onLate: () => stopLate(main, { runner, tasks: tasks.registry }),
   });
   return {

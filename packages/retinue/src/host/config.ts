@@ -28,6 +28,8 @@ export interface RuntimeConfig {
   /** Seconds without work after which an open session closes by itself; 0 means never. */
   idleTimeoutSeconds: number;
   logLevel: LogLevel;
+  /** How many reminders autopilot sends for one prompt, if the environment says so. */
+  maxAutopilotContinues: number | undefined;
 }
 
 export const VERSION = "0.1.0";
@@ -38,6 +40,7 @@ export const NUMBERS = {
   RETINUE_SUBAGENT_MAX_CONCURRENT: { least: 1, most: 256, otherwise: 16 },
   RETINUE_HOOK_TIMEOUT_MS: { least: 1, most: 3_600_000, otherwise: 60_000 },
   RETINUE_MCP_WAIT_MS: { least: 0, most: 3_600_000, otherwise: 5000 },
+  RETINUE_MAX_AUTOPILOT_CONTINUES: { least: 0, most: 1000, otherwise: 5 },
   RETINUE_MCP_START_TIMEOUT_MS: { least: 1, most: 3_600_000, otherwise: 30_000 },
 } as const;
 
@@ -62,6 +65,9 @@ export function runtimeConfig(
     unattended: unattended(env),
     idleTimeoutSeconds: 0,
     logLevel: level(env),
+    maxAutopilotContinues: isSet(env, "RETINUE_MAX_AUTOPILOT_CONTINUES")
+      ? number(env, "RETINUE_MAX_AUTOPILOT_CONTINUES")
+      : undefined,
   };
 }
 
@@ -92,6 +98,9 @@ function level(env: RuntimeConfig["env"]): LogLevel {
 
 /** The variable by which another runtime knows the same number. */
 export const foreignName = (name: string): string => name.replace(/^RETINUE_/, "COPILOT_");
+
+const isSet = (env: RuntimeConfig["env"], name: string): boolean =>
+  Boolean(env[name]?.trim() || env[foreignName(name)]?.trim());
 
 /** A number of our own that makes no sense is refused. One that was set for another runtime is brought into its bounds, and the doctor says so. */
 function number(env: RuntimeConfig["env"], name: keyof typeof NUMBERS): number {

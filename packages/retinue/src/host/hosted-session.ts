@@ -94,7 +94,7 @@ export class HostedSession {
     this.tree.asks.redeliver();
     const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions, mcpServers } = config;
     const isLimited = customAgents || availableTools || excludedTools || defaultAgent || budget || permissions;
-    if (isLimited || mcpServers) keepLimits(this);
+    if (isLimited || mcpServers || config.maxAutopilotContinues !== undefined) keepLimits(this);
   }
 
   /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */

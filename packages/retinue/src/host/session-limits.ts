@@ -27,6 +27,7 @@ const FIELDS = [
   "pluginDirectories",
   "enableConfigDiscovery",
   "budget",
+  "maxAutopilotContinues",
 ] as const;
 
 /** By session. */
@@ -44,6 +45,7 @@ function limits() {
       pluginDirectories: true,
       enableConfigDiscovery: true,
       budget: true,
+      maxAutopilotContinues: true,
     } satisfies Record<(typeof FIELDS)[number], true>)
     .extend({
       /** Without their prompts. */
@@ -108,6 +110,7 @@ export function keepLimits({ tree, session }: LimitedSession): void {
 const KEPT = document(SESSION_LIMITS.kind, () =>
   z.object({
     budget: later(Budget),
+    maxAutopilotContinues: z.number().optional(),
     customAgents: later(() => z.array(CustomAgentConfig())),
     policy: z.object({ denied: z.array(PermissionRule()) }).optional(),
   }),
@@ -124,6 +127,7 @@ export function withKept(config: SessionConfig, kept: KeptLimits, selectedAgent:
   return {
     ...config,
     budget: config.budget ?? kept.budget,
+    maxAutopilotContinues: config.maxAutopilotContinues ?? kept.maxAutopilotContinues,
     customAgents: config.customAgents ?? (selected?.length ? selected : undefined),
   };
 }

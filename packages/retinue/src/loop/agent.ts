@@ -69,6 +69,8 @@ export interface RunBudget {
   reserveCall(): string | undefined;
   /** What the whole session tree has been billed so far. */
   billed(): number;
+  /** No further turn would fit. */
+  readonly isUsedUp: boolean;
 }
 
 /** What a model request may take, before it is sent. */

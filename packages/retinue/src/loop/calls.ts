@@ -35,7 +35,11 @@ export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean
   for (const call of calls) recordStart(agent, call, input.toolset);
   // Reserved in their order, before any of them runs, so that calls of one turn cannot pass a limit together.
   const refusals = new Map(calls.map(({ id }) => [id, input.isByPerson ? undefined : agent.budget.reserveCall()]));
-  const ends = await Promise.allSettled(calls.map((call) => runCall(agent, call, { ...input, refusals })));
+  const isLast = ({ name }: OpenCall) => input.toolset.byName.get(name)?.isTerminal === true;
+  const run = (some: OpenCall[]) =>
+    Promise.allSettled(some.map((call) => runCall(agent, call, { ...input, refusals })));
+  const first = await run(calls.filter((call) => !isLast(call)));
+  const ends = [...first, ...(await run(calls.filter(isLast)))]; // What ends the turn judges the work of the others.
   const failed = ends.find((end) => end.status === "rejected");
   if (failed) {
     settleInterrupted(agent.session); // What has no end yet did not run.
@@ -82,9 +86,11 @@ interface BatchInput extends CallsInput {
 async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise<boolean> {
   const { signal } = input;
   const refusal = input.refusals.get(call.id);
+  const tool = input.toolset.byName.get(call.name);
   if (refusal !== undefined && !signal.aborted) {
     endAsks(agent.session, call.id);
     recordEnd(agent, call, { outcome: failure(refusal), code: "over_budget" });
+    recordEvents(agent, call, { outcome: failure(refusal), tool });
     return false;
   }
   await agent.slot.enter(signal).catch(() => undefined); // Stopped while it waited for a slot: settled below like any stopped call.
@@ -99,10 +105,8 @@ async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise
     }
     const bounded = bound(agent, outcome, call.name);
     recordEnd(agent, call, { outcome: bounded });
-    for (const event of bounded.events ?? []) agent.session.append(event.type, event.data);
-    for (const text of bounded.followUps ?? []) recordFollowUp(agent, text);
-    const isTerminal = input.toolset.byName.get(call.name)?.isTerminal === true;
-    return outcome.resultType === "rejected" || (isTerminal && outcome.resultType === "success");
+    recordEvents(agent, call, { outcome: bounded, tool });
+    return outcome.resultType === "rejected" || (tool?.isTerminal === true && outcome.resultType === "success");
   } finally {
     agent.slot.leave();
   }
@@ -321,8 +325,11 @@ function recordEnd(
   });
 }
 
-function recordFollowUp({ session }: Agent, text: string): void {
-  session.append("user.message", { content: "", transformedContent: text, source: "system" });
+function recordEvents({ session }: Agent, call: OpenCall, end: { outcome: Outcome; tool: Tool | undefined }): void {
+  const more = end.tool?.endEvents?.(call.arguments, end.outcome) ?? [];
+  for (const event of [...(end.outcome.events ?? []), ...more]) session.append(event.type, event.data);
+  for (const text of end.outcome.followUps ?? [])
+    session.append("user.message", { content: "", transformedContent: text, source: "system" });
 }
 
 function bound({ settings }: Agent, outcome: Outcome, name: string): Outcome {

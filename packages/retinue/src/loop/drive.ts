@@ -1,14 +1,14 @@
 /**
  * The whole control flow of an agent: take what waits in the inbox, work through it, stop when nothing is left.
  *
- * Owns queueing, vetoes of stop hooks, autopilot and errors of a run. What happens inside one interaction is in interact.ts.
+ * Owns queueing, vetoes of stop hooks and errors of a run. What happens inside one interaction is in interact.ts; whether autopilot goes
+ * on afterwards, in autopilot.ts.
  */
-import { messageOf } from "@retinue/protocol";
+import { AppError, messageOf } from "@retinue/protocol";
 import { ModelCallFailed } from "../models/call-failed.ts";
 import type { Prompt } from "../session/inbox.ts";
 import { type Stop, stopOf } from "../session/stop.ts";
 import type { Agent } from "./agent.ts";
-import { continuation, MAX_CONTINUATIONS } from "./autopilot.ts";
 import { callerOf } from "./calls.ts";
 import { type InteractionEnd, interact, interactPending } from "./interact.ts";
 
@@ -17,32 +17,39 @@ export const MAX_VETOES = 8;
 
 export type RunEnd =
   | { type: "completed"; text: string }
-  | { type: "failed"; text: string; error: string; statusCode?: number }
+  | { type: "failed"; text: string; error: string; statusCode?: number; isModelError?: boolean }
   | { type: "stopped"; text: string; stop: Stop };
 
-export async function drive(
-  agent: Agent,
-  { signal, isPending = false }: { signal: AbortSignal; isPending?: boolean },
-): Promise<RunEnd> {
+export interface DriveOptions {
+  signal: AbortSignal;
+  /** What an earlier process left open comes first. */
+  isPending?: boolean;
+  /** Autopilot goes on with this. */
+  reminder?: Prompt;
+}
+
+export async function drive(agent: Agent, options: DriveOptions): Promise<RunEnd> {
   try {
-    return await work(agent, { signal, isPending });
+    return await work(agent, options);
   } finally {
     agent.budget.end();
   }
 }
 
-async function work(agent: Agent, { signal, isPending }: { signal: AbortSignal; isPending: boolean }): Promise<RunEnd> {
+async function work(agent: Agent, { signal, isPending = false, reminder }: DriveOptions): Promise<RunEnd> {
   const { session } = agent;
   let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
   let vetoes = 0;
-  let continuations = 0;
   let delivery: "idle" | "queued" = "idle";
   let pending = isPending;
+  let reminding = reminder;
   while (!signal.aborted) {
-    const entries = pending ? [] : session.inbox.takeForRun();
+    const entries = pending ? [] : reminding ? [reminding] : session.inbox.takeForRun();
     if (!pending && entries.length === 0) break;
-    if (entries.length > 0) session.announce("pending_messages.modified", {});
-    if (delivery === "idle" && entries[0]?.kind === "prompt") agent.budget.begin(); // A notice goes on with what led to it.
+    if (entries.length > 0 && !reminding) session.announce("pending_messages.modified", {});
+    // A notice and a reminder go on with what led to them.
+    if (delivery === "idle" && entries[0]?.kind === "prompt" && !reminding) agent.budget.begin();
+    reminding = undefined;
     let reason: string | undefined;
     const interaction = async () => {
       const done = await (pending
@@ -61,14 +68,6 @@ async function work(agent: Agent, { signal, isPending }: { signal: AbortSignal; 
       continue;
     }
     vetoes = 0;
-    if (
-      session.state.mode === "autopilot" &&
-      !session.parent &&
-      !session.state.isTaskComplete &&
-      session.inbox.isEmpty
-    ) {
-      if (continuations++ < MAX_CONTINUATIONS) session.inbox.add(continuation(session.world), { at: 0 });
-    }
   }
   const stop = stopOf(signal);
   return stop ? { type: "stopped", text: session.state.lastAssistantText, stop } : end;
@@ -109,9 +108,10 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
     text: session.state.lastAssistantText,
     error: message,
     statusCode,
+    isModelError: error instanceof AppError && error.code === "model_failed",
   };
 }
 
 function nextPrompt({ session: { world } }: Agent, prompt: string): Prompt {
-  return { kind: "prompt", id: world.newId(), messageId: world.newId(), prompt };
+  return { kind: "prompt", id: world.newId(), messageId: world.newId(), prompt, isSentBack: true };
 }

@@ -40,6 +40,8 @@ export async function interact(
   const [first] = entries;
   const toolset = await toolsFor(agent, entries, options);
   session.announce("session.tools_updated", { model: agent.model().id });
+  if (isOutdated(session, first)) return { text: session.state.lastAssistantText, isNatural: false };
+  if (first?.kind === "prompt") checkRequiredTool(agent, first, toolset);
   if (first?.kind === "prompt") await enter(agent, first, { ...options, toolset });
   else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
   await startSession(agent, first, options.signal);
@@ -69,6 +71,18 @@ async function toolsFor(
   }
 }
 
+/** A reminder of autopilot, after the mode was changed. */
+const isOutdated = ({ state }: Agent["session"], first: InboxEntry | undefined): boolean =>
+  first?.kind === "prompt" && first.isAutopilotContinuation === true && state.mode !== "autopilot";
+
+/** The tool must be there. The model is not made to call it, as clients of this protocol expect. */
+function checkRequiredTool({ session }: Agent, prompt: Prompt, { byName }: Toolset): void {
+  const { requiredTool } = prompt;
+  if (!requiredTool || byName.has(requiredTool)) return;
+  session.inbox.delivered(prompt);
+  throw new AppError("invalid_params", `The prompt needs the tool '${requiredTool}', which is not available.`);
+}
+
 /** Continues the calls that an earlier process left open, then runs the turns that follow. */
 export async function interactPending(agent: Agent, { signal }: { signal: AbortSignal }): Promise<InteractionEnd> {
   const { session } = agent;
@@ -95,7 +109,6 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
   const { session } = agent;
   let { system, toolset } = input;
   let initiator = input.startsAs;
-  let hasAnswered = false;
   let hasOverflowed = false;
   for (let turn = 0; turn < agent.settings.maxTurns; turn++) {
     input.signal.throwIfAborted();
@@ -121,7 +134,6 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
         toolset,
         headers: input.prompt?.requestHeaders,
         responseFormat: input.prompt?.responseFormat,
-        requiredTool: hasAnswered ? undefined : input.prompt?.requiredTool,
         lease,
         signal: input.signal,
       });
@@ -138,7 +150,6 @@ async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
       hasOverflowed = true;
       continue;
     }
-    hasAnswered = true;
     hasOverflowed = false;
     if (answer.calls.length > 0) {
       const calls = [...session.state.openCalls.values()];
@@ -195,6 +206,7 @@ async function enter(
     agentMode: prompt.agentMode ?? (session.state.mode === "interactive" ? undefined : session.state.mode),
     source: prompt.source || undefined,
     isAutopilotContinuation: prompt.isAutopilotContinuation || undefined,
+    isSentBack: prompt.isSentBack || undefined,
     delivery,
     interactionId: session.world.newId(),
     turnId: "0",

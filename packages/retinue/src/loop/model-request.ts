@@ -13,7 +13,6 @@ export interface RequestInput {
   system: string;
   toolset: Toolset;
   headers?: Readonly<Record<string, string>>;
-  requiredTool?: string;
   responseFormat?: unknown;
   /** How long the answer may get. */
   maxOutputTokens?: number;
@@ -35,14 +34,9 @@ export function modelRequest(agent: Agent, input: RequestInput): ModelRequest {
     reasoningEffort: session.state.reasoningEffort,
     reasoningSummary: settings.reasoningSummary,
     responseFormat: input.responseFormat,
-    toolChoice: toolChoiceOf(input),
+    toolChoice: input.isFinal ? "none" : undefined,
     headers: { ...interactionHeaders(agent, input.initiator), ...input.headers },
   };
-}
-
-function toolChoiceOf({ requiredTool, isFinal }: RequestInput): ModelRequest["toolChoice"] {
-  if (isFinal) return "none";
-  return requiredTool ? { name: requiredTool } : undefined;
 }
 
 function interactionHeaders(agent: Agent, initiator: "user" | "agent"): Record<string, string> {

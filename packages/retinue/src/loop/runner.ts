@@ -2,11 +2,13 @@
  * Starts and stops the work of one session, one run at a time, and announces when it is idle.
  *
  * Owns the rule that a busy period ends in exactly one `session.idle`, however many prompts, notices and background tasks were
- * part of it. The work itself is in drive.ts.
+ * part of it, reminders of autopilot included. The work itself is in drive.ts.
  */
 import { setMaxListeners } from "node:events";
+import type { Prompt } from "../session/inbox.ts";
 import type { Stop } from "../session/stop.ts";
 import type { Agent } from "./agent.ts";
+import { Autopilot } from "./autopilot.ts";
 import { callerOf } from "./calls.ts";
 import { drive, type RunEnd } from "./drive.ts";
 
@@ -24,12 +26,21 @@ export interface RunnerOptions {
   hasBackground?(): boolean;
   /** Called when a busy period has used up the agent's time; without it nobody watches the time here. */
   onLate?(): void;
+  /** How many reminders autopilot may send for one prompt. */
+  maxContinues?(): number;
+}
+
+/** What a run begins with, when that is not the inbox. */
+interface Beginning {
+  isPending?: boolean;
+  reminder?: Prompt;
 }
 
 export class Runner {
   readonly #agent: Agent;
   readonly #hasBackground: () => boolean;
   readonly #onLate: (() => void) | undefined;
+  readonly #autopilot: Autopilot;
   #run: { controller: AbortController; ended: Promise<RunEnd> } | undefined;
   /** A busy period has begun, and its `session.idle` was not sent yet. */
   #owesIdle = false;
@@ -39,10 +50,11 @@ export class Runner {
   /** How long the run had worked that an earlier process left, until it goes on. */
   #workedMs = 0;
 
-  constructor(agent: Agent, { hasBackground = () => false, onLate }: RunnerOptions = {}) {
+  constructor(agent: Agent, { hasBackground = () => false, onLate, maxContinues }: RunnerOptions = {}) {
     this.#agent = agent;
     this.#hasBackground = hasBackground;
     this.#onLate = onLate;
+    this.#autopilot = new Autopilot(agent, maxContinues);
   }
 
   get isRunning(): boolean {
@@ -69,6 +81,7 @@ export class Runner {
     if (this.#run || this.#isClosed) return;
     if (state.openCalls.size > 0 || state.isModelDue) this.#start({ isPending: true });
     else this.wake();
+    if (!this.#run && state.autopilot.isUndecided) this.#remind(); // The process ended between an answer and the reminder.
   }
 
   /** Resolves when the current run has ended; at once when there is none. */
@@ -100,14 +113,14 @@ export class Runner {
     this.#agent.slot.clock.park();
   }
 
-  #start({ isPending = false }: { isPending?: boolean }): void {
+  #start(beginning: Beginning): void {
     this.#startClock();
     this.#owesIdle = true;
     this.#isParked = false;
     this.#wasAborted = false;
     const run = { controller: newController(), ended: Promise.resolve<RunEnd>(NOTHING) };
     this.#run = run;
-    run.ended = this.#work(run, isPending);
+    run.ended = this.#work(run, beginning);
   }
 
   #startClock(): void {
@@ -117,16 +130,18 @@ export class Runner {
     this.#workedMs = 0;
   }
 
-  async #work(run: { controller: AbortController }, isPending: boolean): Promise<RunEnd> {
+  async #work(run: { controller: AbortController }, beginning: Beginning): Promise<RunEnd> {
     const { session } = this.#agent;
-    let pending = isPending;
+    let next = beginning;
     try {
       for (;;) {
         const { signal } = run.controller;
-        const end = await drive(this.#agent, { signal, isPending: pending });
-        pending = false;
+        const end = await drive(this.#agent, { signal, ...next });
         this.#wasAborted = end.type === "stopped";
         if (end.type === "stopped" && end.stop.isParked) return this.#parked(end);
+        this.#autopilot.onRunEnded(end);
+        next = { reminder: this.#reminder() };
+        if (next.reminder) continue;
         if (!session.parent) await this.#endRun(end, signal);
         else if (end.type === "stopped") return end; // A stopped sub-agent has ended, whatever still waits in its inbox.
         if (this.#isClosed || session.inbox.isEmpty) return end;
@@ -164,9 +179,23 @@ export class Runner {
     }
   }
 
+  /** What autopilot goes on with when nothing else is left to do. */
+  #reminder(): Prompt | undefined {
+    const isBusy = this.#isClosed || !this.#agent.session.inbox.isEmpty || this.#hasBackground();
+    return isBusy ? undefined : this.#autopilot.next();
+  }
+
+  /** True when autopilot goes on. */
+  #remind(): boolean {
+    const reminder = this.#reminder();
+    if (reminder) this.#start({ reminder });
+    return reminder !== undefined;
+  }
+
   #settleIdle(): void {
     const { session } = this.#agent;
     if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#hasBackground()) return;
+    if (!this.#isParked && this.#remind()) return;
     this.#owesIdle = false;
     if (!this.#isParked && !this.#isClosed) this.#agent.slot.clock.stop();
     const { mode } = session.state;

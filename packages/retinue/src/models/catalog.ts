@@ -50,6 +50,8 @@ export interface Catalog {
   list(options: { signal: AbortSignal }): Promise<ListedModel[]>;
   /** What the configuration says about the models of sub-agents. */
   subagents?(): NonNullable<ModelsConfig["subagents"]>;
+  /** How many reminders autopilot sends for one prompt, if the file says so. */
+  maxAutopilotContinues?(): number | undefined;
   /** Where further agents come from, if the file says so. */
   agentCatalog?(): ModelsConfig["agentCatalog"];
 }
@@ -90,6 +92,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
     },
     list: async ({ signal }) => await listAll(sourcesFor(), signal),
     subagents: () => sourcesFor().config.subagents ?? {},
+    maxAutopilotContinues: () => sourcesFor().config.maxAutopilotContinues,
     agentCatalog: () => sourcesFor().config.agentCatalog,
   };
 }

@@ -82,6 +82,8 @@ export const ModelsConfig = lazy(() =>
     shellEnv: z.array(z.string()).optional(),
     /** Where further agents come from; see host/agent-catalog.ts. */
     agentCatalog: AgentCatalogSettings().optional(),
+    /** How many reminders autopilot sends for one prompt. */
+    maxAutopilotContinues: z.number().int().min(0).max(1000).optional(),
     /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
     subagents: z
       .object({

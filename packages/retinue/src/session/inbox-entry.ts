@@ -18,6 +18,7 @@ const Prompt = lazy(() =>
     requiredTool: z.string().optional(),
     responseFormat: z.unknown().optional(),
     isAutopilotContinuation: z.boolean().optional(),
+    isSentBack: z.boolean().optional(),
     /** Already the complete text for the model: no date is added and no hooks run. */
     transformed: z.string().optional(),
     /** Enters the running interaction before its next model call. */

@@ -5,6 +5,7 @@
  */
 import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
+import { AutopilotSoFar } from "./autopilot-so-far.ts";
 import { RunSoFar } from "./run-so-far.ts";
 import { UsageTotals } from "./usage.ts";
 import { compactedMessage, wasInterrupted } from "./wording.ts";
@@ -42,8 +43,7 @@ export class SessionState {
   linesAdded = 0;
   linesRemoved = 0;
   checkpoints = 0;
-  /** The model has said that the task is complete; reset by the next prompt of the user. */
-  isTaskComplete = false;
+  readonly autopilot = new AutopilotSoFar();
   lastAssistantText = "";
   /** Since the last `subagent.started`. */
   run = new RunSoFar();
@@ -74,6 +74,7 @@ export class SessionState {
 
   apply(event: { type: EventType; data: object }): void {
     this.usage.apply(event);
+    this.autopilot.apply(event);
     const fold = FOLDS[event.type] as ((state: SessionState, data: object) => void) | undefined;
     fold?.(this, event.data);
   }
@@ -83,7 +84,6 @@ export class SessionState {
     this.lastError = undefined;
     if (data.source === undefined && data.delivery !== "steering") {
       this.userPrompts++;
-      this.isTaskComplete = false;
       this.originatingMessageId = data.messageId;
       this.title ??= titleOf(data.content);
     }
@@ -288,7 +288,7 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
     state.lastError = data.message;
   },
   "session.task_complete": (state, data) => {
-    state.isTaskComplete = data.success !== false;
+    if (data.success !== false) state.isModelDue = false;
   },
   "hook.end": (state, data) => state.onHookEnded(data),
   "session.compaction_start": (state) => state.onCompactionStarted(),

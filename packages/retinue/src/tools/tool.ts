@@ -21,6 +21,7 @@ export interface Tool extends ToolSpec {
   readonly title?: string;
   /** A successful call ends the turn. */
   readonly isTerminal?: boolean;
+  readonly endEvents?: EndEvents;
   /** Text for the system prompt when the tool is offered. */
   readonly instructions?: string;
   readonly mcp?: { server: string; tool: string; title?: string };
@@ -56,6 +57,9 @@ export interface Outcome {
   /** Texts that follow the result as messages of their own, such as a skill. */
   followUps?: readonly string[];
 }
+
+/** Of a tool whose end is told besides, whichever way it ended: refused arguments, a hook that changed the result. */
+export type EndEvents = (args: unknown, outcome: Outcome) => readonly OutcomeEvent[];
 
 export type OutcomeEvent =
   | { type: "session.task_complete"; data: EventData<"session.task_complete"> }
@@ -276,6 +280,7 @@ export function defineTool<Input extends z.ZodType>(definition: {
   readOnly: boolean;
   title?: string;
   isTerminal?: boolean;
+  endEvents?: EndEvents;
   instructions?: string;
   prepare(args: z.output<Input>, context: CallContext): Prepared | Promise<Prepared>;
 }): Tool {

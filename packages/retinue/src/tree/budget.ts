@@ -71,6 +71,10 @@ export class Meter implements RunBudget {
     return this.#isCut;
   }
 
+  get isUsedUp(): boolean {
+    return this.#isCut || this.#isWrapping;
+  }
+
   /** What the log says that this agent, with everything below it, has used before. */
   restore(used: Amounts): void {
     this.#ledger.restore(used);

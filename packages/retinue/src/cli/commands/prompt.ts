@@ -1,6 +1,6 @@
 /** `retinue -p "…"`: prompt mode, the command without a name. */
 
-import { choice } from "./checked-values.ts";
+import { choice, wholeNumber } from "./checked-values.ts";
 import { command } from "./command.ts";
 import { home, provider, rules } from "./shared-fields.ts";
 import { flag, optional, otherwise, text, unlessTurnedOff, words } from "./values.ts";
@@ -47,6 +47,22 @@ export const prompt = command({
       about: "interactive, plan (only plan) or autopilot (work until the task is done)",
       is: optional(choice("interactive", "plan", "autopilot")),
     },
+    autopilot: {
+      term: "--autopilot",
+      about: "the same as --mode autopilot",
+      is: flag,
+      conflicts: "--mode",
+    },
+    maxAutopilotContinues: {
+      term: "--max-autopilot-continues <n>",
+      about: "how many times autopilot reminds a model that stops before the task is complete (default: 5)",
+      is: optional(wholeNumber({ from: 0, to: 1000 })),
+    },
+    askUser: {
+      term: "--no-ask-user",
+      about: "the model asks no questions, and decides by itself",
+      is: unlessTurnedOff,
+    },
     reasoningEffort: {
       term: "--reasoning-effort <level>",
       about:
@@ -73,6 +89,7 @@ export const prompt = command({
     'git diff | retinue -p "Review this" --quiet',
     'retinue -p "What is wrong in this picture?" --attach screen.png',
     "retinue --resume 3f2a",
+    'retinue -p "Make the tests pass" --autopilot --max-autopilot-continues 10 --allow-all-tools',
   ],
   async run(input, context) {
     const { runPromptMode } = await import("../prompt-mode.ts");

@@ -1,17 +1,31 @@
-/** `task_complete`: ends a run in autopilot mode. */
+/**
+ * `task_complete`: the model says in autopilot that the task is done, which ends the run.
+ *
+ * Its event is made from how the call ended, whatever ended it: only a call that succeeded is a completion.
+ */
 import * as z from "zod";
-import { defineTool, success, type Tool } from "../tool.ts";
+import { defineTool, type EndEvents, success, type Tool } from "../tool.ts";
 import description from "./task-complete.md";
+
+const endEvents: EndEvents = (args, { resultType, text, error }) => {
+  const summary = Summarised.safeParse(args).data?.summary;
+  const data =
+    resultType === "success"
+      ? { summary, success: true }
+      : { summary, success: false, outcome: "continue" as const, reason: error ?? text };
+  return [{ type: "session.task_complete", data }];
+};
+
+const Summarised = z.object({ summary: z.string() });
 
 export const taskCompleteTool = (): Tool =>
   defineTool({
     name: "task_complete",
+    title: "Task complete",
     description,
-    input: () => z.object({ summary: z.string().describe("What was done.") }),
+    input: () => z.object({ summary: z.string().trim().min(1).describe("What was done.") }),
     readOnly: true,
     isTerminal: true,
-    prepare: ({ summary }) => ({
-      run: async () =>
-        success(summary, { events: [{ type: "session.task_complete", data: { summary, success: true } }] }),
-    }),
+    endEvents,
+    prepare: ({ summary }) => ({ run: async () => success(summary) }),
   });
