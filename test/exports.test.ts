@@ -89,6 +89,7 @@ describe("exports", () => {
       "ResultType",
       "ResumeSession",
       "SERVER_METHODS",
+      "SamplingResult",
       "SystemMessageConfig",
       "TaskModelSource",
       "ToolResult",

@@ -65,7 +65,7 @@ export type {
 } from "./methods/tasks.ts";
 export { Isolation, WorktreeResult } from "./methods/tasks.ts";
 export type { SubagentSettings, ToolMetadata } from "./methods/tools.ts";
-export { ElicitationResult, PlanDecision, UserInputAnswer } from "./methods/ui.ts";
+export { ElicitationResult, PlanDecision, SamplingResult, UserInputAnswer } from "./methods/ui.ts";
 export type { WorkspaceRecord } from "./methods/workspaces.ts";
 export {
   Approval,

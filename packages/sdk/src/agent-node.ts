@@ -14,7 +14,7 @@ export type AgentStatus = "running" | "idle" | "completed" | "failed" | "cancell
 
 export interface Ask {
   readonly id: string;
-  readonly kind: "permission" | "question" | "form" | "plan" | "host-tool";
+  readonly kind: "permission" | "question" | "form" | "sampling" | "plan" | "host-tool";
   readonly text: string;
   readonly toolCallId: string | undefined;
   readonly since: number;

@@ -61,12 +61,15 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
       return ask(tree, askerOf(event), { ...textAsk("question", event.data, at), text: event.data.question });
     case "elicitation.requested":
       return ask(tree, askerOf(event), { ...textAsk("form", event.data, at), text: event.data.message });
+    case "sampling.requested":
+      return ask(tree, askerOf(event), { ...textAsk("sampling", event.data, at), text: event.data.message ?? "" });
     case "exit_plan_mode.requested":
       return ask(tree, event.agentId, { ...textAsk("plan", event.data, at), text: event.data.summary });
     case "permission.completed":
     case "external_tool.completed":
     case "user_input.completed":
     case "elicitation.completed":
+    case "sampling.completed":
     case "exit_plan_mode.completed":
       return answered(tree, event.data.requestId);
     case "system.notification":

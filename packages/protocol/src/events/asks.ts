@@ -121,6 +121,28 @@ const questionEvents = byName(
         content: jsonObject().nullish(),
       }),
   }),
+  event("sampling.requested", {
+    persisted: false,
+    summary: "An MCP server wants an answer of a model.",
+    data: () =>
+      open({
+        requestId: z.string(),
+        serverName: z.string(),
+        /** The id of the server's own request. */
+        mcpRequestId: json(),
+        /** The parameters of `sampling/createMessage`. */
+        request: jsonObject().optional(),
+        /** The same in words for a person. */
+        message: text(),
+        toolCallId: text(),
+        ...asker(),
+      }),
+  }),
+  event("sampling.completed", {
+    persisted: false,
+    summary: "The server's request needs no answer any more.",
+    data: () => open({ requestId: z.string() }),
+  }),
   event("exit_plan_mode.requested", {
     persisted: false,
     summary: "A plan waits for approval.",

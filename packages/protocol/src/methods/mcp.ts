@@ -4,6 +4,7 @@ import { McpAuthenticateParams, McpHttpResponse, McpServerSource, McpServerStatu
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
 import { count, flag, json, jsonObject, lazy, type Of, strings, text } from "../schema.ts";
 import { McpServerConfig } from "../session-config.ts";
+import { SamplingResult } from "./ui.ts";
 
 const aServer = lazy(() => ofSession({ serverName: z.string() }));
 const aServerAndConfig = lazy(() => ofSession({ serverName: z.string(), config: McpServerConfig().optional() }));
@@ -223,4 +224,30 @@ const oauth = byName(
   }),
 );
 
-export const MCP_METHODS = { ...servers, ...resources, ...configuration, ...oauth };
+const sampling = byName(
+  method("session.mcp.executeSampling", {
+    summary: "Asks the session's model what an MCP server wants to ask, for whoever answers `sampling.requested`.",
+    params: () =>
+      ofSession({
+        /** The caller's own name for it; that of the event says whose bill it is on. */
+        requestId: z.string(),
+        serverName: z.string(),
+        mcpRequestId: json(),
+        /** The parameters of `sampling/createMessage`. */
+        request: jsonObject(),
+      }),
+    result: () =>
+      z.object({
+        action: z.enum(["success", "failure", "cancelled"]),
+        result: SamplingResult().optional(),
+        error: text(),
+      }),
+  }),
+  method("session.mcp.cancelSamplingExecution", {
+    summary: "Stops `session.mcp.executeSampling`.",
+    params: () => ofSession({ requestId: z.string() }),
+    result: () => z.object({ cancelled: z.boolean() }),
+  }),
+);
+
+export const MCP_METHODS = { ...servers, ...resources, ...configuration, ...oauth, ...sampling };

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { PlanAction } from "../events/asks.ts";
 import { byName, method, ofSession, success } from "../method.ts";
-import { flag, jsonObject, lazy, type Of, text } from "../schema.ts";
+import { flag, jsonObject, lazy, type Of, open, text } from "../schema.ts";
 
 /** What became of a form. */
 export const ElicitationResult = lazy(() =>
@@ -24,6 +24,18 @@ export const PlanDecision = lazy(() =>
 );
 export type PlanDecision = Of<typeof PlanDecision>;
 
+/** What a model said, as MCP writes it (`CreateMessageResult`). */
+export const SamplingResult = lazy(() => {
+  const block = open({ type: z.string() });
+  return open({
+    role: z.enum(["user", "assistant"]),
+    model: z.string(),
+    content: z.union([block, z.array(block)]),
+    stopReason: text(),
+  });
+});
+export type SamplingResult = Of<typeof SamplingResult>;
+
 export const UI_METHODS = byName(
   method("session.ui.elicitation", {
     summary: "Shows a form through whichever client can.",
@@ -33,6 +45,11 @@ export const UI_METHODS = byName(
   method("session.ui.handlePendingElicitation", {
     summary: "Answers `elicitation.requested`.",
     params: () => ofSession({ requestId: z.string(), result: ElicitationResult() }),
+    result: success,
+  }),
+  method("session.ui.handlePendingSampling", {
+    summary: "Answers `sampling.requested` with what a model said; without `response` it is refused.",
+    params: () => ofSession({ requestId: z.string(), response: SamplingResult().nullish() }),
     result: success,
   }),
   method("session.ui.handlePendingUserInput", {

@@ -70,7 +70,7 @@ export async function ask<K extends AskKind>(asker: Asker, kind: K, options: Ask
 
 /** The others are answered by the host program, whose time counts. */
 const isForPerson = (kind: AskKind): boolean => PERSONS.includes(kind);
-const PERSONS: readonly AskKind[] = ["permission", "question", "elicitation", "exit_plan"];
+const PERSONS: readonly AskKind[] = ["permission", "question", "elicitation", "sampling", "exit_plan"];
 
 async function record<K extends AskKind>(
   kind: K,

@@ -41,6 +41,7 @@ export class AskBroker {
     tool: nothing(),
     question: nothing(),
     elicitation: nothing(),
+    sampling: nothing(),
     exit_plan: nothing(),
     command: nothing(),
     queued_command: nothing(),

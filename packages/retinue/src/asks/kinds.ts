@@ -9,6 +9,7 @@ import {
   isPersisted,
   PermissionDecision,
   PlanDecision,
+  SamplingResult,
   ToolResult,
   UserInputAnswer,
 } from "@retinue/protocol";
@@ -98,6 +99,25 @@ const TABLE = {
     completed: "elicitation.completed",
     request: ({ requestId, payload, callId, from }) => ({ requestId, ...payload, toolCallId: callId, ...from }),
     completion: ({ requestId }, { action, content }) => ({ requestId, action, content: content ?? undefined }),
+  }),
+  sampling: kind({
+    payload: () =>
+      EVENTS["sampling.requested"]
+        .data()
+        .pick({ serverName: true, mcpRequestId: true, request: true, message: true })
+        .strip(),
+    /** An answer of its own, or whether the session's model may be asked. */
+    answer: () =>
+      z.union([
+        z.object({ response: SamplingResult() }),
+        z.object({ allow: z.enum(["once", "session"]) }),
+        z.object({ isRefused: z.literal(true) }),
+      ]),
+    requested: "sampling.requested",
+    completed: "sampling.completed",
+    request: ({ requestId, payload, callId, from }) => ({ requestId, ...payload, toolCallId: callId, ...from }),
+    completion: ({ requestId }) => ({ requestId }),
+    stopped: ({ requestId }) => ({ data: { requestId } }),
   }),
   exit_plan: kind({
     payload: () =>

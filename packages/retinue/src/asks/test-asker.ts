@@ -58,6 +58,13 @@ export const SAMPLES: { readonly [K in AskKind]: Sample<K> } = {
     end: { action: "accept", content: { name: "x" } },
     stopped: {},
   },
+  sampling: {
+    payload: { serverName: "s", mcpRequestId: 1, request: { messages: [], maxTokens: 1 }, message: "May it?" },
+    answer: { allow: "once" },
+    another: { isRefused: true },
+    end: {},
+    stopped: toTheEnd,
+  },
   exit_plan: {
     payload: { summary: "s", planContent: "p", actions: ["interactive"], recommendedAction: "interactive" },
     answer: { approved: true, selectedAction: "interactive" },

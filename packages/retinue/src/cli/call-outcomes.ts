@@ -87,10 +87,12 @@ export class CallOutcomes {
         return undefined;
       case "user_input.requested":
       case "elicitation.requested":
+      case "sampling.requested":
         this.#ask(event.data.requestId, event.data.toolCallId);
         return undefined;
       case "user_input.completed":
       case "elicitation.completed":
+      case "sampling.completed":
         this.#answered(event.data.requestId, at);
         return undefined;
       case "permission.completed":

@@ -38,6 +38,7 @@ import { elicit } from "../tree/asking.ts";
 import { Configuration, type ConfigurationOptions, type ProjectInstructions } from "../tree/configuration.ts";
 import { Participants } from "../tree/participants.ts";
 import type { TreeParts } from "../tree/parts.ts";
+import { SamplingRuns } from "../tree/sampling-runs.ts";
 import { ServerSignIns } from "../tree/server-sign-ins.ts";
 import { TreeServers } from "../tree/servers.ts";
 import { Toolbox } from "../tree/toolbox.ts";
@@ -126,6 +127,7 @@ export function composeTree(options: TreeOptions): SessionTree {
     runner,
     shells,
     close: async () => {
+      parts.sampling.close();
       await Promise.all([shells.closeAll(), parts.servers.close(), parts.fileHooks.close(), database.close()]);
     },
   };
@@ -193,6 +195,7 @@ function composeParts(
     rules,
     servers,
     signIns,
+    sampling: new SamplingRuns({ root, asks, agentOf }),
     toolbox,
     limiter,
     transcript,
@@ -212,7 +215,7 @@ function composeServers(
     root,
     home: runtime.home,
     isPersistent: () => configuration.current.mcpOAuthTokenStorage === "persistent",
-    hasClients: () => participants.all.length > 0,
+    isWanted: (eventType) => participants.all.some(({ wants }) => wants(eventType)),
     host: async () => (servers.isUsed ? await servers.host() : undefined),
     onRetry: () => servers.configured(),
   });
@@ -226,6 +229,7 @@ function composeServers(
     signIns,
     hooks,
     agentOf,
+    participants,
     elicit: (agent, form) => elicit(participants, agent, form),
   });
   return { signIns, servers };

@@ -55,13 +55,14 @@ export class Notifications {
 function notificationOf(type: LoggedEvent["type"], data: object): Notification | undefined {
   if (type === "permission.requested")
     return needed("permission_prompt", "Permission needed", "An agent asks for a permission");
-  if (type === "elicitation.requested" || type === "user_input.requested")
-    return needed("elicitation_dialog", "Question", "An agent has a question");
+  if (QUESTIONS.has(type)) return needed("elicitation_dialog", "Question", "An agent has a question");
   if (type !== "system.notification") return undefined;
   const { content, kind } = z.object({ content: z.string(), kind: z.object({ type: z.string() }) }).parse(data);
   const title = TITLES[kind.type];
   return title === undefined ? undefined : needed(kind.type, title, visible(content.slice(0, 2000)));
 }
+
+const QUESTIONS: ReadonlySet<string> = new Set(["elicitation.requested", "sampling.requested", "user_input.requested"]);
 
 const needed = (notification_type: string, title: string, message: string): Notification => ({
   notification_type,

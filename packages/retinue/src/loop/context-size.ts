@@ -10,6 +10,8 @@ import type { Agent, Toolset } from "./agent.ts";
 import { specsOf } from "./model-request.ts";
 
 const CHARACTERS_PER_TOKEN = 4;
+/** Whatever its size. */
+export const IMAGE_TOKENS = 1000;
 
 export interface ContextSize {
   tokenLimit: number;
@@ -86,7 +88,7 @@ export function messageTokens(message: Message): number {
     case "user":
       return typeof message.content === "string"
         ? tokensOf(message.content)
-        : message.content.reduce((sum, part) => sum + (part.type === "text" ? tokensOf(part.text) : 1000), 0);
+        : message.content.reduce((sum, part) => sum + (part.type === "text" ? tokensOf(part.text) : IMAGE_TOKENS), 0);
     case "assistant":
       return (
         tokensOf(message.text) +

@@ -4,7 +4,8 @@ import type { ModelChoice } from "../models/catalog.ts";
 import { costOf, ratesOf } from "../models/price.ts";
 import type { Message, Usage } from "../models/provider.ts";
 import type { Agent, RequestLease, RequestNeed, Toolset } from "./agent.ts";
-import { contextSize } from "./context-size.ts";
+import { contextSize, IMAGE_TOKENS } from "./context-size.ts";
+import { withoutImages } from "./model-request.ts";
 
 /** Leaves room for text that has fewer characters for a token than is known or assumed. */
 const CAUTION = 4 / 3;
@@ -25,9 +26,16 @@ export function textNeed(
   { system, messages, maxOutputTokens }: { system: string; messages: readonly Message[]; maxOutputTokens: number },
 ): RequestNeed {
   const { info } = agent.model();
-  const bytes = Buffer.byteLength(system) + Buffer.byteLength(JSON.stringify(messages));
-  return { inputTokens: Math.ceil(bytes / BYTES_PER_TOKEN), maxOutputTokens, rates: ratesOf(info) };
+  const bytes = Buffer.byteLength(system) + Buffer.byteLength(JSON.stringify(withoutImages(messages)));
+  const images = messages.reduce((sum, message) => sum + imagesIn(message), 0);
+  const inputTokens = Math.ceil(bytes / BYTES_PER_TOKEN + images * IMAGE_TOKENS * CAUTION);
+  return { inputTokens, maxOutputTokens, rates: ratesOf(info) };
 }
+
+const imagesIn = (message: Message): number =>
+  message.role === "user" && typeof message.content !== "string"
+    ? message.content.filter(({ type }) => type === "image").length
+    : 0;
 
 /** A model request that was answered, or of which something came. */
 export interface Sent {

@@ -4,7 +4,7 @@
  *
  * The agent holds its slot for the call in which it happens.
  */
-import { type Message, NO_USAGE, type Part } from "../models/provider.ts";
+import { type FinishReason, type Message, NO_USAGE, type Part } from "../models/provider.ts";
 import { withRetries } from "../models/retry.ts";
 import type { Agent } from "./agent.ts";
 import { apiEndpointOf, reportFailure } from "./model-failure.ts";
@@ -20,8 +20,8 @@ export interface SideRequest {
 export interface SideAnswer {
   model: string;
   text: string;
-  /** It reached the limit of its length. */
-  isCut: boolean;
+  /** Why it ended. */
+  reason: FinishReason;
 }
 
 export async function sideRequest(agent: Agent, request: SideRequest): Promise<SideAnswer> {
@@ -78,7 +78,7 @@ export async function sideRequest(agent: Agent, request: SideRequest): Promise<S
       transport: "http",
       apiEndpoint: apiEndpointOf(choice),
     });
-    return { model: end?.model ?? choice.wireModel, text, isCut: end?.reason === "length" };
+    return { model: end?.model ?? choice.wireModel, text, reason: end?.reason ?? "stop" };
   } finally {
     lease.settle(); // Unless the answer has done so.
   }

@@ -211,9 +211,9 @@ export class Connection {
         signal,
         prepare: (client) => {
           const { elicit, sample, roots } = this.#options;
-          if (sample) serveSampling(client, { server: this.name, sample, active: this.#active });
-          if (roots) serveRoots(client, roots);
           const ofTask = (request: Parameters<TaskNews["ofRequest"]>[0]) => this.#news.ofRequest(request);
+          if (sample) serveSampling(client, { server: this.name, sample, active: this.#active, ofTask });
+          if (roots) serveRoots(client, roots);
           if (elicit) serveElicitation(client, { server: this.name, elicit, active: this.#active, ofTask });
         },
         onToolsChanged: (changed) => this.#onToolsChanged(changed),

@@ -7,7 +7,6 @@ import { messageOf, type QueueItem } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
 import { enqueue } from "../host/enqueue.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
-import { hasInterest } from "../tree/interests.ts";
 import { isCommand, runCommand } from "./run-command.ts";
 
 interface Waiting {
@@ -104,7 +103,8 @@ export class CommandQueue {
 
   /** Offers an unknown command to clients that have registered for queued commands. */
   async #offer(command: string, signal: AbortSignal): Promise<boolean> {
-    if (!hasInterest(this.#target.session, "command.queued")) throw new Error("no such command");
+    if (!this.#target.tree.participants.all.some(({ wants }) => wants("command.queued")))
+      throw new Error("no such command");
     const { handled, stopProcessingQueue, error } = await ask(this.#target.main, "queued_command", {
       payload: { command },
       signal,

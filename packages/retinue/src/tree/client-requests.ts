@@ -10,6 +10,8 @@ import type { Client } from "./client.ts";
 export interface Participant {
   readonly client: Client;
   config: SessionConfig;
+  /** Whether it has registered for these events. */
+  wants(eventType: string): boolean;
   /** Open asks whose event it has been sent, by id. */
   readonly seen: Set<string>;
 }
@@ -66,23 +68,25 @@ export const CLIENT_REQUESTS: { readonly [K in AskKind]: ClientRequest<K> | unde
   },
   // Clients take these from events, whatever their protocol.
   elicitation: undefined,
+  sampling: undefined,
   command: undefined,
   queued_command: undefined,
 };
 
 /** Which clients can answer an ask, by whatever way it reaches them. */
-const ANSWERERS: { readonly [K in AskKind]: (config: SessionConfig, payload: Payload<K>) => boolean } = {
-  permission: ({ requestPermission }) => requestPermission === true,
-  tool: (config, { toolName }) => hasTool(config, toolName),
-  question: ({ requestUserInput }) => requestUserInput === true,
-  elicitation: ({ requestElicitation }) => requestElicitation === true,
-  exit_plan: ({ requestExitPlanMode }) => requestExitPlanMode === true,
-  command: ({ commands }, { commandName }) => commands?.some(({ name }) => name === commandName) === true,
-  queued_command: () => true,
+const ANSWERERS: { readonly [K in AskKind]: (participant: Participant, payload: Payload<K>) => boolean } = {
+  permission: ({ config }) => config.requestPermission === true,
+  tool: ({ config }, { toolName }) => hasTool(config, toolName),
+  question: ({ config }) => config.requestUserInput === true,
+  elicitation: ({ config }) => config.requestElicitation === true,
+  sampling: ({ config, wants }) => wants("sampling.requested") || config.requestElicitation === true,
+  exit_plan: ({ config }) => config.requestExitPlanMode === true,
+  command: ({ config: { commands } }, { commandName }) => commands?.some(({ name }) => name === commandName) === true,
+  queued_command: ({ wants }) => wants("command.queued"),
 };
 
-export function canAnswer<K extends AskKind>(kind: K, { config }: Participant, payload: Payload<K>): boolean {
-  return ANSWERERS[kind](config, payload);
+export function canAnswer<K extends AskKind>(kind: K, participant: Participant, payload: Payload<K>): boolean {
+  return ANSWERERS[kind](participant, payload);
 }
 
 /** The answer that an ask gets when no client could answer it for as long as the policy says. */
@@ -91,6 +95,7 @@ export const UNANSWERED: { readonly [K in AskKind]: (asked: { wasAttended: boole
   tool: ({ wasAttended }) => ({ unanswered: wasAttended ? "unknown" : "not_run" }),
   question: () => undefined,
   elicitation: () => ({ action: "cancel" }),
+  sampling: () => ({ isRefused: true }),
   exit_plan: () => NO_APPROVAL,
   command: () => ({ error: "No client is attached that has this command." }),
   queued_command: () => ({ handled: false }),

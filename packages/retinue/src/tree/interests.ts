@@ -1,19 +1,23 @@
-/** Which optional asks the clients of a session have registered for. */
-import type { Session } from "../session/session.ts";
+/** Which optional asks a client has registered for, session by session. They end with its connection, so nobody waits for a client that is gone. */
+import type { Client } from "./client.ts";
 
-const byRoot = new WeakMap<Session, Map<string, string>>();
-
-export function addInterest(root: Session, eventType: string): string {
-  const handle = root.world.newId();
-  const known = byRoot.get(root) ?? new Map<string, string>();
-  byRoot.set(root, known.set(handle, eventType));
-  return handle;
+export interface Interest {
+  sessionId: string;
+  eventType: string;
 }
 
-export function dropInterest(root: Session, handle: string): boolean {
-  return byRoot.get(root)?.delete(handle) ?? false;
+const byClient = new WeakMap<Client, Map<string, Interest>>();
+
+export function addInterest(client: Client, { handle, ...interest }: Interest & { handle: string }): void {
+  const known = byClient.get(client) ?? new Map<string, Interest>();
+  byClient.set(client, known.set(handle, interest));
 }
 
-export function hasInterest(root: Session, eventType: string): boolean {
-  return [...(byRoot.get(root)?.values() ?? [])].includes(eventType);
+export function dropInterest(client: Client, handle: string): void {
+  byClient.get(client)?.delete(handle);
+}
+
+export function hasInterest(client: Client, { sessionId, eventType }: Interest): boolean {
+  const known = [...(byClient.get(client)?.values() ?? [])];
+  return known.some((each) => each.sessionId === sessionId && each.eventType === eventType);
 }

@@ -9,6 +9,7 @@ import { type Answer, type Ask, type AskKind, KINDS } from "../asks/kinds.ts";
 import type { Unattended } from "../asks/unattended.ts";
 import type { Client } from "./client.ts";
 import { CLIENT_REQUESTS, canAnswer, type Participant, UNANSWERED } from "./client-requests.ts";
+import { formInstead } from "./form-instead.ts";
 
 /** Takes an answer; the broker's `answer`. */
 export type TakeAnswer = <K extends AskKind>(kind: K, requestId: string, answer: Answer<K>) => void;
@@ -22,7 +23,7 @@ export interface OfferRoom {
   /** Whether the permission rules allow this by now. */
   isAllowed(request: PermissionRequest): boolean;
   /** An event that is sent to one client and not recorded, as text. */
-  envelope(type: (typeof KINDS)[AskKind]["requested"], data: object): string;
+  envelope(type: (typeof KINDS)[AskKind]["requested" | "completed"], data: object): string;
 }
 
 export class Offer<K extends AskKind> {
@@ -33,6 +34,8 @@ export class Offer<K extends AskKind> {
   readonly #failed = new Set<Client>();
   /** The clients that could answer when they were offered it. */
   readonly #able = new Set<Client>();
+  /** The clients that were shown a form in its place. */
+  readonly #forms = new Set<Client>();
   /** Some client was offered it already. */
   #wasOffered = false;
   /** A client that could answer was there at some time, so it may have acted. */
@@ -52,11 +55,13 @@ export class Offer<K extends AskKind> {
     const present = this.#room.participants();
     for (const [client, request] of this.#requests)
       if (!present.some((each) => each.client === client)) this.#withdrawFrom(client, request);
+    for (const client of this.#forms) if (!present.some((each) => each.client === client)) this.#forms.delete(client);
     const isRepeat = this.#ask.isRepeat === true || this.#wasOffered;
     const ready = present.filter(({ client }) => !client.opening.has(this.#room.sessionId));
     for (const participant of ready) {
       this.#request(participant, isRepeat);
       this.#show(participant);
+      this.#showForm(participant, isRepeat);
     }
     this.#wasOffered ||= ready.length > 0;
     this.#attend(present);
@@ -67,7 +72,11 @@ export class Offer<K extends AskKind> {
     this.#isRetracted = true;
     this.#timer?.clear();
     for (const request of this.#requests.values()) request.abort();
-    for (const { seen } of this.#room.participants()) seen.delete(this.#ask.requestId);
+    const { requestId } = this.#ask;
+    for (const { client, seen } of this.#room.participants()) {
+      seen.delete(requestId);
+      if (this.#forms.has(client)) this.#send(client, "elicitation.completed", { requestId });
+    }
   }
 
   #request(participant: Participant, isRepeat: boolean): void {
@@ -99,8 +108,21 @@ export class Offer<K extends AskKind> {
     const isByRequest = client.style === 2 && CLIENT_REQUESTS[kind]?.isEventToo;
     if (isByRequest || !shown || (seen.has(requestId) && !isNew)) return;
     seen.add(requestId);
-    const event = this.#room.envelope(KINDS[kind].requested, { ...shown(), isRepeat: true });
-    client.send(`${eventHead(this.#room.sessionId)}${event}}}`);
+    this.#send(client, KINDS[kind].requested, { ...shown(), isRepeat: true });
+  }
+
+  #showForm(participant: Participant, isRepeat: boolean): void {
+    const { client } = participant;
+    const { kind, requestId, callId, payload, from } = this.#ask;
+    const form = formInstead(kind, participant, payload);
+    if (!form || this.#forms.has(client)) return;
+    this.#forms.add(client);
+    const repeated = isRepeat ? { isRepeat } : {};
+    this.#send(client, "elicitation.requested", { requestId, ...form, toolCallId: callId, ...from, ...repeated });
+  }
+
+  #send(client: Client, type: Parameters<OfferRoom["envelope"]>[0], data: object): void {
+    client.send(`${eventHead(this.#room.sessionId)}${this.#room.envelope(type, data)}}}`);
   }
 
   #withdrawFrom(client: Client, request: AbortController): void {

@@ -14,6 +14,7 @@ import type { LoggedEvent } from "../session/log.ts";
 import { EVENTS_LOST } from "./backlog.ts";
 import type { Client } from "./client.ts";
 import { CLIENT_REQUESTS, type Participant } from "./client-requests.ts";
+import { hasInterest } from "./interests.ts";
 import { eventHead, Offer, type OfferRoom, type TakeAnswer } from "./offer.ts";
 
 type Sections = Record<string, { content: string }>;
@@ -50,7 +51,9 @@ export class Participants implements Answerers {
   }
 
   join(client: Client, config: SessionConfig): void {
-    this.#all.set(client, { client, config, seen: new Set() });
+    const sessionId = this.#sessionId;
+    const wants = (eventType: string) => hasInterest(client, { sessionId, eventType });
+    this.#all.set(client, { client, config, wants, seen: new Set() });
     if (this.#isGuard(config)) this.#hasLostGuard = false;
   }
 

@@ -12,6 +12,7 @@ import type { Session } from "../session/session.ts";
 import type { CallServices } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Participants } from "./participants.ts";
+import type { SamplingRuns } from "./sampling-runs.ts";
 import type { ServerSignIns } from "./server-sign-ins.ts";
 import type { TreeServers } from "./servers.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -36,6 +37,7 @@ export interface TreeParts {
   readonly rules: Rules;
   readonly servers: TreeServers;
   readonly signIns: ServerSignIns;
+  readonly sampling: SamplingRuns;
   readonly toolbox: Toolbox;
   readonly limiter: Limiter;
   readonly transcript: Transcript;

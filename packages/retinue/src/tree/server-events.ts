@@ -2,15 +2,28 @@
 import { tmpdir } from "node:os";
 import { visible } from "@retinue/protocol";
 import type { Hooks } from "../hooks/hooks.ts";
+import type { Agent } from "../loop/agent.ts";
 import { callerOf } from "../loop/calls.ts";
 import type { McpHostOptions } from "../mcp/host.ts";
 import type { Session } from "../session/session.ts";
 import { formValues } from "./form-values.ts";
-import { type ServerAsks, sampler } from "./sampling.ts";
+import { type SamplerOptions, sampler } from "./sampling.ts";
 
-export interface ServerEventsOptions extends ServerAsks {
+interface Form {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+  source?: string;
+  callId?: string;
+  signal: AbortSignal;
+}
+
+export interface ServerEventsOptions extends SamplerOptions {
   root: Session;
   hooks: Hooks;
+  elicit(
+    agent: Agent,
+    form: Form,
+  ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }>;
 }
 
 type Callbacks = Required<
@@ -20,10 +33,10 @@ type Callbacks = Required<
   >
 >;
 
-export function serverEvents({ root, hooks, agentOf, elicit }: ServerEventsOptions): Callbacks {
+export function serverEvents({ root, hooks, agentOf, participants, elicit }: ServerEventsOptions): Callbacks {
   const told = new Set<string>();
   return {
-    sample: sampler({ agentOf, elicit }),
+    sample: sampler({ agentOf, participants }),
     // The folder for temporary files is for tools of the runtime.
     roots: () => agentOf(undefined).permissions.rules.policy.directories.filter((folder) => folder !== tmpdir()),
     onToolsChanged: (serverName) => root.announce("mcp.tools.list_changed", { serverName }),

@@ -9,14 +9,14 @@ import type { McpHost } from "../mcp/host.ts";
 import type { HostAnswer, HostRequest, ServerSignIn } from "../mcp/oauth/server-sign-in.ts";
 import { shellWord } from "../project/shown.ts";
 import type { Session } from "../session/session.ts";
-import { hasInterest } from "./interests.ts";
 
 export interface ServerSignInsOptions {
   root: Session;
   home: string;
   /** Whether sign-ins are kept in the home folder, where other sessions find them. */
   isPersistent(): boolean;
-  hasClients(): boolean;
+  /** Whether a client that is attached has registered for these events. */
+  isWanted(eventType: string): boolean;
   /** Undefined: there is no server yet. */
   host(): Promise<McpHost | undefined>;
   /** The next prompt waits for servers that start now. */
@@ -65,7 +65,7 @@ export class ServerSignIns {
     const { root, isPersistent } = this.#options;
     if (status === "connected") this.#told.delete(serverName);
     const isFinal = status === "needs-auth" && error !== undefined;
-    if (!isFinal || this.#told.has(serverName) || hasInterest(root, "mcp.oauth_required")) return;
+    if (!isFinal || this.#told.has(serverName) || this.#options.isWanted("mcp.oauth_required")) return;
     this.#told.add(serverName);
     const how = isPersistent() ? `retinue mcp login ${shellWord(serverName)}` : "session.mcp.oauth.login in a program";
     const message = `The MCP server ${visible(serverName)} wants you to sign in. To do so: ${how}`;
@@ -117,8 +117,8 @@ export class ServerSignIns {
   }
 
   #ask(makeRequest: () => Promise<HostRequest>): Promise<HostAnswer> | undefined {
-    const { root, hasClients } = this.#options;
-    if (!hasClients() || !hasInterest(root, "mcp.oauth_required")) return undefined;
+    const { root, isWanted } = this.#options;
+    if (!isWanted("mcp.oauth_required")) return undefined;
     const requestId = root.world.newId();
     return new Promise((settle, reject) => {
       const pending: Pending = { settle };

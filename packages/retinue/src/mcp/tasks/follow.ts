@@ -6,6 +6,7 @@
  */
 import { type CallToolResult, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { AppError, longTimer, messageOf } from "@retinue/protocol";
+import type { CallRef } from "../call-failed.ts";
 import { openTask, type TaskRef } from "./open-task.ts";
 import { type AskPerson, Questions, type TaskHome } from "./questions.ts";
 import { isUnknownTask, type TaskLook } from "./server-task.ts";
@@ -13,6 +14,8 @@ import type { Follower, TaskProgress } from "./task-news.ts";
 
 export interface FollowOptions {
   task: TaskRef;
+  /** The call that became it. */
+  call?: CallRef;
   /** How often the server wanted to be asked, when the task began. */
   pollMs?: number;
   /** The server; undefined when the session has it no more. */
@@ -62,6 +65,7 @@ export async function follow(options: FollowOptions): Promise<TaskEnd | undefine
     },
   });
   const follower: Follower = {
+    call: options.call,
     onNews: () => pause.end(),
     onProgress: options.onProgress,
     onLost: (error) => {

@@ -1,7 +1,8 @@
 /** What a task of the extension may ask for besides forms: an answer of the model, and the folders of the session. */
 import { isSpecType } from "@modelcontextprotocol/client";
+import type { CallRef } from "../call-failed.ts";
 import { listedRoots, type Roots } from "../roots.ts";
-import { type Sample, sampled } from "../sampling.ts";
+import type { Sample } from "../sampling.ts";
 import type { TaskQuestion } from "./server-task.ts";
 
 export interface OtherAnswers {
@@ -15,12 +16,12 @@ export interface OtherAnswers {
 export async function otherAnswer(
   { method, params }: TaskQuestion,
   { server, sample, roots }: OtherAnswers,
-  { signal }: { signal: AbortSignal },
+  { key, call, signal }: { key: string; call?: CallRef; signal: AbortSignal },
 ): Promise<Readonly<Record<string, unknown>>> {
   if (method === "roots/list" && roots) return listedRoots(roots);
   if (method !== "sampling/createMessage" || !sample)
     throw new Error(`The task asks for '${method}', which nobody here can answer.`);
   if (!isSpecType.CreateMessageRequestParams(params))
     throw new Error("The task asks the model in a way that cannot be read.");
-  return { ...(await sampled(params, (request) => sample({ ...request, server }, { signal }))) };
+  return { ...(await sample({ server, mcpRequestId: key, params, call }, { signal })) };
 }

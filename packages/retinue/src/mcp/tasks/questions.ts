@@ -6,6 +6,7 @@
 import type { ElicitResult } from "@modelcontextprotocol/client";
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import type { CallRef } from "../call-failed.ts";
 import type { Connection } from "../connection.ts";
 import type { Elicitation } from "../elicitation.ts";
 import type { ServerTask, TaskQuestion } from "./server-task.ts";
@@ -33,6 +34,8 @@ export interface QuestionsOptions {
   ask: AskPerson;
   onWarning(message: string): void;
   task: ServerTask;
+  /** The call that became the task. */
+  call?: CallRef;
   /** Aborted when the task needs no answer any more. */
   signal: AbortSignal;
   onAnswered(): void;
@@ -86,7 +89,7 @@ export class Questions {
     const { signal, onStuck } = this.#options;
     try {
       const isForm = question.method === "elicitation/create";
-      this.#answers.set(key, isForm ? await this.#form(question) : await this.#other(question, server));
+      this.#answers.set(key, isForm ? await this.#form(question) : await this.#other(key, question, server));
       await this.#send([key], server);
     } catch (error) {
       if (!signal.aborted) onStuck(messageOf(error));
@@ -104,10 +107,12 @@ export class Questions {
     return { response: { action: "cancel" }, taken: () => undefined };
   }
 
-  async #other(question: TaskQuestion, server: TaskHome): Promise<Kept> {
-    const { signal } = this.#options;
+  async #other(key: string, question: TaskQuestion, server: TaskHome): Promise<Kept> {
+    const { call, signal } = this.#options;
     const { otherAnswer } = await import("./other-questions.ts");
-    const response = await server.with((_, { others }) => otherAnswer(question, others, { signal }), { signal });
+    const response = await server.with((_, { others }) => otherAnswer(question, others, { key, call, signal }), {
+      signal,
+    });
     return { response, taken: () => undefined };
   }
 

@@ -1,6 +1,7 @@
 /** The tasks that are followed at one server, and how news of them finds its follower. */
 import { randomUUID } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { CallRef } from "../call-failed.ts";
 import type { Elicit } from "../elicitation.ts";
 import type { OtherAnswers } from "./other-questions.ts";
 import type { Dialect, TaskLook } from "./server-task.ts";
@@ -18,6 +19,8 @@ export interface StartedTask extends TaskLook {
 
 /** Whoever follows a task. */
 export interface Follower {
+  /** The call that became the task. */
+  call?: CallRef;
   /** Something has changed: it is time to look. */
   onNews(): void;
   onProgress(progress: TaskProgress): void;

@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Answer, AskKind } from "../../asks/kinds.ts";
 import { elicit } from "../../tree/asking.ts";
+import { samplingByForm } from "../../tree/form-instead.ts";
 import { type CallScope, type Handlers, hosted } from "../handler.ts";
 
 export const askHandlers: Handlers = {
@@ -11,8 +12,15 @@ export const askHandlers: Handlers = {
   },
   "session.permissions.handlePendingPermissionRequest": (params, scope) =>
     answered("permission", { params, answer: params.result }, scope),
-  "session.ui.handlePendingElicitation": (params, scope) =>
-    answered("elicitation", { params, answer: params.result }, scope),
+  "session.ui.handlePendingElicitation": async (params, scope) => {
+    const own = await answered("elicitation", { params, answer: params.result }, scope);
+    // The form may stand for a sampling.
+    return own.success ? own : await answered("sampling", { params, answer: samplingByForm(params.result) }, scope);
+  },
+  "session.ui.handlePendingSampling": (params, scope) => {
+    const { response } = params;
+    return answered("sampling", { params, answer: response ? { response } : { isRefused: true } }, scope);
+  },
   "session.ui.handlePendingUserInput": (params, scope) =>
     answered("question", { params, answer: params.response }, scope),
   "session.ui.handlePendingExitPlanMode": (params, scope) =>

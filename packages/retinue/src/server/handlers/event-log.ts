@@ -25,13 +25,19 @@ export const eventLogHandlers: Handlers = {
   },
   "session.eventLog.registerInterest": async (params, scope) => {
     const { session, tree } = hosted(params, scope);
-    const handle = addInterest(session, params.eventType);
-    if (params.eventType === "mcp.oauth_required") await tree.signIns.offer();
+    const { eventType } = params;
+    const handle = session.world.newId();
+    addInterest(scope.client, { handle, sessionId: session.id, eventType });
+    tree.asks.redeliver();
+    if (eventType === "mcp.oauth_required") await tree.signIns.offer();
     return { handle };
   },
-  "session.eventLog.releaseInterest": (params, scope) => ({
-    success: dropInterest(hosted(params, scope).session, params.handle),
-  }),
+  "session.eventLog.releaseInterest": (params, scope) => {
+    const { tree } = hosted(params, scope);
+    dropInterest(scope.client, params.handle);
+    tree.asks.redeliver();
+    return { success: true }; // Also for a handle that is unknown or was released before.
+  },
 };
 
 type Read = Params<"session.eventLog.read">;

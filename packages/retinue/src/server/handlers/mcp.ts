@@ -56,6 +56,12 @@ export const mcpHandlers: Handlers = {
     return { contents };
   },
 
+  "session.mcp.executeSampling": async ({ sessionId, ...wanted }, scope) =>
+    await hosted({ sessionId }, scope).tree.sampling.execute(wanted, scope),
+  "session.mcp.cancelSamplingExecution": (params, scope) => ({
+    cancelled: hosted(params, scope).tree.sampling.cancel(params.requestId),
+  }),
+
   "session.mcp.oauth.login": async (params, scope) => await signIn(params, scope),
   "session.mcp.oauth.handlePendingRequest": (params, scope) => ({
     success: hosted(params, scope).tree.signIns.answer(params.requestId, params.result),

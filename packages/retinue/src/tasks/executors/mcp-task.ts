@@ -104,6 +104,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
     });
     const end = await follow({
       task: taskRef(record),
+      call: { sessionId: record.ownerId, callId: record.callId },
       pollMs: record.pollMs,
       server: () => this.#server(record),
       deadline: () => record.startedAt + (record.ttlMs ?? LONGEST_MS),
