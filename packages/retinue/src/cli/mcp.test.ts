@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { say } from "@retinue/sdk/testing";
 import { expect, test } from "vitest";
+import { TaskServer } from "../mcp/fixtures/task-server.ts";
 import { cliWorld, modelWorld } from "./test-world.ts";
 
 const require = createRequire(import.meta.url);
@@ -34,6 +35,36 @@ test("a server is added, listed, tested with all that it offers, and removed", a
   expect(JSON.parse(tested.stdout)).toMatchObject({ name: "all", status: "connected" });
   expect(await world.run(["mcp", "remove", "all"])).toMatchObject({ code: 0 });
   expect((await world.run(["mcp", "list"])).stdout).toContain("No MCP server");
+});
+
+test("the tasks that a server still has are shown, page by page, and a list without an end is cut off", async () => {
+  await using world = await cliWorld();
+  const state = (at: string) => ({
+    taskId: `t-${at}`,
+    status: "working",
+    statusMessage: `step ${at}\n\u001b[2J`,
+    ttl: null,
+  });
+  let isEndless = false;
+  await using server = await TaskServer.start({
+    dialect: "2025",
+    instead: ({ method, params }) => {
+      if (method !== "tasks/list") return undefined;
+      const at = Number(params?.cursor ?? 0);
+      const more = isEndless || at < 2 ? { nextCursor: String(at + 1) } : {};
+      return { result: { tasks: [state(String(at)), { taskId: 7 }], ...more } };
+    },
+  });
+  await world.run(["mcp", "add", "jobs", "--url", `http://127.0.0.1:${server.port}/mcp`]);
+  const shown = await world.run(["mcp", "test", "jobs"]);
+  expect(shown.stdout).toContain(
+    "  tasks\n    t-0: working, step 0\n    t-1: working, step 1\n    t-2: working, step 2\n",
+  );
+  isEndless = true;
+  const { stdout, code } = await world.run(["mcp", "test", "jobs", "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ status: "connected", tasksProblem: "its list has no end" });
+  expect(JSON.parse(stdout).tasks).toHaveLength(64);
 });
 
 test("a server that cannot be reached is the finding of a test, with exit code 1", async () => {

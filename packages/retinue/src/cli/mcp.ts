@@ -126,13 +126,16 @@ const asJson = (server: KnownServer) => ({
   line: lineOf(server),
 });
 
-function inspectionLines({ name, status, error, server, tools, resources, prompts }: Inspection): string[] {
+function inspectionLines({ name, status, error, server, ...found }: Inspection): string[] {
+  const { tools, resources, prompts, tasks = [], tasksProblem } = found;
   const itself = server ? ` (${visible(server.name)} ${visible(server.version)})` : "";
   return [
     `${name}: ${status}${itself}${error === undefined ? "" : `: ${visible(error)}`}`,
     ...offers("tools", tools),
     ...offers("resources", resources),
     ...offers("prompts", prompts),
+    ...offers("tasks", tasks),
+    ...(tasksProblem === undefined ? [] : [`  its tasks are not all here: ${brief(tasksProblem, MAX_ABOUT)}`]),
   ];
 }
 

@@ -2,6 +2,7 @@
 import { type McpServerConfig, messageOf } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { McpHost, type McpHostOptions } from "./host.ts";
+import { listedTasks } from "./tasks/listed-tasks.ts";
 
 /** One thing that a server offers. */
 export interface Offered {
@@ -19,6 +20,10 @@ export interface Inspection {
   tools: Offered[];
   resources: Offered[];
   prompts: Offered[];
+  /** What the server still works on, or keeps the result of; absent when it does not list that. */
+  tasks?: Offered[];
+  /** Why there may be more of them. */
+  tasksProblem?: string;
 }
 
 export interface InspectOptions {
@@ -45,6 +50,7 @@ export async function inspectServer(
       const can = client.getServerCapabilities() ?? {};
       const { resources } = can.resources ? await client.listResources() : { resources: [] };
       const { prompts } = can.prompts ? await client.listPrompts() : { prompts: [] };
+      const running = await listedTasks(client);
       return {
         name,
         status: "connected",
@@ -56,6 +62,11 @@ export async function inspectServer(
           description: description ?? title,
         })),
         prompts: prompts.map(offered),
+        tasks: running?.tasks.map(({ taskId, status, message }) => ({
+          name: taskId,
+          description: message === undefined ? status : `${status}, ${message}`,
+        })),
+        tasksProblem: running?.problem,
       };
     });
   } catch (error) {
