@@ -36,6 +36,13 @@ describe("the limiter", () => {
 });
 
 describe("a slot", () => {
+  test("of an agent that does nothing stays free after somebody was asked in its name", async () => {
+    const limiter = new Limiter(1);
+    const slot = new Slot(limiter);
+    await slot.waitingForPerson(async () => "asked");
+    expect(limiter.free).toBe(1);
+  });
+
   test("takes one place for everything that its agent does at the same time", async () => {
     const limiter = new Limiter(2);
     const slot = new Slot(limiter);

@@ -88,14 +88,15 @@ export class Slot {
     this.#limiter?.give();
   }
 
-  /** Gives the place back while it waits for something outside. */
+  /** Gives the place back while it waits for something outside. An agent that has none, since it does nothing, gets none by it. */
   async waiting<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const isWorking = this.#active > 0;
     this.leave();
     try {
       return await work();
     } finally {
       // A stopped agent has nothing left to do, and must not queue for a place to find that out.
-      if (!signal?.aborted) await this.enter(signal);
+      if (isWorking && !signal?.aborted) await this.enter(signal);
     }
   }
 

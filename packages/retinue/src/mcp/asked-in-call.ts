@@ -1,4 +1,5 @@
 /** What a server asks while calls of it run: the time limits of the calls stand still, and the question ends with them. */
+import { setMaxListeners } from "node:events";
 import type { ActiveCall, CallRef } from "./call-failed.ts";
 
 export interface AskedIn {
@@ -8,18 +9,29 @@ export interface AskedIn {
   signal: AbortSignal;
 }
 
+/** For each call that runs. Nobody reads more. */
+const MAX_OPEN = 16;
+/** How many questions of a server are open, by its running calls. */
+const open = new WeakMap<ReadonlySet<ActiveCall>, number>();
+
 export async function askedInCall<T>(
   active: ReadonlySet<ActiveCall>,
   request: { signal: AbortSignal },
   ask: (asked: AskedIn) => Promise<T>,
 ): Promise<T> {
   const running = [...active];
+  const isOver = (open.get(active) ?? 0) >= MAX_OPEN * Math.max(1, running.length);
+  if (isOver) throw new Error("too many questions at once: wait for the answers to the others");
+  open.set(active, (open.get(active) ?? 0) + 1);
   const resume = running.map(({ limit }) => limit.hold());
   const abandoned = new AbortController();
   const onAbort = (): void => {
     if (running.every(({ signal }) => signal.aborted)) abandoned.abort(running[0]?.signal.reason);
   };
-  for (const { signal } of running) signal.addEventListener("abort", onAbort);
+  for (const { signal } of running) {
+    setMaxListeners(0, signal); // One for each question, and they are removed.
+    signal.addEventListener("abort", onAbort);
+  }
   if (running.length > 0) onAbort();
   try {
     return await ask({
@@ -29,5 +41,6 @@ export async function askedInCall<T>(
   } finally {
     for (const { signal } of running) signal.removeEventListener("abort", onAbort);
     for (const release of resume) release();
+    open.set(active, (open.get(active) ?? 1) - 1);
   }
 }

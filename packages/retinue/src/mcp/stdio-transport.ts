@@ -32,6 +32,8 @@ export class StdioTransport implements Transport {
   readonly #buffer = new ReadBuffer();
   #process: ChildProcess | undefined;
   #stderr = "";
+  /** Why it was ended by us. */
+  #fault: string | undefined;
   #ended: Promise<void> | undefined;
   #delivery: Promise<void> = Promise.resolve();
 
@@ -68,8 +70,9 @@ export class StdioTransport implements Transport {
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_CHARS);
     });
-    for (const stream of [child.stdin, child.stdout, child.stderr])
-      stream.on("error", (error) => this.onerror?.(error));
+    for (const stream of [child.stdout, child.stderr]) stream.on("error", (error) => this.onerror?.(error));
+    // Whoever waits for an answer would wait in vain.
+    child.stdin.on("error", (error) => this.#giveUp(new Error(`it reads its input no more (${error.message})`)));
     this.#ended = ended(child);
     try {
       await once(child, "spawn");
@@ -87,7 +90,11 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#process?.stdin;
     if (!stdin?.writable) throw new AppError("connection_closed", "the server's input is closed");
-    if (!stdin.write(serializeMessage(message))) await Promise.race([once(stdin, "drain"), this.#ended]);
+    if (stdin.write(serializeMessage(message))) return;
+    const drained = once(stdin, "drain").catch((error: unknown) => {
+      throw new AppError("connection_closed", "the server's input is closed", { cause: error });
+    });
+    await Promise.race([drained, this.#ended]);
   }
 
   /** Returns when no process of the group is left. */
@@ -121,12 +128,20 @@ export class StdioTransport implements Transport {
     await this.#family.end({ graceMs: GRACE_MS });
   }
 
+  /** It cannot be talked to any more, so it is ended. */
+  #giveUp(error: Error): void {
+    if (this.#fault !== undefined) return;
+    this.#fault = error.message;
+    this.onerror?.(error);
+    void this.close();
+  }
+
   #receive(chunk: Buffer): void {
+    if (this.#fault !== undefined) return;
     try {
       this.#buffer.append(chunk);
     } catch (error) {
-      this.onerror?.(asError(error));
-      void this.close();
+      this.#giveUp(asError(error));
       return;
     }
     this.#delivery = this.#delivery
@@ -160,7 +175,7 @@ export class StdioTransport implements Transport {
     if (child?.pid !== undefined) await this.#endAll(child.pid);
     await this.#delivery;
     const how = child?.signalCode ? `signal ${child.signalCode}` : `exit code ${child?.exitCode}`;
-    this.#stderr = [this.#stderr.trim(), `the process ended with ${how}`].filter(Boolean).join("\n");
+    this.#stderr = [this.#stderr.trim(), this.#fault ?? `the process ended with ${how}`].filter(Boolean).join("\n");
     this.onclose?.();
   }
 }

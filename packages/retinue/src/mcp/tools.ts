@@ -50,10 +50,11 @@ export function toolsOf(
     );
 }
 
-/** `a-b` of `c` and `a` of `b-c` would have one name. */
+/** `a-b` of `c` and `a` of `b-c` would have one name, and a server can foresee the name that is made instead. */
 function freeName({ name: server }: Connection, { name: tool }: ServerTool, taken: Set<string>): string {
   const plain = toolName(server, tool);
-  const name = taken.has(plain) ? shortened(plain, `${server}\0${tool}`) : plain;
+  let name = plain;
+  for (let meant = `${server}\0${tool}`; taken.has(name); meant += "\0") name = shortened(plain, meant);
   taken.add(name);
   return name;
 }

@@ -1,4 +1,5 @@
 /** Servers that behave badly: each is named with what is wrong, and none keeps the session from its work. */
+import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -106,4 +107,53 @@ test("an address that takes the connection and never answers has failed when its
     http.closeAllConnections();
     http.close();
   }
+});
+
+test("a server that reads its input no more is noticed in the call, and is there for the next", async () => {
+  await inSmallWorld([[call("deaf-echo")], [say("done")]], async (world) => {
+    const { sessionId } = await opened(world, { deaf: hostile("deaf") });
+    await world.send(sessionId, "go");
+    expect(world.client.of("tool.execution_complete")[0]?.error?.message).toContain(
+      "the server went away during the call",
+    );
+  });
+});
+
+test("an answer of 20 MB fails its call in words", async () => {
+  await inSmallWorld([[call("huge-echo")], [say("done")]], async (world) => {
+    const { sessionId } = await opened(world, { huge: hostile("huge") });
+    await world.send(sessionId, "go");
+    expect(world.client.of("tool.execution_complete")[0]?.error?.message).toContain("maximum");
+  });
+});
+
+test("a server cannot give two of its tools one name, whatever it calls them", async () => {
+  const hashed = createHash("sha256").update("s\0x y").digest("hex").slice(0, 8);
+  await inSmallWorld([[say("done")]], async (world) => {
+    const { sessionId } = await opened(world, { s: hostile("plain", "x_y", `x_y_${hashed}`, "x y") });
+    await world.send(sessionId, "go");
+    const names = offered(world).filter((name) => name.startsWith("s-"));
+    expect(names).toHaveLength(3);
+    expect(new Set(names).size).toBe(3);
+  });
+});
+
+test("a server that asks for more than a person can read gets an error for the rest", async () => {
+  await inSmallWorld([[call("curious-echo")], [say("done")]], async (world) => {
+    const { client, create } = world;
+    const sessionId = await create({ mcpServers: { curious: hostile("curious") }, requestElicitation: true });
+    await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+    await client.received("session.mcp_servers_loaded");
+    await client.call("session.send", { sessionId, prompt: "go" });
+    for (let at = 0; at < 16; at++) {
+      await expect.poll(() => client.of("elicitation.requested").length).toBeGreaterThan(at);
+      const { requestId = "" } = client.of("elicitation.requested")[at] ?? {};
+      await client.call("session.ui.handlePendingElicitation", { sessionId, requestId, result: { action: "decline" } });
+    }
+    await client.received("session.idle");
+    expect(client.of("elicitation.requested")).toHaveLength(16);
+    const answers = String(contents(world)[0]).split(",");
+    expect(answers.filter((each) => each === "decline")).toHaveLength(16);
+    expect(answers.filter((each) => each.includes("too many questions at once"))).toHaveLength(34);
+  });
 });
