@@ -36,7 +36,7 @@ export class Crashable {
   readonly gates = new Gates();
   readonly #model: ModelServer;
   readonly #endpoint: Endpoint;
-  readonly #env: Record<string, string>;
+  #env: Record<string, string>;
   readonly #within: readonly string[];
   readonly #clients: LawHost[] = [];
   /** Programs whose SDK comes back by itself. */
@@ -113,6 +113,12 @@ export class Crashable {
     await once(child, "exit");
     for (const socket of this.#sockets.splice(0)) socket.destroy();
     for (const client of this.#clients.splice(0)) client.vanish();
+  }
+
+  /** Starts it again with more variables. */
+  async relaunch(env: Record<string, string>): Promise<void> {
+    this.#env = { ...this.#env, ...env };
+    await this.restart();
   }
 
   async restart(): Promise<void> {

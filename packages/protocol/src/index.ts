@@ -63,7 +63,7 @@ export type {
   TaskProgress,
   TaskStatus,
 } from "./methods/tasks.ts";
-export { Isolation, WorktreeResult } from "./methods/tasks.ts";
+export { WorktreeResult } from "./methods/tasks.ts";
 export type { SubagentSettings, ToolMetadata } from "./methods/tools.ts";
 export { ElicitationResult, PlanDecision, SamplingResult, UserInputAnswer } from "./methods/ui.ts";
 export type { WorkspaceRecord } from "./methods/workspaces.ts";
@@ -92,6 +92,7 @@ export {
   HostCommand,
   HostToolSpec,
   type InfiniteSessions,
+  Isolation,
   type LargeOutput,
   McpServerConfig,
   ModelConfig,

@@ -145,6 +145,9 @@ export const Budget = lazy(() =>
 );
 export type Budget = Of<typeof Budget>;
 
+/** Where an agent writes apart from the others: in a git worktree of its own. Ours. */
+export const Isolation = lazy(() => z.literal("worktree"));
+
 export const CustomAgentConfig = lazy(() =>
   open({
     name: z.string(),
@@ -172,6 +175,7 @@ export const CustomAgentConfig = lazy(() =>
       .optional(),
     /** Ours. */
     budget: Budget().optional(),
+    isolation: Isolation().optional(),
   }),
 );
 export type CustomAgentConfig = Of<typeof CustomAgentConfig>;

@@ -197,4 +197,6 @@ export interface CustomAgentConfig extends PlainAgent {
   inherit?: PlainAgent["inherit"];
   /** What it may use in one run. Default: no limit. Retinue only. */
   budget?: PlainAgent["budget"];
+  /** `worktree`: it works in a git worktree of its own, and its changes are merged when it has completed. Default: where its starter works. Retinue only. */
+  isolation?: PlainAgent["isolation"];
 }

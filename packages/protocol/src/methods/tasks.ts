@@ -3,7 +3,7 @@ import * as z from "zod";
 import { EndReason } from "../events/subagents.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
 import { AgentPath, AgentPathNames, count, flag, json, lazy, type Of, text } from "../schema.ts";
-import { Budget } from "../session-config.ts";
+import { Budget, Isolation } from "../session-config.ts";
 
 export const TaskStatus = lazy(() => z.enum(["running", "idle", "completed", "failed", "cancelled"]));
 export type TaskStatus = Of<typeof TaskStatus>;
@@ -24,8 +24,6 @@ export const WorktreeResult = lazy(() =>
   ]),
 );
 export type WorktreeResult = Of<typeof WorktreeResult>;
-
-export const Isolation = lazy(() => z.literal("worktree"));
 
 export const AgentTask = lazy(() =>
   z.object({

@@ -20,6 +20,7 @@ mcp-servers:
   docs: { type: http, url: "http://localhost/mcp" }
 ceiling: own
 nested-background: true
+isolation: worktree
 inherit: tail(5)
 budget: { turns: 3, tool-calls: 10, seconds: 1.5 }
 read-only: true
@@ -48,6 +49,7 @@ Be brief.
       ceiling: "own",
       nestedBackground: true,
       inherit: { tail: 5 },
+      isolation: "worktree",
       budget: { maxTurns: 3, maxToolCalls: 10, maxSeconds: 1.5 },
       readOnly: true,
       source: "project",

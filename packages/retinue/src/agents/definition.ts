@@ -52,6 +52,8 @@ export interface AgentDefinition {
   /** true: `mode: "background"` really runs in the background inside this agent. */
   nestedBackground: boolean;
   inherit: Inherit;
+  /** It works in a git worktree of its own. */
+  isolation?: "worktree";
   /** Limits of one run. What the agent uses counts for its ancestors too. */
   budget: Budget;
   /** The agent changes nothing, so it may be run again after a crash. */
@@ -93,6 +95,7 @@ const fileHead = lazy(() =>
     ceiling: z.enum(["session", "own"]).default("session"),
     "nested-background": z.boolean().default(false),
     "read-only": z.boolean().default(false),
+    isolation: z.literal("worktree").optional(),
     inherit: z
       .string()
       .regex(/^(none|brief|fork|tail\(\d+\))$/, "expected none, brief, fork or tail(n)")
@@ -164,6 +167,7 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
     budget: toBudget({ turns: head.maxTurns, ...head.budget }),
     readOnly: head["read-only"],
     source: file.source,
+    ...defined({ isolation: head.isolation }),
     ...defined({ path: isFile ? file.path : undefined, plugin: file.plugin, github: head.github }),
   };
 }
@@ -276,6 +280,7 @@ export function agentFromConfig(config: CustomAgentConfig): AgentDefinition {
     budget: config.budget ?? {},
     readOnly: false,
     source: "sdk",
+    ...defined({ isolation: config.isolation }),
   };
 }
 

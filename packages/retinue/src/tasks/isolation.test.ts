@@ -159,6 +159,24 @@ describe("an agent in a worktree", () => {
     });
   });
 
+  test("has one because its definition says so", async () => {
+    const turns = [
+      main(delegate("dig", { agent_type: "writer" })),
+      writing("dig", "made.txt"),
+      by("dig", say("dug")),
+      main(say("seen")),
+    ];
+    await inSmallWorld(turns, async (world) => {
+      makeGit(world.folder);
+      const writer = { name: "writer", description: "Writes.", prompt: "You write.", isolation: "worktree" as const };
+      const sessionId = await world.create({ customAgents: [writer] });
+      await world.client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      await world.send(sessionId, "go");
+      const [agent] = await agentsOf(world.client, sessionId);
+      expect(agent).toMatchObject({ isolation: "worktree", worktree: { type: "merged", files: ["made.txt"] } });
+    });
+  });
+
   test("is refused in words outside git, and nothing is started", async () => {
     await inSmallWorld([main(delegate("dig", apart)), main(say("seen"))], async (world) => {
       const sessionId = await world.create();

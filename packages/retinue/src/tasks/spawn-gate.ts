@@ -46,7 +46,7 @@ export function spawnGate(configuration: Configuration): SpawnGate {
     const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
     if (overBudget !== undefined) throw new AppError("spawn_refused", overBudget);
     const id = session.world.newId();
-    const isolation = input.isolation;
+    const isolation = input.isolation ?? definition.isolation;
     const isBuiltin = definition.source === "builtin";
     return {
       ...newHead(session.world.now()),

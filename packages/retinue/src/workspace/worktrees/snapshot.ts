@@ -5,8 +5,9 @@
  * own stay out of it.
  */
 import { randomUUID } from "node:crypto";
-import { copyFileSync, existsSync, lstatSync, rmSync, type Stats, statSync, utimesSync } from "node:fs";
+import { copyFileSync, existsSync, lstatSync, readdirSync, rmSync, type Stats, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { isProcessAlive, thisProcess } from "../../store/holder.ts";
 import { type GitOptions, git } from "../git-process.ts";
 
 /** A working tree. The folder of its repository is named where `.git` in the tree is not to be believed. */
@@ -39,11 +40,21 @@ export async function withSnapshot<T>(
   bench: Bench,
   use: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T> {
-  const index = join(bench.folder, `.index-${randomUUID()}`);
+  const { pid, startedAt } = thisProcess();
+  const index = join(bench.folder, `.index-${pid}-${startedAt}-${randomUUID()}`);
   try {
     return await use(await take(tree, { index, signal: bench.signal }));
   } finally {
     for (const file of [index, `${index}.lock`]) rmSync(file, { force: true });
+  }
+}
+
+/** Removes what killed processes have left in the folder. */
+export function sweepIndexes(folder: string): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const [, pid, startedAt] = /^\.index-(\d+)-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined || isProcessAlive({ pid: Number(pid), startedAt: Number(startedAt) })) continue;
+    rmSync(join(folder, name), { force: true });
   }
 }
 

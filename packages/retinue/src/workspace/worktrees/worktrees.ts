@@ -19,7 +19,7 @@ import { mergeInto } from "./merge.ts";
 import { occupantsOf } from "./occupants.ts";
 import { refused, repositoryAround } from "./repository.ts";
 import { inTurn } from "./repository-queue.ts";
-import { type Bench, Unmerged } from "./snapshot.ts";
+import { type Bench, sweepIndexes, Unmerged } from "./snapshot.ts";
 import { collectWork, isThere, makeWorktree, removeWorktree } from "./worktree.ts";
 import { refOf, WORKTREE, type WorktreeEntry } from "./worktree-ledger.ts";
 
@@ -88,6 +88,7 @@ export class Worktrees {
 
   /** What dead processes have left, unless its task goes on. Returns what could not be done. */
   async recover(goesOn: (key: string) => Promise<boolean>): Promise<string[]> {
+    sweepIndexes(this.#folder);
     const { found, problems } = await WORKTREE.list(this.#documents, "");
     const failed = problems.map(({ message }) => message);
     for (const { key, value } of found) {
