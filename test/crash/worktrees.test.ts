@@ -12,7 +12,7 @@ import type { LawEvent } from "../laws/law-event.ts";
 import { promptOf } from "../laws/plan.ts";
 import { Crashable } from "./crashable.ts";
 
-const SAMPLES = 10;
+const SAMPLES = 12;
 const REAL_GIT = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
 
 const WORK = promptOf({
@@ -137,20 +137,32 @@ async function goOn(crashable: Crashable): Promise<LawClient> {
   return client;
 }
 
-test("a runtime that is killed at any call of git finishes what it had begun", async () => {
-  const undisturbed = await run("never");
-  expect(undisturbed.problems).toEqual([]);
-  const { calls } = undisturbed;
-  const all = Array.from({ length: calls }, (_, at) => [`before ${at + 1}`, `after ${at + 1}`]).flat();
+const SHARES = 6;
+let counted: Promise<number> | undefined;
+
+/** How many calls an undisturbed run makes. */
+async function count(): Promise<number> {
+  const { problems, calls } = await run("never");
+  expect(problems).toEqual([]);
+  return calls;
+}
+
+async function points(share: number): Promise<string[]> {
+  counted ??= count();
+  const all = Array.from({ length: await counted }, (_, at) => [`before ${at + 1}`, `after ${at + 1}`]).flat();
   const step = process.env.LAWS_FULL ? 1 : all.length / SAMPLES;
-  const points = [
-    ...new Set(Array.from({ length: Math.floor(all.length / step) }, (_, at) => all[Math.floor(at * step)] ?? "")),
-  ];
-  const problems: Record<string, string[]> = {};
-  for (const point of points) {
-    const found = await run(point).catch((error: unknown) => ({ problems: [String(error)] }));
-    if (found.problems.length > 0) problems[point] = found.problems;
-  }
-  console.log(`killed at ${points.length} of ${all.length} moments`);
-  expect(problems).toEqual({});
-});
+  const chosen = Array.from({ length: Math.floor(all.length / step) }, (_, at) => all[Math.floor(at * step)] ?? "");
+  return [...new Set(chosen)].filter((_, at) => at % SHARES === share);
+}
+
+test.each(Array.from({ length: SHARES }, (_, share) => share))(
+  "a runtime that is killed at any call of git finishes what it had begun (%i)",
+  async (share) => {
+    const problems: Record<string, string[]> = {};
+    for (const point of await points(share)) {
+      const found = await run(point).catch((error: unknown) => ({ problems: [String(error)] }));
+      if (found.problems.length > 0) problems[point] = found.problems;
+    }
+    expect(problems).toEqual({});
+  },
+);
