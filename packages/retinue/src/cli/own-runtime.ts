@@ -18,6 +18,8 @@ export interface OwnRuntimeOptions {
   provider?: string;
   /** In place of the models that environment and config file name. */
   catalog?: Catalog;
+  /** How to run this program again, for work that outlives it. */
+  program?: readonly string[];
   /** Prints a line about something that went wrong on the side (default: to standard error). */
   report?: (line: string) => void;
 }
@@ -34,11 +36,12 @@ export function openOwnRuntime({
   home,
   provider,
   catalog,
+  program,
   report = toStandardError,
 }: OwnRuntimeOptions): OwnRuntime {
   const config = runtimeConfig(env, { home });
   const clientToken = env.COPILOT_SDK_AUTH_TOKEN;
-  const runtime = new Runtime({ config, provider, clientToken, catalog });
+  const runtime = new Runtime({ config, provider, clientToken, catalog, program });
   const [near, far] = linkedTransports();
   const served = serveConnection(far, { version: config.version, load: async () => runtime });
   const client = new RetinueClient({

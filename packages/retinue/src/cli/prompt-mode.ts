@@ -1,7 +1,9 @@
 /** `retinue` without a command: a prompt from -p or from a pipe, or the first things to try. */
 import { resolve } from "node:path";
 import { homeFolder } from "../host/home.ts";
+import { RUN_VARIABLE } from "../host/subconscious.ts";
 import type { CliContext } from "./cli-context.ts";
+import { consolidating } from "./consolidation.ts";
 import { noteOldNode } from "./old-node.ts";
 import { type PromptOptions, runPrompt } from "./prompt.ts";
 import { readPrompt } from "./prompt-input.ts";
@@ -48,6 +50,10 @@ async function promptMode(
     onSilence: () => terminal.note(SILENCE),
   });
   if (!flags.quiet && flags.outputFormat === "text") noteOldNode(terminal, { home: homeFolder(env, flags.home) });
+  if (env[RUN_VARIABLE] && prompt)
+    return consolidating(flags, context, ({ block, config: bounds }) =>
+      runPrompt({ ...prompt, text: `${block}\n\n${prompt.text}` }, { ...flags, bounds }, context),
+    );
   return runPrompt(prompt, flags, context);
 }
 

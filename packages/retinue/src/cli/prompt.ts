@@ -60,6 +60,8 @@ export interface PromptOptions {
   showsTree?: boolean;
   /** The session is removed with its home, so its id is not shown. */
   isThrownAway?: boolean;
+  /** What bounds the session besides, or adds to it. */
+  bounds?: Partial<SessionConfigBase>;
   /** In place of the models that environment and config file name. */
   catalog?: (env: CliContext["env"]) => Catalog;
 }
@@ -83,6 +85,7 @@ export async function runPrompt(
     home: options.home,
     provider: options.provider,
     catalog: options.catalog?.(env),
+    program: options.isThrownAway ? undefined : context.program,
     report: (line) => terminal.note(line), // Anything else would be drawn over.
   });
   using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
@@ -117,7 +120,11 @@ export async function runPrompt(
   if (interrupts.signal.aborted) return interrupts.exitCode;
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
-  const base = { ...baseConfig(options), ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}) };
+  const base = {
+    ...baseConfig(options),
+    ...options.bounds,
+    ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}),
+  };
   const config = {
     ...base,
     ...neededCapabilities(prompt),

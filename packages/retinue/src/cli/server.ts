@@ -17,7 +17,10 @@ export interface ServerOptions extends TokenOptions {
   sessionIdleTimeout?: number;
 }
 
-export async function runServer(options: ServerOptions, env: ProcessContext["env"]): Promise<never> {
+export async function runServer(
+  options: ServerOptions,
+  { env, program }: Pick<ProcessContext, "env" | "program">,
+): Promise<never> {
   const { stdio: isStdio, port = 0, host, home, provider, authTokenEnv, logLevel, sessionIdleTimeout } = options;
   // Standard output carries frames, so what libraries log there goes elsewhere.
   for (const method of ["log", "info", "debug"] as const) console[method] = console.error;
@@ -35,6 +38,7 @@ export async function runServer(options: ServerOptions, env: ProcessContext["env
       provider,
       authTokenEnv,
       logLevel,
+      program,
       sessionIdleTimeout: sessionIdleTimeout || undefined,
       onListening: (at) => process.stdout.write(`CLI server listening on port ${at}\n${tcp ? words(tcp.token) : ""}`),
     });

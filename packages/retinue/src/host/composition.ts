@@ -29,7 +29,7 @@ import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
 import { McpTasks } from "../tasks/executors/mcp-task.ts";
 import { ShellTasks } from "../tasks/executors/shell.ts";
 import { Tasks } from "../tasks/registry.ts";
-import { type SpawnGate, spawnGate } from "../tasks/spawn-gate.ts";
+import { type Admit, type SpawnGate, spawnGate } from "../tasks/spawn-gate.ts";
 import { taskService } from "../tasks/task-tools.ts";
 import { SessionDatabase } from "../tools/sql/session-database.ts";
 import type { ShellService, Tool } from "../tools/tool.ts";
@@ -47,6 +47,7 @@ import { Usage } from "../tree/usage.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
 import { Worktrees } from "../workspace/worktrees/worktrees.ts";
 import type { RuntimeConfig } from "./config.ts";
+import { CONSOLIDATING_AGENT, type Consolidations } from "./consolidation.ts";
 import { keepRunTime } from "./run-time.ts";
 import { stopLate } from "./time-limit.ts";
 
@@ -70,6 +71,7 @@ export interface TreeOptions {
   inherit?: InheritBlock;
   /** What is on the context board, for the system prompt. */
   boardSection?: (root: Session) => TreeParts["board"];
+  consolidations?: Consolidations;
   engine?: EngineFor;
 }
 
@@ -187,6 +189,7 @@ function composeParts(
     configuration,
     environment,
     board: options.boardSection?.(root) ?? (async () => undefined),
+    mayNotConsolidate: async () => options.consolidations?.refusal(root, configuration.current),
     participants,
     asks,
     hooks,
@@ -297,5 +300,9 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
     onChanged,
     engine,
   });
-  return { registry, gate: spawnGate(configuration), agents, mcp, shells, clientWork };
+  const admit: Admit = async ({ definition, taskId }) =>
+    definition.name === CONSOLIDATING_AGENT
+      ? await options.consolidations?.admit(root, { config: configuration.current, taskId })
+      : undefined;
+  return { registry, gate: spawnGate(configuration, admit), agents, mcp, shells, clientWork };
 }

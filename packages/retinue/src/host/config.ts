@@ -25,6 +25,8 @@ export interface RuntimeConfig {
   maxConcurrent: number;
   /** What an ask does while no attached client can answer it, where the session does not say. */
   unattended: Unattended;
+  /** Whether closed sessions are consolidated by themselves; undefined when the environment does not say. */
+  subconscious?: boolean;
   /** Seconds without work after which an open session closes by itself; 0 means never. */
   idleTimeoutSeconds: number;
   logLevel: LogLevel;
@@ -63,6 +65,7 @@ export function runtimeConfig(
     maxDepth: number(env, "RETINUE_SUBAGENT_MAX_DEPTH"),
     maxConcurrent: number(env, "RETINUE_SUBAGENT_MAX_CONCURRENT"),
     unattended: unattended(env),
+    subconscious: subconscious(env),
     idleTimeoutSeconds: 0,
     logLevel: level(env),
     maxAutopilotContinues: isSet(env, "RETINUE_MAX_AUTOPILOT_CONTINUES")
@@ -79,6 +82,25 @@ function choice<Word extends string>(env: RuntimeConfig["env"], name: string, wo
   if (found === undefined)
     throw new AppError("not_configured", `${name} is ${JSON.stringify(given)}; it must be ${words.join(" or ")}.`);
   return found;
+}
+
+const SWITCH: Readonly<Record<string, boolean>> = {
+  on: true,
+  true: true,
+  "1": true,
+  off: false,
+  false: false,
+  "0": false,
+};
+
+/** The variable of another runtime counts where ours is not set; a word that we do not know is no yes. */
+function subconscious(env: RuntimeConfig["env"]): boolean | undefined {
+  const own = env.RETINUE_SUBCONSCIOUS?.trim() ?? "";
+  const other = env.COPILOT_SUBCONSCIOUS?.trim() ?? "";
+  if (own === "") return other === "" ? undefined : (SWITCH[other.toLowerCase()] ?? false);
+  const found = SWITCH[own.toLowerCase()];
+  if (found !== undefined) return found;
+  throw new AppError("not_configured", `RETINUE_SUBCONSCIOUS is ${JSON.stringify(own)}; it must be on or off.`);
 }
 
 function unattended(env: RuntimeConfig["env"]): Unattended {

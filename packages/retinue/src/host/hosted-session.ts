@@ -31,6 +31,8 @@ export interface CloseOptions {
   type?: "routine" | "error";
   /** Nothing more is written: the session was never created. */
   isDiscarded?: boolean;
+  /** It is about to be deleted. */
+  isDeleted?: boolean;
 }
 
 export class HostedSession {
@@ -42,7 +44,7 @@ export class HostedSession {
   /** Shells that clients started outside the conversation. They are not tasks, and end with the session. */
   readonly userShells: ShellService;
   readonly #composed: SessionTree;
-  readonly #onClosed: () => Promise<void>;
+  readonly #onClosed: (how: { isParked: boolean }) => Promise<void>;
   readonly #unusedOptions: UnusedOptions;
   readonly #projectNotices: ProjectNotices;
   /** Set once: closing cannot be undone. */
@@ -51,10 +53,12 @@ export class HostedSession {
   #finishing: Promise<void> | undefined;
   #isFinished = false;
   #isTryingAgain = false;
+  /** Work may go on later, or there is nothing to look back on. */
+  #isParked = false;
   readonly #notifications: Notifications;
   #stopListening: () => void;
 
-  constructor(options: TreeOptions & { onClosed: () => Promise<void> }) {
+  constructor(options: TreeOptions & { onClosed(how: { isParked: boolean }): Promise<void> }) {
     this.#onClosed = options.onClosed;
     this.#composed = composeTree(options);
     this.store = options.store;
@@ -124,6 +128,7 @@ export class HostedSession {
    * when the store refuses, by itself and with every call. A call rejects while the store refuses.
    */
   async close(options: CloseOptions = {}): Promise<void> {
+    if (!this.#stopping) this.#isParked = Boolean(options.isLost || options.isDiscarded || options.isDeleted);
     this.#stopping ??= this.#stop(options);
     await this.#stopping;
     this.#finishing ??= this.#finish().finally(() => {
@@ -173,6 +178,6 @@ export class HostedSession {
     }
     this.#isFinished = true;
     this.#stopListening();
-    await this.#onClosed();
+    await this.#onClosed({ isParked: this.#isParked });
   }
 }

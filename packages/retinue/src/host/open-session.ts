@@ -49,10 +49,12 @@ export interface OpenOptions {
   /** Agents of the remote catalog. */
   remoteAgents?: TreeOptions["remoteAgents"];
   /** What other parts add to every session tree. */
-  extend?: Pick<TreeOptions, "extraTools" | "inherit" | "boardSection">;
+  extend?: Pick<TreeOptions, "extraTools" | "inherit" | "boardSection" | "consolidations">;
   /** How the transcript of a session tree is kept in step with its log. */
   transcribe?: (rootId: string) => TranscriptFold;
   onClosed(hosted: HostedSession): void;
+  /** A session was closed for good, and everything of it is stored: nobody was lost, and nothing is to go on. */
+  onEnded?(hosted: HostedSession): Promise<void>;
 }
 
 export interface Loaded {
@@ -201,9 +203,10 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
     fileHooks,
     plugins,
     instructions,
-    onClosed: async () => {
+    onClosed: async ({ isParked }) => {
       options.onClosed(hosted);
       await releaseLease(store, lease);
+      if (!isParked) await options.onEnded?.(hosted);
     },
   });
   return hosted;

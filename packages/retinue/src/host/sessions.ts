@@ -18,6 +18,7 @@ import type { World } from "../world.ts";
 import { RemoteAgentCatalog } from "./agent-catalog.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
 import { checkConfig, checkFolder } from "./config-check.ts";
+import { CONSOLIDATED } from "./detached-consolidation.ts";
 import { ENVIRONMENT } from "./environment.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";
@@ -40,7 +41,9 @@ export interface Lifecycle {
 }
 
 /** Documents that belong to one session and are deleted with it. */
-const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME, ENVIRONMENT].map(({ kind }) => kind);
+const OWN_DOCUMENTS = [TASK, CLIENT_METADATA, SESSION_LIMITS, RUN_TIME, ENVIRONMENT, CONSOLIDATED].map(
+  ({ kind }) => kind,
+);
 
 /** Ids become folder names, so they must not contain a path. */
 const VALID_ID = /^(?!\.)[A-Za-z0-9._:@-]{1,200}$/;
@@ -181,7 +184,7 @@ export class Sessions {
   async #closeFor(deletedId: string): Promise<void> {
     await this.#open
       .get(deletedId)
-      ?.close()
+      ?.close({ isDeleted: true })
       .catch((error: unknown) => {
         if (!isOutage(error)) throw error;
       });

@@ -84,6 +84,16 @@ export const ModelsConfig = lazy(() =>
     agentCatalog: AgentCatalogSettings().optional(),
     /** How many reminders autopilot sends for one prompt. */
     maxAutopilotContinues: z.number().int().min(0).max(1000).optional(),
+    /** Whether closed sessions are consolidated by themselves, and within which bounds; see host/subconscious.ts. */
+    subconscious: z
+      .object({
+        enabled: z.boolean().optional(),
+        minUserTurns: count(),
+        maxSeconds: z.number().min(10).max(3600).optional(),
+        maxTokens: count(),
+        maxCost: z.number().positive().optional(),
+      })
+      .optional(),
     /** How the models of sub-agents are chosen; see agents/model-policy.ts. */
     subagents: z
       .object({

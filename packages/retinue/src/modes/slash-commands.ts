@@ -27,6 +27,7 @@ import initWords from "./words/init.md";
 import researchWords from "./words/research.md";
 import reviewWords from "./words/review.md";
 import securityWords from "./words/security-review.md";
+import subconsciousWords from "./words/subconscious.md";
 
 export interface CommandCall {
   target: HostedSession;
@@ -199,6 +200,12 @@ const COMMANDS: readonly SlashCommand[] = [
   }),
   report("session", "Show the session", sessionReport),
   report("skills", "List the skills", skillsReport),
+  command(
+    "subconscious",
+    "Consolidate what this session has learned into the context board",
+    { hint: "run", required: true },
+    subconscious,
+  ),
   report("tasks", "List running and finished work", tasksReport),
   report("usage", "Show what was used", usageReport),
 ];
@@ -234,6 +241,14 @@ function plan({ target, input }: CommandCall): CommandOutcome {
   changeMode(target, "plan");
   if (input === "") return completed("The mode is plan", "plan");
   return { kind: "agent-prompt", prompt: input, displayPrompt: input, mode: "plan" };
+}
+
+/** Why it is not possible now is said at once, and the model need not be asked. */
+async function subconscious({ target, input }: CommandCall): Promise<CommandOutcome> {
+  if (input !== "run") throw new AppError("invalid_params", `/subconscious takes run, not "${input}"`);
+  const refusal = await target.tree.mayNotConsolidate();
+  if (refusal !== undefined) return shown(refusal);
+  return { kind: "agent-prompt", prompt: subconsciousWords.trim(), displayPrompt: typed("subconscious", input) };
 }
 
 function model({ target, input }: CommandCall): CommandOutcome {

@@ -3,8 +3,10 @@
  */
 import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
-import { SessionBoards } from "../host/board.ts";
+import { endOverdueRuns } from "../host/background-runs.ts";
+import { boardsOf } from "../host/board-memory.ts";
 import type { RuntimeConfig } from "../host/config.ts";
+import { consolidateClosed } from "../host/detached-consolidation.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
 import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
@@ -36,6 +38,8 @@ export interface RuntimeOptions {
   /** Variables that the command line names as holding a credential. */
   credentialVariables?: readonly string[];
   catalog?: SessionsOptions["catalog"];
+  /** How to run this program again, for work that outlives it. */
+  program?: readonly string[];
   /** ":memory:" in tests. */
   storePath?: string;
   /** Another store, given the path; for tests that break it. */
@@ -53,7 +57,7 @@ export class Runtime {
   readonly #release: () => void;
 
   constructor(options: RuntimeOptions) {
-    const { config, world = realWorld, provider, clientToken, catalog, storePath, openStore } = options;
+    const { config, world = realWorld, provider, clientToken, catalog, storePath, openStore, program } = options;
     this.config = config;
     this.#release = keepCredentials(options);
     this.#diagnostics = new Diagnostics({ home: config.home, level: config.logLevel });
@@ -66,7 +70,8 @@ export class Runtime {
     );
     this.#reaping = this.#reap();
     const memory = memoryOf(this.#store, config, world);
-    const boards = new SessionBoards({ store: this.#store, isDefault: () => false });
+    const { boards, consolidations } = boardsOf(this.#store, config, world);
+    const closed = { store: this.#store, runtime: config, boards, consolidations, program, provider, now: world.now };
     this.sessions = new Sessions({
       store: this.#store,
       runtime: config,
@@ -76,9 +81,12 @@ export class Runtime {
       extend: {
         ...memory,
         boardSection: (root) => boards.section(root),
+        consolidations,
         extraTools: (agent, parts) => [...memory.tools, ...boards.tools(agent, parts), ...planTools(agent, parts)],
       },
       transcribe,
+      onEnded: (hosted) =>
+        consolidateClosed(hosted, { ...closed, note: (message) => this.#diagnostics.write("warn", message) }),
       warn: (message) => this.#diagnostics.write("warn", message),
     });
   }
@@ -159,6 +167,8 @@ export class Runtime {
       const worktrees = new Worktrees({ home: this.config.home, documents: this.#store.documents });
       const left = await worktrees.recover((key) => goesOn(this.#store.documents, key));
       for (const problem of left) this.#diagnostics.write("warn", problem);
+      const overdue = await endOverdueRuns(this.#store.documents, Date.now());
+      if (overdue > 0) this.#diagnostics.write("warn", `ended ${overdue} background runs that had outlived their time`);
     } catch (error) {
       this.#diagnostics.write("warn", `cannot look for processes of a killed runtime: ${messageOf(error)}`);
     }

@@ -27,6 +27,8 @@ export interface ServeOptions {
   authTokenEnv?: string;
   logLevel?: string;
   sessionIdleTimeout?: number;
+  /** How to run this program again, for work that outlives it. */
+  program?: readonly string[];
   /** Called when a TCP server listens. */
   onListening?: (port: number) => void;
 }
@@ -48,7 +50,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const { Runtime } = await import("./runtime.ts");
     const clientToken = options.authTokenEnv ? options.env[options.authTokenEnv] : undefined;
     const credentialVariables = options.authTokenEnv ? [options.authTokenEnv] : [];
-    return new Runtime({ config, provider: options.provider, clientToken, credentialVariables });
+    return new Runtime({
+      config,
+      provider: options.provider,
+      clientToken,
+      credentialVariables,
+      program: options.program,
+    });
   });
   const connection = { version: config.version, load: load.get };
   const loadAhead = () => setImmediate(() => void load.get().catch(() => undefined)); // The calls that need it get the error.

@@ -17,8 +17,11 @@ import { type AgentRecord, newHead } from "./record.ts";
 /** `callId` is the call that starts the agent; absent when a client does. */
 export type SpawnGate = (owner: WorkingAgent, input: TaskInput, callId?: string) => Promise<AgentRecord>;
 
+/** Why an agent may not start now, beyond what the gate itself checks; undefined when it may. The id is that of its task. */
+export type Admit = (start: { definition: AgentDefinition; taskId: string }) => Promise<string | undefined>;
+
 /** Throws `spawn_refused` or `agent_not_found`, with words for the model. */
-export function spawnGate(configuration: Configuration): SpawnGate {
+export function spawnGate(configuration: Configuration, admit?: Admit): SpawnGate {
   const warned = new Set<string>();
   /** What a program gives must be right. A file may be written for another program, and its agent starts without what is not there. */
   const complain = (words: string, about: { definition: AgentDefinition; owner: WorkingAgent; callId?: string }) => {
@@ -43,9 +46,11 @@ export function spawnGate(configuration: Configuration): SpawnGate {
       settings: limits.models,
     });
     const { mode, note } = modeOf(owner, input.mode ?? "sync");
+    const id = session.world.newId();
+    const refusal = await admit?.({ definition, taskId: id });
+    if (refusal !== undefined) throw new AppError("spawn_refused", refusal);
     const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
     if (overBudget !== undefined) throw new AppError("spawn_refused", overBudget);
-    const id = session.world.newId();
     const isolation = input.isolation ?? definition.isolation;
     const isBuiltin = definition.source === "builtin";
     return {

@@ -28,6 +28,8 @@ export interface TreeParts {
   readonly environment: () => Promise<Environment>;
   /** The context board for the system prompt, where there is something on it. Stays the same for as long as the conversation does. */
   readonly board: () => Promise<string | undefined>;
+  /** Why the session cannot be consolidated into its board now; undefined when it can. */
+  readonly mayNotConsolidate: () => Promise<string | undefined>;
   readonly participants: Participants;
   readonly asks: AskBroker;
   readonly hooks: Hooks;

@@ -14,6 +14,7 @@ import { plugins } from "./plugins.ts";
 import { serve } from "./serve.ts";
 import { sessions } from "./sessions.ts";
 import { completionOf, config, init, models, update } from "./setup.ts";
+import { tasks } from "./tasks.ts";
 import { trust } from "./trust.ts";
 
 export const COMMANDS: readonly (Command | Group)[] = [
@@ -25,6 +26,7 @@ export const COMMANDS: readonly (Command | Group)[] = [
   transcript,
   checkpoint,
   sessions,
+  tasks,
   board,
   agents,
   trust,

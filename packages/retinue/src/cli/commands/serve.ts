@@ -52,8 +52,8 @@ export const serve = command({
     "retinue serve --port 4321",
     "retinue serve --host 0.0.0.0 --token-file token.txt",
   ],
-  async run(input, { env }: ProcessContext) {
+  async run(input, context: ProcessContext) {
     const { runServer } = await import("../server.ts");
-    return runServer(input, env);
+    return runServer(input, context);
   },
 });

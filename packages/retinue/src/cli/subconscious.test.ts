@@ -1,0 +1,113 @@
+/** Consolidating sessions: by `/subconscious run`, and by a process of its own when a session is closed. */
+import { call, type ModelRequest, say } from "@retinue/sdk/testing";
+import { expect, test } from "vitest";
+import { type CliWorld, type ModelWorld, modelWorld } from "./test-world.ts";
+
+const ON = { RETINUE_SUBCONSCIOUS: "on" };
+
+interface Work {
+  kind: string;
+  status: string;
+  sessionId: string;
+  pid?: number;
+  error?: string;
+}
+
+async function tasksOf(world: CliWorld): Promise<Work[]> {
+  return JSON.parse((await world.run(["tasks", "--json"])).stdout);
+}
+
+/** Looks until the consolidation has this state; every look is a process of its own, so there is no need to wait between two. */
+async function consolidation(world: CliWorld, isIt: (work: Work) => boolean): Promise<Work> {
+  for (;;) {
+    const found = (await tasksOf(world)).find((work) => work.kind === "consolidation" && isIt(work));
+    if (found) return found;
+  }
+}
+const hasEnded = ({ status }: Work) => !["starting", "running"].includes(status);
+
+async function notesOf(world: CliWorld): Promise<{ text: string; agent: string; sessionId: string }[]> {
+  return JSON.parse((await world.run(["board", "show", "--json"])).stdout).entries;
+}
+
+const isRem = ({ body }: ModelRequest) => JSON.stringify(body).includes("Your role: Memory Agent");
+
+/** A rem-agent that keeps one note. */
+const keeping = (request: ModelRequest) =>
+  request.results.length === 0
+    ? call("context_board", { command: "add", text: "The door is blue." })
+    : say("Added one note.");
+
+async function talk(world: ModelWorld, prompts: number, env: Record<string, string> = ON): Promise<string> {
+  const { stderr } = await world.run(["-p", "the door is blue"], { env: prompts === 1 ? env : {} });
+  const [, id = ""] = /session ([0-9a-f]{8})/.exec(stderr) ?? [];
+  for (let at = 2; at <= prompts; at++)
+    await world.run(["--resume", id, "-p", `prompt ${at}`], { env: at === prompts ? env : {} });
+  return id;
+}
+
+test("a closed session with enough prompts is consolidated by a process that tasks shows, with the board and reading tools only", async () => {
+  await using world = await modelWorld((request) => (isRem(request) ? keeping(request) : say("I see.")));
+  const id = await talk(world, 3);
+  const ended = await consolidation(world, hasEnded);
+  expect(ended).toMatchObject({ status: "done", sessionId: expect.stringMatching(new RegExp(`^${id}`)) });
+  expect(await notesOf(world)).toEqual([
+    expect.objectContaining({ text: "The door is blue.", agent: "rem-agent", sessionId: ended.sessionId }),
+  ]);
+  const [request] = world.model.requests.filter(isRem);
+  const tools = [...JSON.stringify(request?.body.tools).matchAll(/"function":\{"name":"(\w+)"/g)].map(
+    ([, name]) => name,
+  );
+  expect(tools.sort()).toEqual(["context_board", "glob", "grep", "session_search", "view"]);
+  expect(JSON.stringify(request?.body)).toContain("the door is blue");
+  expect((await tasksOf(world)).filter(({ kind }) => kind === "consolidation")).toHaveLength(1);
+});
+
+test("a session with too few prompts, or one that nobody wants consolidated, starts nothing; nor does one without news", async () => {
+  await using world = await modelWorld((request) => (isRem(request) ? say("Nothing to keep.") : say("I see.")));
+  await talk(world, 2);
+  await talk(world, 3, { RETINUE_SUBCONSCIOUS: "off", COPILOT_SUBCONSCIOUS: "1" });
+  expect(await tasksOf(world)).toEqual([]);
+  const id = await talk(world, 3, { COPILOT_SUBCONSCIOUS: "true" });
+  await consolidation(world, hasEnded);
+  await world.run(["--resume", id, "-p", "one more"], { env: ON });
+  expect(await tasksOf(world)).toHaveLength(1);
+  expect(await notesOf(world)).toEqual([]);
+});
+
+test("a rem-agent that never ends is ended with its time", async () => {
+  await using world = await modelWorld((request) => (isRem(request) ? new Promise(() => undefined) : say("I see.")));
+  await world.run(["config", "set", "subconscious", '{"enabled": true, "minUserTurns": 1, "maxSeconds": 10}']);
+  await world.run(["-p", "the door is blue"]);
+  const ended = await consolidation(world, hasEnded);
+  expect(["failed", "stopped"]).toContain(ended.status);
+  expect(await notesOf(world)).toEqual([]);
+});
+
+test("a consolidation whose process is killed is lost, and holds up nobody", async () => {
+  let isKilled = false;
+  await using world = await modelWorld((request) => {
+    if (!isRem(request)) return say("I see.");
+    return isKilled ? keeping(request) : new Promise(() => undefined);
+  });
+  await talk(world, 3);
+  const { pid } = await consolidation(world, ({ status }) => status === "running");
+  const second = await talk(world, 3);
+  expect((await tasksOf(world)).filter(({ kind }) => kind === "consolidation")).toHaveLength(1);
+  process.kill(pid ?? 0, "SIGKILL");
+  isKilled = true;
+  await consolidation(world, ({ status }) => status === "lost");
+  for (const prompt of ["a", "b", "c"]) await world.run(["--resume", second, "-p", prompt], { env: ON });
+  await consolidation(world, ({ status }) => status === "done");
+  expect(await notesOf(world)).toHaveLength(1);
+});
+
+test("a misspelt switch is refused, and a run that nobody has recorded is none", async () => {
+  await using world = await modelWorld([]);
+  const wrong = await world.run(["-p", "hi"], { env: { RETINUE_SUBCONSCIOUS: "yes please" } });
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("it must be on or off") });
+  const none = await world.run(["-p", "hi", "--agent", "rem-agent", "--silent"], {
+    env: { RETINUE_CONSOLIDATION: "x" },
+  });
+  expect(none).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(/^retinue: there is no consolidation x/) });
+});

@@ -1,0 +1,26 @@
+/** Whether closed sessions are consolidated by themselves, and within which bounds: environment first, then config.json. */
+import { readModelsConfig } from "../models/config.ts";
+import type { RuntimeConfig } from "./config.ts";
+
+export interface SubconsciousSettings {
+  isOn: boolean;
+  /** So many prompts of the user a session must have had since it was consolidated last. */
+  minUserTurns: number;
+  maxSeconds: number;
+  maxTokens: number;
+  /** In credits; no limit of its own when absent. */
+  maxCost?: number;
+}
+
+/** Set in a process that consolidates: the run, which the store knows. Such a process never starts another one. */
+export const RUN_VARIABLE = "RETINUE_CONSOLIDATION";
+/** The session that it looks back on. */
+export const PARENT_VARIABLE = "RETINUE_PARENT_SESSION";
+
+export function subconsciousSettings({
+  home,
+  subconscious,
+}: Pick<RuntimeConfig, "home" | "subconscious">): SubconsciousSettings {
+  const { enabled = false, ...given } = readModelsConfig(home).subconscious ?? {};
+  return { minUserTurns: 3, maxSeconds: 300, maxTokens: 400_000, ...given, isOn: subconscious ?? enabled };
+}
