@@ -59,7 +59,7 @@ test("a session in which nothing was said is not consolidated, by the command or
     const sessionId = await world.create(on);
     const words = "Nothing has happened in this session yet, so there is nothing to consolidate.";
     expect(await invoke(world, sessionId)).toEqual({ kind: "text", text: words });
-    await world.send(sessionId, 'call task with the name "rem-consolidate"');
+    await world.send(sessionId, 'call task with `name` "rem-consolidate"');
     expect(results(world.client)).toEqual([words]);
   });
 });

@@ -108,7 +108,11 @@ function read(json: string): Claim | undefined {
 /** How many prompts the user has given, without those that only ask to consolidate. */
 export function saidBefore({ state }: Session): number {
   const asked = state.messages.filter(
-    (message) => message.role === "user" && JSON.stringify(message.content).includes(CONSOLIDATING_TASK),
+    (message) =>
+      message.role === "user" && JSON.stringify(message.content).includes(JSON.stringify(ASKED).slice(1, -1)),
   );
   return Math.max(0, state.userPrompts - asked.length);
 }
+
+/** Stands in the prompt of `/subconscious run`, and in no notice about the task. */
+const ASKED = `\`name\` "${CONSOLIDATING_TASK}"`;
