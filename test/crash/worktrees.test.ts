@@ -39,11 +39,11 @@ const PROMPT = promptOf({
   says: "done",
 });
 
-/** A git that counts its calls, and kills whoever called it at one of them. */
+/** A git that counts its calls, and kills whoever called it at one of them. `status` is for the system prompt, and runs beside the others. */
 function armedGit(): { arm(bin: string, at: string): void; calls(bin: string): number } {
   const script = `#!/bin/sh
 here=$(dirname "$0")
-case "$1" in config|--version) exec ${REAL_GIT} "$@";; esac
+case "$1" in config|--version|status) exec ${REAL_GIT} "$@";; esac
 echo "$*" >> "$here/calls"
 n=$(wc -l < "$here/calls")
 at=$(cat "$here/at")
