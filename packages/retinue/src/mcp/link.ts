@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { type McpServerConfig, messageOf, visible } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { isLocal, type RemoteServer } from "./server-config.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -46,7 +47,7 @@ export function openLink(config: McpServerConfig, options: LinkOptions): Link {
 function remoteLink(config: RemoteServer, { signIn }: LinkOptions): Link {
   const options = {
     requestInit: { headers: { ...config.headers } },
-    fetch: onOneOrigin(signIn?.fetch ?? ((url, init) => fetch(url, init))),
+    fetch: boundedFetch(onOneOrigin(signIn?.fetch ?? ((url, init) => fetch(url, init)))),
     ...(signIn && { authProvider: signIn.provider }),
   };
   const url = new URL(config.url);

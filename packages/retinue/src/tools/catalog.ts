@@ -51,7 +51,7 @@ export function builtinTools({ output, askUser, autopilot }: BuiltinOptions = {}
   ];
 }
 
-/** A host tool that overrides a built-in one is listed among the host tools. */
+/** A host tool that overrides a built-in one is listed among the host tools. Of two tools of servers with one name, the later counts. */
 export function orderTools({
   builtin,
   mcp,
@@ -70,5 +70,6 @@ export function orderTools({
     );
   }
   const isFree = (tool: Tool) => !byName.has(tool.name);
-  return [...builtin.filter(isFree), ...mcp.filter(isFree), ...byName.values()];
+  const ofServers = new Map(mcp.filter(isFree).map((tool) => [tool.name, tool]));
+  return [...builtin.filter(isFree), ...ofServers.values(), ...byName.values()];
 }

@@ -157,3 +157,55 @@ test("a server that asks for more than a person can read gets an error for the r
     expect(answers.filter((each) => each.includes("too many questions at once"))).toHaveLength(34);
   });
 });
+
+test("an agent whose own server has the name of one of the session's is offered each tool once, and its own", async () => {
+  const asks = call("task", { agent_type: "own", prompt: "look", description: "d", name: "n" });
+  await inSmallWorld([[asks], [call("s-one")], [say("seen")], [say("done")]], async (world) => {
+    const { client, create, send, provider } = world;
+    const own = { name: "own", prompt: "p", description: "d", mcpServers: { s: hostile("twice", "one", "two") } };
+    const sessionId = await create({ mcpServers: { s: hostile("plain", "one") }, customAgents: [own] });
+    await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+    await client.received("session.mcp_servers_loaded");
+    await send(sessionId, "go");
+    const names = provider.requests[1]?.tools.map(({ name }) => name).filter((name) => name.startsWith("s-"));
+    expect(names).toEqual(["s-one", "s-two"]);
+    expect(contents(world)).toContain("one of twice");
+  });
+});
+
+test.each([
+  ["one answer", "application/json", "the server sent a message of more than 10485760 bytes"],
+  ["a stream", "text/event-stream", "no answer within 2000 ms"],
+])("an answer of 11 MB over HTTP, as %s, fails its call in words", async (_, type, words) => {
+  const replies: Record<string, object> = {
+    initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } },
+    "tools/list": { tools: [{ name: "echo", inputSchema: { type: "object" } }] },
+    "tools/call": { content: [{ type: "text", text: "x".repeat(11 * 1024 * 1024) }] },
+  };
+  const http = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    const { id, method } = JSON.parse(body || "{}");
+    if (id === undefined) return response.writeHead(body ? 202 : 405).end();
+    const missing = { error: { code: -32601, message: "no such method" } };
+    const answer = { jsonrpc: "2.0", id, ...(replies[method] ? { result: replies[method] } : missing) };
+    const isStream = method === "tools/call" && type === "text/event-stream";
+    response.setHeader("content-type", isStream ? type : "application/json");
+    response.end(isStream ? `data: {}\n\ndata: ${JSON.stringify(answer)}\n\n` : JSON.stringify(answer));
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => http.once("listening", resolve));
+  try {
+    await inSmallWorld([[call("web-echo")], [say("done")]], async (world) => {
+      const { port } = http.address() as AddressInfo;
+      const web = { type: "http" as const, url: `http://127.0.0.1:${port}/`, timeout: 2000 };
+      const sessionId = await world.create({ mcpServers: { web } });
+      await world.client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      await world.client.received("session.mcp_servers_loaded");
+      await world.send(sessionId, "go");
+      expect(world.client.of("tool.execution_complete")[0]?.error?.message).toContain(words);
+    });
+  } finally {
+    http.closeAllConnections();
+    http.close();
+  }
+});
