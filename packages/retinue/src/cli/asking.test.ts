@@ -193,6 +193,15 @@ describe("a question", () => {
     });
     expect(await asking(typed("", "36", "n").terminal).onElicitationRequest?.(form)).toEqual({ action: "decline" });
   });
+
+  test("asks again for what is none of the choices, however it is written", async () => {
+    const properties = { allow: { type: "string", enum: ["once", "no"] } };
+    const form = { message: "May I?", sessionId: "s", requestedSchema: { type: "object" as const, properties } };
+    expect(await asking(typed("maybe", "No").terminal).onElicitationRequest?.(form)).toEqual({
+      action: "accept",
+      content: { allow: "no" },
+    });
+  });
 });
 
 test("a link is shown with where it leads, and the flag opens that place", async () => {

@@ -158,13 +158,28 @@ async function askForm({ terminal, signal }: Asking, form: ElicitationContext): 
   terminal.note(`\n${from} asks: ${visibleText(message)}${url ? ` (${visible(url)})` : ""}`);
   const content: NonNullable<ElicitationResult["content"]> = {};
   for (const [name, field] of Object.entries(requestedSchema?.properties ?? {})) {
-    const choices = Array.isArray(field.enum) ? ` (${field.enum.join(" | ")})` : "";
-    const answer = await terminal.ask(`  ${visible(`${String(field.title ?? name)}${choices}`)}: `, { signal });
+    const choices = Array.isArray(field.enum) ? field.enum.map(String) : [];
+    const label = `${String(field.title ?? name)}${choices.length > 0 ? ` (${choices.join(" | ")})` : ""}`;
+    const answer = await askField({ terminal, signal }, { label, choices });
     if (answer === undefined) return { action: "cancel" };
     if (answer !== "") content[name] = valueFor(field, answer);
   }
   const missing = (requestedSchema?.required ?? []).some((name) => content[name] === undefined);
   return missing ? { action: "decline" } : { action: "accept", content };
+}
+
+/** Asks again until it is one of the choices, or nothing. */
+async function askField(
+  { terminal, signal }: Pick<Asking, "terminal" | "signal">,
+  { label, choices }: { label: string; choices: readonly string[] },
+): Promise<string | undefined> {
+  for (;;) {
+    const answer = await terminal.ask(`  ${visible(label)}: `, { signal });
+    if (answer === undefined || answer === "" || choices.length === 0) return answer;
+    const chosen = choices.find((choice) => choice.toLowerCase() === answer.trim().toLowerCase());
+    if (chosen !== undefined) return chosen;
+    terminal.note(`  Please answer one of: ${visible(choices.join(", "))}`);
+  }
 }
 
 function valueFor({ type }: Record<string, unknown>, answer: string): string | number | boolean | string[] {

@@ -26,11 +26,11 @@ const MAY_SAMPLE = {
     allow: {
       type: "string",
       title: "Allow",
-      enum: ["once", "session"],
-      enumNames: ["this request", "all of this server in this session"],
-      default: "once",
+      enum: ["once", "session", "no"],
+      enumNames: ["this request", "all of this server in this session", "no"],
     },
   },
+  required: ["allow"],
 };
 
 /** Undefined for a client that takes the ask as it is, and for one that cannot be asked. */
@@ -42,8 +42,8 @@ export function formInstead<K extends AskKind>(
   return FORMS[kind]?.(participant, payload);
 }
 
-/** What the answer to its form means for a sampling. */
+/** What the answer to its form means for a sampling. Words that are no yes are a no. */
 export function samplingByForm({ action, content }: ElicitationResult): Answer<"sampling"> {
-  if (action !== "accept") return { isRefused: true };
-  return { allow: content?.allow === "session" ? "session" : "once" };
+  const allow = action === "accept" ? content?.allow : undefined;
+  return allow === "once" || allow === "session" ? { allow } : { isRefused: true };
 }

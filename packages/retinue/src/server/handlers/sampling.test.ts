@@ -178,6 +178,19 @@ describe("a client that has registered for sampling.requested", () => {
 });
 
 describe("a request of a server to the model", () => {
+  test.each([{ allow: "no" }, { allow: "never" }, {}])("is refused by a form that says %j", async (content) => {
+    await inSmallWorld([[sampling()], [say("done")]], async (world) => {
+      const { client } = world;
+      const sessionId = await opened(world, { requestElicitation: true });
+      await client.call("session.send", { sessionId, prompt: "go" });
+      const { requestId } = await client.received("elicitation.requested");
+      const result = { action: "accept" as const, content };
+      await client.call("session.ui.handlePendingElicitation", { sessionId, requestId, result });
+      await client.received("session.idle");
+      expect(answers(world)[0]).toContain("Sampling was refused: the user did not agree.");
+    });
+  });
+
   test.each([
     [
       "images for a model that cannot see",
