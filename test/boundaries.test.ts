@@ -160,6 +160,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "store",
     "processes",
     "models",
+    "session",
     "permissions",
     "recovery",
     "project",

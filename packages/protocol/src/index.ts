@@ -79,6 +79,7 @@ export {
   PermissionSettings,
   PromptRequest,
 } from "./permission.ts";
+export { PromptTerms, type ToolTerm } from "./prompt-terms.ts";
 export { type ModelCapabilities, NamedProviderConfig, ProviderConfig, type ProviderType } from "./provider-config.ts";
 export { byteLength, encodeFrame, FrameDecoder, type FrameSink, MAX_FRAME_BYTES } from "./rpc/frames.ts";
 export { linkedTransports } from "./rpc/memory-transport.ts";

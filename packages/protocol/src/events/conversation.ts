@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { Attachments } from "../attachments.ts";
 import { byName } from "../method.ts";
+import { PromptTerms } from "../prompt-terms.ts";
 import { count, flag, json, lazy, type Of, open, PromptMode, ReasoningSummary, strings, text } from "../schema.ts";
 import { EstimatedUsage } from "./context.ts";
 import { event } from "./event.ts";
@@ -88,6 +89,8 @@ const promptEvents = byName(
         /** `system`, `agent-<id>` for a sub-agent's prompt, or a client's own word. */
         source: text(),
         attachments: Attachments().optional(),
+        /** What the prompt demands of its interaction. Ours. */
+        terms: PromptTerms().optional(),
         isAutopilotContinuation: flag(),
         /** The agent wanted to stop, and a stop hook or a gate sent it on. Ours. */
         isSentBack: flag(),

@@ -4,6 +4,7 @@
  * A pure function over plain data, so that the list for the model, the check before a call and `retinue why` cannot disagree.
  * Every answer names the rule that decided.
  */
+import type { PromptTerms } from "@retinue/protocol";
 import { decideOffer, type ToolFilters } from "../tools/filters.ts";
 import type { AgentDefinition } from "./definition.ts";
 import { matchesAny, matchesPattern, meansAll, namesOneTool, type ToolRef } from "./tool-patterns.ts";
@@ -28,6 +29,8 @@ export interface NodeLimits {
   /** Rules of the session that forbid a tool to everybody. */
   denyRules: readonly DenyRule[];
   planMode: boolean;
+  /** What the current prompt leaves of the main agent's tools. Not a ceiling: the agents that it starts have their own. */
+  terms?: Pick<PromptTerms, "name" | "tools">;
 }
 
 export interface DenyRule {
@@ -44,6 +47,7 @@ export type Rule =
   | "ancestor-ceiling"
   | "agent-tools"
   | "defaultAgent.excludedTools"
+  | "prompt"
   | "allowed";
 
 export interface Decision {
@@ -141,7 +145,9 @@ function underCeilings(tool: ToolRef, node: NodeLimits): Decision | undefined {
 }
 
 function underOwnRules(tool: ToolRef, node: NodeLimits): Decision | undefined {
-  const { definition } = node;
+  const { definition, terms } = node;
+  if (terms && !terms.tools.some(({ name }) => name === tool.name))
+    return forbidden("prompt", `${terms.name}, which runs now, leaves the main agent without it`);
   const isHidden = node.defaultAgentExcludedTools.some((pattern) => matchesPattern(pattern, tool));
   if (definition === undefined) {
     return isHidden

@@ -31,7 +31,7 @@ const TABLE = {
     request: ({ requestId, payload, session, from }) => ({
       requestId,
       ...payload,
-      agentMode: session.root.state.mode,
+      agentMode: session.root.state.modeNow,
       ...from,
     }),
     completion: ({ requestId, callId }, answer) => ({

@@ -9,6 +9,7 @@ import { readPluginSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import { replay } from "../recovery/replay.ts";
+import type { SessionState } from "../session/state.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import { type AgentRecord, TASK } from "../tasks/record.ts";
 
@@ -46,7 +47,8 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<Agent
     denyRules: context.denied
       .filter(({ argument }) => argument === null)
       .map(({ kind }) => ({ name: kind, pattern: kind })),
-    planMode: state.mode === "plan",
+    planMode: (isAtWork(state) ? state.modeNow : state.mode) === "plan",
+    terms: isAtWork(state) ? state.prompt.terms : undefined,
   };
   if (agent === "main")
     return { node: main, servers, title: selected ? `The main agent, as ${selected.name},` : "The main agent" };
@@ -69,6 +71,9 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<Agent
   );
 }
 
+/** At rest, what the last prompt said about its own interaction is over. */
+const isAtWork = ({ isModelDue, openCalls }: SessionState): boolean => isModelDue || openCalls.size > 0;
+
 /** The names from the main agent's child down to this one. */
 function namesOf({ name, ownerId }: AgentRecord, tasks: readonly AgentRecord[]): string[] {
   const owner = tasks.find(({ id }) => id === ownerId);
@@ -84,7 +89,7 @@ function nodeOfTask(
 }
 
 function below(parent: NodeLimits, definition: AgentDefinition): NodeLimits {
-  return { ...parent, isMainAgent: false, ancestors: ancestorsOfChild(parent), definition };
+  return { ...parent, isMainAgent: false, ancestors: ancestorsOfChild(parent), definition, terms: undefined };
 }
 
 function definitionNamed(catalog: AgentCatalog, name: string): AgentDefinition {

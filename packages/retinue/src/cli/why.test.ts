@@ -101,6 +101,25 @@ describe("retinue why", () => {
     expect(code).toBe(1);
   });
 
+  test("plan mode is the reason for what it refuses, at any depth and whatever is approved", async () => {
+    const { world: made, id, child } = await world("--mode", "plan");
+    await using _ = made;
+    const why = async (...args: string[]) => await made.run(["why", id, ...args, "--allow-all-tools"]);
+    for (const agent of ["main", child])
+      expect(await why(agent, "bash", "touch x")).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(
+          "touch x is refused: plan mode: only commands that are known to change nothing",
+        ),
+      });
+    expect((await why("main", "bash", "ls")).stdout).toContain("runs without asking");
+    expect(await why("main", "create", "notes.txt")).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("is refused: plan mode: files outside the session's own folder"),
+    });
+    expect((await why("general-purpose", "create", "a")).stdout).toContain("sub-agents write no files in plan mode");
+  });
+
   test("the ceiling of the agent above is the rule for what is below it", async () => {
     const { world: made, id } = await world("--agent", "lead");
     await using _ = made;

@@ -5,8 +5,10 @@
 import { type PermissionRequest, visibleText } from "@retinue/protocol";
 import { type Decision, decideTool } from "../agents/effective-tools.ts";
 import { readLimits, type SessionLimits } from "../host/session-limits.ts";
+import { planRefusal } from "../permissions/plan-mode.ts";
 import type { Policy, Verdict } from "../permissions/policy.ts";
 import { Rules } from "../permissions/rules.ts";
+import { sessionFolder } from "../session/folder.ts";
 import type { SessionRecord, Store } from "../store/store.ts";
 import { addedFolders } from "./added-folders.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -74,7 +76,12 @@ export async function runWhy(
   const tool = toolNamed(question.tool, sources);
   const decision = decideTool(tool, node);
   const request = await requestFor(tool, question.input, record.cwd);
-  const verdict = request && rules.decide(request, { workingDirectory: record.cwd });
+  const place = { sessionFolder: sessionFolder(own.runtime.config.home, sessionId) };
+  const inPlan = request && node.planMode ? planRefusal(request, place) : undefined;
+  const verdict =
+    inPlan === undefined
+      ? request && rules.decide(request, { workingDirectory: record.cwd })
+      : { type: "deny" as const, rule: `plan mode: ${inPlan}`, rules: [] };
   if (flags.json)
     terminal.out(
       `${JSON.stringify({ agent: title, tool, decision, permission: verdict ?? null, request: request ?? null }, null, 2)}\n`,

@@ -31,7 +31,7 @@ function claudePayload(
     transcript_path: input.transcriptPath,
     cwd: input.cwd,
     hook_event_name: eventName,
-    permission_mode: session.root.state.mode === "plan" ? "plan" : "default",
+    permission_mode: session.root.state.modeNow === "plan" ? "plan" : "default",
     agent_id: input.agentId,
     agent_type: input.agentName,
     ...(DETAILS[event]?.(input) ?? {}),

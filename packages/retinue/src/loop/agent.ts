@@ -141,7 +141,7 @@ export function callContext(agent: Agent, callId: string, signal: AbortSignal): 
     sessionFolder: session.place.folder,
     tempFolder: agent.settings.outputFolder,
     signal,
-    mode: session.root.state.mode,
+    mode: session.root.state.modeNow,
     partialOutput: (partialOutput) =>
       session.announce("tool.execution_partial_result", { toolCallId: callId, partialOutput }),
     announce: (type, data) => session.log.append(type, data as never, { sessionId: session.id, ephemeral: true }),

@@ -25,7 +25,7 @@ export class Autopilot {
   /** Nothing has ended it for the user's last prompt, and the mode is on. */
   get isOn(): boolean {
     const { state, parent } = this.#agent.session;
-    return !parent && state.mode === "autopilot" && state.userPrompts > 0 && !state.autopilot.isOver;
+    return !parent && state.modeNow === "autopilot" && state.userPrompts > 0 && !state.autopilot.isOver;
   }
 
   /** Called at the end of each run, whatever still works in the background: what ends autopilot is a fact now. */

@@ -17,6 +17,7 @@ import { type CallContext, CallRefused, failure, type Outcome, type Prepared, ty
 import { type Agent, callContext, type Toolset } from "./agent.ts";
 import { awaitedTool } from "./missing-tool.ts";
 import { permit } from "./permit.ts";
+import { withinTerms } from "./prompt-limit.ts";
 
 export interface CallsInput {
   calls: readonly OpenCall[];
@@ -106,7 +107,8 @@ async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise
     const bounded = bound(agent, outcome, call.name);
     recordEnd(agent, call, { outcome: bounded });
     recordEvents(agent, call, { outcome: bounded, tool });
-    return outcome.resultType === "rejected" || (tool?.isTerminal === true && outcome.resultType === "success");
+    const isTerminal = tool?.isTerminal === true && outcome.resultType === "success";
+    return outcome.resultType === "rejected" || outcome.endsTurn === true || isTerminal;
   } finally {
     agent.slot.leave();
   }
@@ -174,11 +176,14 @@ async function attempt(agent: Agent, { call, tool, signal, isResumed }: Attempt)
   }
   const before = await beforehand(agent, { call, tool, signal });
   if ("outcome" in before) return before.outcome;
-  const prepared: Prepared = await tool.prepare(before.args, context);
-  const refused = await permit(agent, { call, args: before.args, prepared, hook: before, signal });
+  const terms = withinTerms(agent.session, call, before.args); // After the hooks, which may have changed them.
+  if ("refused" in terms) return terms.refused;
+  const { args } = terms;
+  const prepared: Prepared = await tool.prepare(args, context);
+  const refused = await permit(agent, { call, args, prepared, hook: before, signal });
   if (refused) return refused;
   if (tool.source !== "host") await recordedFirst(agent, signal); // An ask is recorded with what led to it.
-  return withRemarks(agent, await prepared.run(), { name: call.name, args: before.args });
+  return withRemarks(agent, await prepared.run(), { name: call.name, args });
 }
 
 function withRemarks({ kit }: Agent, outcome: Outcome, call: { name: string; args: unknown }): Outcome {

@@ -38,12 +38,14 @@ export async function interact(
 ): Promise<InteractionEnd> {
   const { session } = agent;
   const [first] = entries;
-  const toolset = await toolsFor(agent, entries, options);
+  let toolset = await toolsFor(agent, entries, options);
   session.announce("session.tools_updated", { model: agent.model().id });
   if (isOutdated(session, first)) return { text: session.state.lastAssistantText, isNatural: false };
-  if (first?.kind === "prompt") checkRequiredTool(agent, first, toolset);
-  if (first?.kind === "prompt") await enter(agent, first, { ...options, toolset });
-  else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
+  if (first?.kind === "prompt") {
+    checkRequiredTool(agent, first, toolset);
+    await enter(agent, first, { ...options, toolset });
+    toolset = await agent.kit.tools(options); // A prompt may have a mode and tools of its own.
+  } else for (const entry of entries) if (entry.kind === "notice") notify(agent, entry);
   await startSession(agent, first, options.signal);
   const interactionId = session.state.interactionId ?? session.world.newId();
   const system = await settleSystemPrompt(agent, toolset, { interactionId, signal: options.signal });
@@ -73,7 +75,7 @@ async function toolsFor(
 
 /** A reminder of autopilot, after the mode was changed. */
 const isOutdated = ({ state }: Agent["session"], first: InboxEntry | undefined): boolean =>
-  first?.kind === "prompt" && first.isAutopilotContinuation === true && state.mode !== "autopilot";
+  first?.kind === "prompt" && first.isAutopilotContinuation === true && state.modeNow !== "autopilot";
 
 /** The tool must be there. The model is not made to call it, as clients of this protocol expect. */
 function checkRequiredTool({ session }: Agent, prompt: Prompt, { byName }: Toolset): void {
@@ -204,6 +206,7 @@ async function enter(
     supportedNativeDocumentMimeTypes: [],
     attachments: attachments.length > 0 ? attachments : undefined,
     agentMode: prompt.agentMode ?? (session.state.mode === "interactive" ? undefined : session.state.mode),
+    terms: prompt.terms,
     source: prompt.source || undefined,
     isAutopilotContinuation: prompt.isAutopilotContinuation || undefined,
     isSentBack: prompt.isSentBack || undefined,
@@ -291,6 +294,7 @@ async function steer(agent: Agent, turnId: string, interactionId: string): Promi
       attachments: attachments.length > 0 ? attachments : undefined,
       source: entry.source || undefined,
       delivery: "steering",
+      agentMode: entry.agentMode,
       turnId,
       interactionId,
     });

@@ -9,9 +9,10 @@ import { type CallScene, inCallScene, mainAgent, probe } from "./test-calls.ts";
 await loadGrammar();
 
 const custom: PermissionRequest = { kind: "custom-tool", toolName: "tool", toolDescription: "does it" };
-const write = (fileName: string): PermissionRequest => ({
+const write = (fileName: string, resolvedPath?: string): PermissionRequest => ({
   kind: "write",
   fileName,
+  resolvedPath,
   diff: "+1",
   intention: "Write",
   canOfferSessionApproval: true,
@@ -118,6 +119,10 @@ describe("without asking a person", () => {
     ["ls && touch x", "it is not known to only read"],
     ["cat $(touch x)", "it runs a command inside another one"],
     ["sh -c 'touch x'", "it is not known to only read"],
+    ['python3 -c \'open("x", "w")\'', "it is not known to only read"],
+    ["sed -i s/a/b/ x", "it is not known to only read"],
+    ["git commit -am x", "it is not known to only read"],
+    ["cat a >> b", "it writes to a file"],
   ])("does not run %j in plan mode, whatever is approved, and says why", async (line, reason) => {
     await inCallScene(async (scene) => {
       const { client, sessionId } = scene;
@@ -126,6 +131,58 @@ describe("without asking a person", () => {
       const call = await callOf(scene, shell(line));
       expect(call.hasRun).toBe(false);
       expect(call.end?.error?.message).toContain(`this line is not one: ${reason}.`);
+    });
+  });
+
+  test("the plan, notes and reports in the session's folder are written without asking, unless a rule denies it or a link leads out", async () => {
+    await inCallScene(async (scene) => {
+      const { agent, client, sessionId, folder } = scene;
+      const own = agent.session.place.folder;
+      for (const [id, name] of ["plan.md", "research/r.md", "files/n.txt"].entries())
+        expect((await callOf(scene, write(join(own, name)), { id: `own${id}` })).hasRun).toBe(true);
+      expect(asked(scene)).toEqual([]);
+      const linked = callOf(scene, write(join(own, "plan.md"), join(folder, "a.ts")), { id: "l" });
+      await scene.answer({ kind: "reject" });
+      expect((await linked).hasRun).toBe(false);
+      await client.call("session.permissions.configure", {
+        sessionId,
+        rules: { approved: [], denied: [{ kind: "write", argument: null }] },
+      });
+      expect((await callOf(scene, write(join(own, "plan.md")), { id: "d" })).hasRun).toBe(false);
+    });
+  });
+
+  test("a tool of a server runs in plan mode only when the server says that it changes nothing", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId } = scene;
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      await client.call("session.mode.set", { sessionId, mode: "plan" });
+      scene.hook("preToolUse", () => ({ permissionDecision: "allow" }));
+      const about = {
+        kind: "mcp",
+        serverName: "files",
+        toolName: "files-write",
+        toolTitle: "write",
+        args: {},
+      } as const;
+      const writing = await callOf(scene, { ...about, readOnly: false });
+      expect(writing.hasRun).toBe(false);
+      expect(writing.end?.error?.message).toContain("the server files does not say so of this one");
+      expect((await callOf(scene, { ...about, readOnly: true }, { id: "b" })).hasRun).toBe(true);
+      expect((await callOf(scene, custom, { id: "c" })).hasRun).toBe(true); // Only the host knows what its tools do.
+    });
+  });
+
+  test("a call that is approved after plan mode has begun is refused", async () => {
+    await inCallScene(async (scene) => {
+      const { client, sessionId, folder } = scene;
+      const called = callOf(scene, write(join(folder, "a.ts")));
+      await client.until(() => client.of("permission.requested").length === 1);
+      await client.call("session.mode.set", { sessionId, mode: "plan" });
+      await scene.answer({ kind: "approve-once" });
+      const { hasRun, end } = await called;
+      expect(hasRun).toBe(false);
+      expect(end?.error?.message).toContain("Plan mode: files outside");
     });
   });
 });

@@ -3,18 +3,21 @@
  *
  * Owns when a call needs an ask, and what the answer means for it. The rules are in permissions/; how an ask proceeds is in asks/ask.ts.
  */
+import { join } from "node:path";
 import type { PermissionAnswer, PermissionRequest, PromptRequest } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
 import { KINDS } from "../asks/kinds.ts";
 import { permissionResult } from "../asks/permission-result.ts";
 import { whyLeaves } from "../permissions/confinement.ts";
 import { isAllWithin, pathsOf, withTargets } from "../permissions/path-rules.ts";
+import { planRefusal } from "../permissions/plan-mode.ts";
 import type { Verdict } from "../permissions/policy.ts";
-import { changesSomething } from "../permissions/shell-rules.ts";
+import type { Session } from "../session/session.ts";
 import type { OpenCall } from "../session/state.ts";
 import { Stop } from "../session/stop.ts";
 import type { Outcome, Prepared } from "../tools/tool.ts";
 import type { Agent } from "./agent.ts";
+import { outsideTerms } from "./prompt-limit.ts";
 
 interface Permit {
   call: OpenCall;
@@ -30,8 +33,8 @@ export async function permit(
   { call, args, prepared, hook, signal }: Permit,
 ): Promise<Outcome | undefined> {
   const own = prepared.permission;
-  const inPlan = own && planModeRefusal(agent, own);
-  if (inPlan) return inPlan;
+  const elsewhere = outsideTerms(agent.session, call, own) ?? (own && refusedInPlan(agent, own));
+  if (elsewhere) return elsewhere;
   const leaving = own && confinementRefusal(agent, own);
   if (leaving) return leaving;
   const { workingDirectory, confinement } = agent.session.place;
@@ -54,7 +57,10 @@ export async function permit(
   if (!request) return undefined;
   const verdict = agent.permissions.rules.decide(request, { workingDirectory, confinement });
   if (verdict.type === "deny") return denyByRule(agent, call, verdict);
-  const needsNoAsk = prepared.needsNoAsk || (hook.decision === "allow" && !(verdict.type === "ask" && verdict.mustAsk));
+  const needsNoAsk =
+    prepared.needsNoAsk ||
+    isOfSession(agent.session.place, own) ||
+    (hook.decision === "allow" && !(verdict.type === "ask" && verdict.mustAsk));
   const isAllowed = !needed || verdict.type === "allow" || (needsNoAsk && request.kind !== "hook");
   const earlier = earlierAsk(agent, call, own);
   if (isAllowed && !earlier) return undefined;
@@ -74,8 +80,19 @@ export async function permit(
     onAnswer: (given) => applyStanding(agent, given),
     signal,
   });
-  return refusal(answer, call, verdict);
+  // Plan mode may have begun while somebody was asked.
+  return refusal(answer, call, verdict) ?? (own && refusedInPlan(agent, own));
 }
+
+/** An agent's own papers: what is in the session's folder may be read, and plan, notes and reports written. Rules may still deny it. */
+function isOfSession({ folder }: Session["place"], request: PermissionRequest | undefined): boolean {
+  if (request?.kind !== "read" && request?.kind !== "write") return false;
+  const folders = withTargets([folder]); // And not where a paper leads: a link is none.
+  const papers = folders.flatMap((each) => PAPERS.map((name) => join(each, name)));
+  return isAllWithin(request.kind === "read" ? folders : papers, request);
+}
+
+const PAPERS = ["plan.md", "research", "files"];
 
 /** Whoever approves everything would not expect a question, so it says what brought it about. */
 function withWarning(request: PermissionRequest, verdict: Verdict): PermissionRequest {
@@ -180,18 +197,12 @@ function unattendedReason(verdict: Verdict, reason: string): string {
   return `There are deny rules for commands, and ${verdict.rule}. ${reason} Plain commands, without that, are decided by the rules.`;
 }
 
-function planModeRefusal({ session }: Agent, request: PermissionRequest): Outcome | undefined {
-  if (session.root.state.mode !== "plan") return undefined;
-  const refused = (what: string): Outcome => ({
-    resultType: "denied",
-    text: `Plan mode: ${what} Write the plan, then leave plan mode.`,
-  });
-  if (request.kind === "write" && !isAllWithin(withTargets([session.place.folder]), request))
-    return refused("files outside the session's own folder must not be changed.");
-  if (request.kind !== "shell") return undefined;
-  const reason = changesSomething(request);
+function refusedInPlan({ session }: Agent, request: PermissionRequest): Outcome | undefined {
+  if (session.root.state.modeNow !== "plan") return undefined;
+  const reason = planRefusal(request, { sessionFolder: session.place.folder });
   if (reason === undefined) return undefined;
-  return refused(`only commands that are known to change nothing may run, and this line is not one: ${reason}.`);
+  const todo = session.parent ? "Report what should be changed instead." : "Write the plan, then leave plan mode.";
+  return { resultType: "denied", text: `Plan mode: ${reason}. ${todo}` };
 }
 
 /** Nobody is asked: a worktree keeps agents apart only if none of them can be let out of it. */

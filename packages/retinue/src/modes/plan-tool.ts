@@ -5,15 +5,18 @@ import { ask } from "../asks/ask.ts";
 import { setMode } from "../host/mode.ts";
 import type { Agent } from "../loop/agent.ts";
 import { planPath, readPlan } from "../session/folder.ts";
-import { defineTool, success, type Tool } from "../tools/tool.ts";
+import { defineTool, type Outcome, success, type Tool } from "../tools/tool.ts";
 import { NO_APPROVAL } from "../tree/client-requests.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import exitWords from "./exit-plan-mode.md";
+import { startFleet } from "./start-fleet.ts";
 
 /** The tools that only the main agent has, and only in plan mode. */
 export function planTools(agent: Agent, { participants }: TreeParts): readonly Tool[] {
   const { session } = agent;
-  return session.parent === undefined && session.state.mode === "plan" ? [exitPlanModeTool(agent, participants)] : [];
+  return session.parent === undefined && session.state.modeNow === "plan"
+    ? [exitPlanModeTool(agent, participants)]
+    : [];
 }
 
 function exitPlanModeTool(agent: Agent, participants: TreeParts["participants"]): Tool {
@@ -44,16 +47,39 @@ function exitPlanModeTool(agent: Agent, participants: TreeParts["participants"])
               : "The plan was not approved. Stay in plan mode and improve it.",
           );
         }
-        const action = decision.selectedAction ?? recommendedAction;
-        setMode(agent.session, action === "autopilot" || action === "autopilot_fleet" ? "autopilot" : "interactive");
-        return success(
-          action === "exit_only"
-            ? "The plan is approved. Plan mode has ended; wait for the next prompt."
-            : `The plan is approved (${planPath(context.sessionFolder)}). Plan mode has ended; carry the plan out now.`,
-        );
+        if (decision.autoApproveEdits) agent.permissions.rules.answers.forSession({ kind: "write" });
+        const outcome = carryOn(agent, decision.selectedAction ?? recommendedAction);
+        return decision.deferImplementation ? { ...outcome, endsTurn: true } : outcome; // The client begins it itself.
       },
     }),
   });
+}
+
+/** What each of the four ways to leave does. Those that are not for this model to carry out end its turn. */
+function carryOn({ session }: Agent, action: PlanAction): Outcome {
+  const plan = planPath(session.place.folder);
+  switch (action) {
+    case "exit_only":
+      setMode(session, "interactive");
+      return success("The plan is approved. Plan mode has ended, and nothing is carried out yet.", { endsTurn: true });
+    case "interactive":
+      setMode(session, "interactive");
+      return success(`The plan is approved (${plan}). Plan mode has ended; carry the plan out now.`);
+    case "autopilot":
+      setMode(session, "autopilot");
+      return success(
+        `The plan is approved (${plan}). Plan mode has ended and autopilot has begun: carry the plan out now, to its end.`,
+      );
+    case "autopilot_fleet":
+      setMode(session, "autopilot");
+      startFleet(session, { request: `Carry out the plan in ${plan}.`, title: "the plan" });
+      return success(
+        `The plan is approved (${plan}). Plan mode has ended and autopilot has begun: a fleet of sub-agents starts now and carries the plan out.`,
+        { endsTurn: true },
+      );
+    default:
+      return action satisfies never;
+  }
 }
 
 function actionsOf({ showFleet }: { showFleet: boolean }): PlanAction[] {

@@ -22,7 +22,7 @@ import {
   tasksReport,
   usageReport,
 } from "./slash-reports.ts";
-import fleetWords from "./words/fleet.md";
+import { fleetPrompt, fleetTitle } from "./start-fleet.ts";
 import initWords from "./words/init.md";
 import researchWords from "./words/research.md";
 import reviewWords from "./words/review.md";
@@ -99,13 +99,6 @@ function prompting(name: string, description: string, takes: Takes & { words: st
     displayPrompt: typed(name, input),
   }));
 }
-
-export function fleetPrompt(request: string): string {
-  return request === "" ? fleetWords.trim() : `${fleetWords.trim()}\n\nThe work:\n\n${request}`;
-}
-
-export const fleetTitle = (request: string): string =>
-  request === "" ? "Fleet deployed" : `Fleet deployed: ${request}`;
 
 const COMMANDS: readonly SlashCommand[] = [
   command(

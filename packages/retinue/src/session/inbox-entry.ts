@@ -1,5 +1,5 @@
 /** What can wait in the inbox of a session, and how it is stored. */
-import { Attachments, lazy, NotificationKind } from "@retinue/protocol";
+import { Attachments, lazy, NotificationKind, PromptTerms } from "@retinue/protocol";
 import * as z from "zod";
 import { codec } from "../store/document.ts";
 
@@ -19,6 +19,8 @@ const Prompt = lazy(() =>
     responseFormat: z.unknown().optional(),
     isAutopilotContinuation: z.boolean().optional(),
     isSentBack: z.boolean().optional(),
+    /** What it demands of its interaction. */
+    terms: PromptTerms().optional(),
     /** Already the complete text for the model: no date is added and no hooks run. */
     transformed: z.string().optional(),
     /** Enters the running interaction before its next model call. */

@@ -6,6 +6,7 @@
 import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
 import { AutopilotSoFar } from "./autopilot-so-far.ts";
+import { CurrentPrompt } from "./current-prompt.ts";
 import { RunSoFar } from "./run-so-far.ts";
 import { UsageTotals } from "./usage.ts";
 import { compactedMessage, wasInterrupted } from "./wording.ts";
@@ -25,7 +26,10 @@ export interface OpenCall {
 }
 
 export class SessionState {
+  /** The session's own; what holds now is `modeNow`. */
   mode: Mode = "interactive";
+  /** What the current prompt says about its own interaction. */
+  readonly prompt = new CurrentPrompt();
   model: string | undefined;
   reasoningEffort: string | undefined;
   title: string | undefined;
@@ -58,6 +62,11 @@ export class SessionState {
   #compactionCut = 0;
   #prompts: string[] = [];
 
+  /** A prompt may have a mode of its own. */
+  get modeNow(): Mode {
+    return this.prompt.mode ?? this.mode;
+  }
+
   /** The history for the model. Never with a call that has no result. */
   get messages(): readonly Message[] {
     return this.#messages;
@@ -82,6 +91,7 @@ export class SessionState {
   onUserMessage(data: EventData<"user.message">): void {
     this.interactionId = data.interactionId ?? this.interactionId;
     this.lastError = undefined;
+    this.prompt.onUserMessage(data);
     if (data.source === undefined && data.delivery !== "steering") {
       this.userPrompts++;
       this.originatingMessageId = data.messageId;
@@ -231,6 +241,7 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   },
   "session.mode_changed": (state, data) => {
     state.mode = data.newMode;
+    state.prompt.onModeChanged();
   },
   "session.title_changed": (state, data) => {
     state.title = data.title;
@@ -254,6 +265,7 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   "tool.execution_start": (state, data) => {
     const call = state.openCalls.get(data.toolCallId);
     if (call) call.isStarted = true;
+    state.prompt.onCallStarted(data);
   },
   "permission.requested": (state, data) => {
     const call = state.openCalls.get(data.permissionRequest.toolCallId ?? "");
@@ -279,7 +291,12 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
     for (const { external } of state.openCalls.values())
       if (external?.requestId === data.requestId) external.isCompleted = true;
   },
-  "tool.execution_complete": (state, data) => state.onCallEnded(data),
+  "tool.execution_complete": (state, data) => {
+    state.prompt.onCallEnded(data);
+    state.onCallEnded(data);
+  },
+  "assistant.turn_start": (state) => state.prompt.onTurn(),
+  "session.idle": (state) => state.prompt.onIdle(),
   abort: (state) => {
     state.isModelDue = false;
   },

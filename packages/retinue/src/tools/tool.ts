@@ -52,6 +52,8 @@ export interface Outcome {
   structuredContent?: unknown;
   shellExecution?: { exitCode: number };
   telemetry?: Readonly<Record<string, unknown>>;
+  /** The turn ends with this call, and the model is not asked again. */
+  endsTurn?: boolean;
   /** Recorded right after the end of the call. */
   events?: readonly OutcomeEvent[];
   /** Texts that follow the result as messages of their own, such as a skill. */

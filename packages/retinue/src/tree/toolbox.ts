@@ -56,7 +56,8 @@ export class Toolbox {
       configuration.agents.offered(),
       configuration.skills.offered(),
       rules.policy.denied,
-      state.mode,
+      state.modeNow,
+      agent.session.state.prompt.terms,
       state.selectedAgent, // The main agent's: it bounds what the agents below may call.
       this.#askUser(),
       servers.tools(),
@@ -129,7 +130,7 @@ export class Toolbox {
   }
 
   #forMode({ session }: Agent): readonly Tool[] {
-    return session.parent === undefined && session.state.mode === "autopilot" ? [taskCompleteTool()] : [];
+    return session.parent === undefined && session.state.modeNow === "autopilot" ? [taskCompleteTool()] : [];
   }
 
   #askUser(): AskUser {

@@ -73,7 +73,8 @@ export class Toolkit implements Kit {
       denyRules: parts.rules.policy.denied
         .filter(({ argument }) => argument === null)
         .map(({ kind }) => ({ name: kind, pattern: kind })),
-      planMode: this.#agent.session.root.state.mode === "plan",
+      planMode: this.#agent.session.root.state.modeNow === "plan",
+      terms: above === undefined ? this.#agent.session.state.prompt.terms : undefined,
     };
   }
 
@@ -111,7 +112,7 @@ export class Toolkit implements Kit {
         customInstructions: configuration.instructions.text(this.#agent.permissions.rules.unreadable()),
         agentInstructions: this.#roleWords(),
         memory: set.tools.some(isBoardTool) ? await board() : undefined,
-        mode: session.root.state.mode,
+        mode: session.root.state.modeNow,
       },
       {
         config: session.parent ? undefined : configuration.current.systemMessage,

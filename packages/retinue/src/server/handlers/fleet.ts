@@ -1,7 +1,7 @@
 /** Starting a fleet of sub-agents: one prepared prompt, and the model does the rest with the task tool. */
 
 import { enqueue } from "../../host/enqueue.ts";
-import { fleetPrompt, fleetTitle } from "../../modes/slash-commands.ts";
+import { fleetPrompt, fleetTitle } from "../../modes/start-fleet.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const fleetHandlers: Handlers = {

@@ -1,0 +1,65 @@
+/**
+ * What the current prompt of the user says about its own interaction: a mode other than the session's, and the tools that its agent has.
+ *
+ * A fold, so that a restart changes nothing. It holds until the next prompt of the user, and until the session is idle; setting a mode ends
+ * that of the prompt. Who keeps to it: tree/toolkit.ts, loop/prompt-limit.ts and loop/permit.ts.
+ */
+import type { EventData, PromptTerms } from "@retinue/protocol";
+
+type Mode = EventData<"session.mode_changed">["newMode"];
+type CallStart = Pick<EventData<"tool.execution_start">, "toolCallId" | "toolName">;
+
+export class CurrentPrompt {
+  mode: Mode | undefined;
+  terms: PromptTerms | undefined;
+  /** Calls since the prompt in their order. Those that were refused do not count. Empty without terms. */
+  #calls: CallStart[] = [];
+  #turnBegan = 0;
+
+  onUserMessage({ source, isSentBack, delivery, agentMode, terms }: EventData<"user.message">): void {
+    if (source !== undefined || isSentBack) return; // An agent or the runtime speaks.
+    const mode = agentMode === "shell" ? undefined : agentMode;
+    if (delivery === "steering") {
+      this.mode = mode ?? this.mode;
+      return;
+    }
+    this.mode = mode;
+    this.terms = terms;
+    this.#forgetCalls();
+  }
+
+  onModeChanged(): void {
+    this.mode = undefined;
+  }
+
+  onIdle(): void {
+    this.mode = undefined;
+    this.terms = undefined;
+    this.#forgetCalls();
+  }
+
+  onTurn(): void {
+    this.#turnBegan = this.#calls.length;
+  }
+
+  onCallStarted({ toolCallId, toolName }: CallStart): void {
+    if (this.terms) this.#calls.push({ toolCallId, toolName });
+  }
+
+  onCallEnded({ toolCallId, error }: EventData<"tool.execution_complete">): void {
+    if (error?.code === "denied") this.#calls = this.#calls.filter((call) => call.toolCallId !== toolCallId);
+  }
+
+  /** How many calls of its tool were made before this one: since the prompt, and in its turn. */
+  callsBefore({ toolCallId, toolName }: CallStart): { inAll: number; inTurn: number } {
+    const at = this.#calls.findIndex((call) => call.toolCallId === toolCallId);
+    const before = (from: number) =>
+      this.#calls.slice(from, at < 0 ? undefined : at).filter((call) => call.toolName === toolName).length;
+    return { inAll: before(0), inTurn: before(Math.min(this.#turnBegan, this.#calls.length)) };
+  }
+
+  #forgetCalls(): void {
+    this.#calls = [];
+    this.#turnBegan = 0;
+  }
+}
