@@ -69,6 +69,7 @@ const BUILTIN = [
   "glob",
   "web_fetch",
   "sql",
+  "report_intent",
   "skill",
   "task",
   "read_agent",
@@ -88,7 +89,18 @@ describe("the tools that the model is offered", () => {
       expect(await offered()).toEqual([...BUILTIN, "shout", "call_home"]);
       expect(await below("general-purpose")).toEqual([...INHERITED, "shout", "call_home"]);
       expect((await below("explore")).sort()).toEqual(
-        ["bash", "glob", "grep", "list_bash", "read_bash", "session_search", "stop_bash", "view", "write_bash"].sort(),
+        [
+          "bash",
+          "glob",
+          "grep",
+          "list_bash",
+          "read_bash",
+          "report_intent",
+          "session_search",
+          "stop_bash",
+          "view",
+          "write_bash",
+        ].sort(),
       );
     });
   });

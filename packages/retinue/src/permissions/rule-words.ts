@@ -11,7 +11,7 @@ export const KIND_WORDS: readonly string[] =
 
 /** Built-in tools that are no word for a kind. A rule can only name them whole. */
 export const TOOL_WORDS: readonly string[] = (
-  "read_bash write_bash stop_bash list_bash sql ask_user task read_agent write_agent list_agents skill task_complete " +
+  "read_bash write_bash stop_bash list_bash sql report_intent ask_user task read_agent write_agent list_agents skill task_complete " +
   "exit_plan_mode session_search context_board"
 ).split(" ");
 

@@ -10,7 +10,7 @@ const namesOf = (tools: readonly Tool[]) => tools.map((tool) => tool.name);
 describe("built-in tools", () => {
   test("are these, in this order", () => {
     expect(namesOf(builtinTools())).toEqual(
-      "bash read_bash write_bash stop_bash list_bash view create edit grep glob web_fetch sql".split(" "),
+      "bash read_bash write_bash stop_bash list_bash view create edit grep glob web_fetch sql report_intent".split(" "),
     );
   });
 
@@ -101,7 +101,7 @@ describe("order", () => {
 
   test("built-in, MCP, host", () => {
     const tools = orderTools({ builtin, mcp, host: [hostTool({ name: "mine" }, echo)] });
-    expect(namesOf(tools).slice(-3)).toEqual(["sql", "probe-echo", "mine"]);
+    expect(namesOf(tools).slice(-3)).toEqual(["report_intent", "probe-echo", "mine"]);
   });
 
   test("a host tool that overrides a built-in stands at the end, once", () => {

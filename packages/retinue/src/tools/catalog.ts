@@ -12,6 +12,7 @@ import { globTool } from "./builtin/glob.ts";
 import { grepTool } from "./builtin/grep.ts";
 import { listBashTool } from "./builtin/list-bash.ts";
 import { readBashTool } from "./builtin/read-bash.ts";
+import { reportIntentTool } from "./builtin/report-intent.ts";
 import { sqlTool } from "./builtin/sql.ts";
 import { stopBashTool } from "./builtin/stop-bash.ts";
 import { taskCompleteTool } from "./builtin/task-complete.ts";
@@ -45,6 +46,7 @@ export function builtinTools({ output, askUser, autopilot }: BuiltinOptions = {}
     globTool(output),
     webFetchTool(),
     sqlTool(output),
+    reportIntentTool(),
     ...(askUser === "legacy" ? [askUserTool()] : []),
     ...(askUser === "elicitation" ? [askUserFormTool()] : []),
     ...(autopilot ? [taskCompleteTool()] : []),

@@ -89,7 +89,10 @@ export interface CallContext {
   /** Live output of a running call; the whole output so far. */
   partialOutput(output: string): void;
   /** Announces a session event besides the result (file created, todos changed …). It is sent to clients and not recorded. */
-  announce(type: "session.info" | "session.todos_changed" | "session.workspace_file_changed", data: object): void;
+  announce(
+    type: "assistant.intent" | "session.info" | "session.todos_changed" | "session.workspace_file_changed",
+    data: object,
+  ): void;
   /** Services of the session; each tool takes the ones that it needs. */
   readonly services: CallServices;
   /** What the rules say about what a call comes upon after it was permitted. */

@@ -6,6 +6,8 @@ const KEPT = 20;
 export class Activity {
   readonly #recent = new Map<string, { message: string; timestamp: string }[]>();
   readonly #intents = new Map<string, string>();
+  /** Agents that say themselves what they are about. */
+  readonly #reporting = new Set<string>();
 
   follow(events: readonly LoggedEvent[]): void {
     for (const { type, agentId, data, timestamp } of events) {
@@ -13,10 +15,17 @@ export class Activity {
       if (type === "tool.execution_start") {
         const { toolName, arguments: args } = data as { toolName: string; arguments?: unknown };
         const intent = intentOf(args);
-        if (intent) this.#intents.set(agentId, intent);
+        if (intent && !this.#reporting.has(agentId)) this.#intents.set(agentId, intent);
+        if (toolName === "report_intent") continue; // Its own event follows.
         this.#add(agentId, { message: intent ? `${toolName}: ${intent}` : toolName, timestamp });
+      } else if (type === "assistant.intent") {
+        const { intent } = data as { intent: string };
+        this.#reporting.add(agentId);
+        this.#intents.set(agentId, intent);
+        this.#add(agentId, { message: intent, timestamp });
       } else if (type === "subagent.completed" || type === "subagent.failed") {
         this.#intents.delete(agentId);
+        this.#reporting.delete(agentId);
         this.#add(agentId, { message: type === "subagent.failed" ? "failed" : "answered", timestamp });
       }
     }
