@@ -119,10 +119,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   modes: [
     "protocol",
+    "nearest",
     "models",
     "session",
     "asks",
     "tools",
+    "agents",
     "skills",
     "mcp",
     "plugins",

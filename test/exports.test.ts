@@ -84,6 +84,7 @@ describe("exports", () => {
       "PermissionSettings",
       "PlanDecision",
       "PromptRequest",
+      "PromptTerms",
       "ProviderConfig",
       "RemoteError",
       "ResultType",

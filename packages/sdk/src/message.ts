@@ -1,5 +1,5 @@
 /** What a program sends to a session, and how long it waits for the answer. */
-import type { Attachment, EventOf, PromptMode } from "@retinue/protocol";
+import type { Attachment, EventOf, PromptMode, PromptTerms } from "@retinue/protocol";
 import type { CallParams } from "./rpc.ts";
 
 export interface MessageOptions {
@@ -14,6 +14,10 @@ export interface MessageOptions {
   requestHeaders?: Record<string, string>;
   /** The form of the answer, for endpoints that can be given one; `session.ask` fills it in. */
   responseFormat?: CallParams<"session.send">["responseFormat"];
+  /** A prompt that begins with a slash is a command; its text comes as `session.info`. Default: it is a prompt. */
+  commands?: boolean;
+  /** Which tools the main agent has for this prompt, and how it may use them. Default: all of its own. */
+  terms?: PromptTerms;
   /** Who sends it, for logs. */
   source?: string;
 }

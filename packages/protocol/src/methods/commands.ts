@@ -1,6 +1,7 @@
 /** Calls about slash commands: the runtime's own, skills, and those of clients. */
 import * as z from "zod";
 import { byName, method, ofSession, success } from "../method.ts";
+import { PromptTerms } from "../prompt-terms.ts";
 import { flag, lazy, Mode, type Of, strings, text } from "../schema.ts";
 
 export const CommandInfo = lazy(() =>
@@ -27,6 +28,8 @@ export const CommandOutcome = lazy(() =>
       displayPrompt: z.string(),
       mode: Mode().optional(),
       notice: text(),
+      /** What the prompt demands of its interaction. It holds for this prompt also when the client does not send it back. Ours. */
+      terms: PromptTerms().optional(),
     }),
     z.object({ kind: z.literal("completed"), message: text(), mode: Mode().optional() }),
     z.object({

@@ -3,8 +3,10 @@ import * as z from "zod";
 import { Attachments } from "../attachments.ts";
 import { NotificationKind } from "../events/conversation.ts";
 import { byName, justSession, method, noParams, nothing, ofSession, successOrReason } from "../method.ts";
+import { PromptTerms } from "../prompt-terms.ts";
 import { flag, json, lazy, Mode, type Of, PromptMode, stringRecord, text } from "../schema.ts";
 import { CreateSession, ResumeSession } from "../session-config.ts";
+import { CommandOutcome } from "./commands.ts";
 import { EventList, SessionFilter, SessionListing } from "./sessions-catalog.ts";
 
 /** What `session.create` and `session.resume` answer. */
@@ -97,9 +99,18 @@ const runningMethods = byName(
         attachments: Attachments().optional(),
         source: text(),
         requiredTool: text(),
+        /** What the prompt demands of its interaction: which tools the main agent has. Ours. */
+        terms: PromptTerms().optional(),
+        /** A prompt that begins with a slash is a command. Ours. */
+        commands: flag(),
         ...sending(),
       }),
-    result: () => z.object({ messageId: z.string() }),
+    result: () =>
+      z.object({
+        messageId: z.string(),
+        /** What the command did; with `agent-prompt` its prompt is on its way. Ours. */
+        command: CommandOutcome().optional(),
+      }),
   }),
   method("session.sendMessages", {
     summary: "Queues several prompts at once.",

@@ -34,6 +34,7 @@ export class ProgressWords {
       case "session.task_complete":
         return completionWords(event.data);
       case "session.info":
+        if (event.data.infoType === "report") return visible(event.data.message);
         if (event.data.infoType !== "model_retry") return undefined;
         return `! ${this.#prefix(event.agentId)}${oneLine(event.data.message, MAX_REASON)}`;
       case "session.warning":

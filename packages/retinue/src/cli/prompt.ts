@@ -5,7 +5,14 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type PermissionSettings, visible } from "@retinue/protocol";
-import type { RetinueClient, Session, SessionConfigBase, SessionEvent, SessionMetadata } from "@retinue/sdk";
+import type {
+  MessageOptions,
+  RetinueClient,
+  Session,
+  SessionConfigBase,
+  SessionEvent,
+  SessionMetadata,
+} from "@retinue/sdk";
 import { homeFolder } from "../host/home.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
@@ -98,6 +105,7 @@ export async function runPrompt(
     progress.receive(event);
     watch.receive(event);
     options.record?.receive(event);
+    if (options.outputFormat === "text") noteCommand(event, { terminal, isQuiet: options.quiet });
   };
   let workingDirectory = cwd;
   const asking = askingAt({
@@ -264,6 +272,26 @@ async function checkIsOpen(session: Session, watch: RunWatch): Promise<void> {
   throw new UsageError(`session ${id} has nothing left to do. Give it a prompt: retinue --resume ${id} -p "…"`);
 }
 
+/** What a command says besides its prompt, and where its report is: also for whoever wants no progress. */
+function noteCommand(event: SessionEvent, { terminal, isQuiet }: { terminal: Terminal; isQuiet: boolean }): void {
+  if (event.type !== "session.info" && event.type !== "session.warning") return;
+  const about = event.type === "session.info" ? event.data.infoType : event.data.warningType;
+  if (about === "notice" || (about === "report" && isQuiet)) terminal.note(visible(event.data.message));
+}
+
+/** A line that begins with a slash is a command. Its text when that is all there is to it; undefined when the agent works. */
+async function sendTyped(session: Session, message: MessageOptions): Promise<string | undefined> {
+  const isTyped = message.prompt.startsWith("/");
+  const { command } = await session.rpc.send({ ...message, commands: isTyped }).catch((error: unknown) => {
+    throw isTyped && error instanceof AppError && error.code === "invalid_params"
+      ? new UsageError(error.message)
+      : error;
+  });
+  if (command?.kind !== "text" && command?.kind !== "completed") return undefined;
+  if (command.kind === "completed" && (await session.rpc.metadata.activity()).hasActiveWork) return undefined;
+  return (command.kind === "text" ? command.text : command.message) ?? "";
+}
+
 /** Sends the prompt, if there is one, and waits for the end of the run, or stops it when the signal says so. */
 async function converse(
   session: Session,
@@ -278,7 +306,8 @@ async function converse(
   else {
     const message = await messageFor(session, prompt);
     watch.begin();
-    await session.send(message);
+    const answered = await sendTyped(session, message);
+    if (answered !== undefined) return { type: "answered", text: answered };
   }
   const end = await Promise.race([watch.ended, stopped]);
   if (end !== "stopped") return end;

@@ -3,10 +3,11 @@ import { ownerOf, type ProjectContent } from "../workspace/survey.ts";
 
 const MAX_NAMES = 50;
 
-export function contentLines({ agents, skills, servers, hooks, problems }: ProjectContent): string[] {
+export function contentLines({ agents, skills, commands, servers, hooks, problems }: ProjectContent): string[] {
   const lines = [
     ...named("agents", agents),
     ...named("skills", skills),
+    ...named("slash commands", commands),
     ...programLines({ servers, hooks }),
     ...problems.slice(0, MAX_NAMES).map((problem) => `  note: ${problem}`),
   ];

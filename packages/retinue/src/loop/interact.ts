@@ -14,6 +14,7 @@ import { callerOf, runCalls } from "./calls.ts";
 import { compactIfNeeded } from "./compaction.ts";
 import { isOverflow, makeRoom } from "./overflow.ts";
 import { toolsChangedNotice } from "./prompt.ts";
+import { tellReport } from "./prompt-limit.ts";
 import type { Answer } from "./reading.ts";
 import { requestNeed } from "./request-need.ts";
 import { runTurn, tellModel } from "./turn.ts";
@@ -49,7 +50,7 @@ export async function interact(
   await startSession(agent, first, options.signal);
   const interactionId = session.state.interactionId ?? session.world.newId();
   const system = await settleSystemPrompt(agent, toolset, { interactionId, signal: options.signal });
-  return turns(agent, {
+  return toItsEnd(agent, {
     ...options,
     interactionId,
     system,
@@ -95,7 +96,7 @@ export async function interactPending(agent: Agent, { signal }: { signal: AbortS
   if (endsTurn) return { text: session.state.lastAssistantText, isNatural: false };
   const interactionId = session.world.newId();
   const system = await settleSystemPrompt(agent, toolset, { interactionId, signal });
-  return turns(agent, { signal, interactionId, system, toolset, prompt: undefined, startsAs: "agent" });
+  return toItsEnd(agent, { signal, interactionId, system, toolset, prompt: undefined, startsAs: "agent" });
 }
 
 interface TurnsInput {
@@ -105,6 +106,12 @@ interface TurnsInput {
   prompt: Prompt | undefined;
   startsAs: "user" | "agent";
   signal: AbortSignal;
+}
+
+async function toItsEnd(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {
+  const end = await turns(agent, input);
+  tellReport(agent.session);
+  return end;
 }
 
 async function turns(agent: Agent, input: TurnsInput): Promise<InteractionEnd> {

@@ -3,6 +3,7 @@
  *
  * The list of tools has them already; here are their arguments, places and numbers. What the terms are is in session/current-prompt.ts.
  */
+import { existsSync } from "node:fs";
 import type { PermissionRequest, ToolTerm } from "@retinue/protocol";
 import { isAllWithin, withTargets } from "../permissions/path-rules.ts";
 import type { Session } from "../session/session.ts";
@@ -38,6 +39,20 @@ export function outsideTerms(
   if (!terms || !within || (request?.kind !== "read" && request?.kind !== "write")) return undefined;
   if (isAllWithin(withTargets(within), request)) return undefined;
   return denied(terms.name, `${call.name} is only for files in ${within.join(" and ")}`);
+}
+
+/** At the end of an interaction the user is told where the report is that its terms want, once. */
+export function tellReport(session: Session): void {
+  const { terms, isReportTold } = session.state.prompt;
+  const { name, report } = terms ?? {};
+  if (report === undefined || isReportTold) return;
+  if (existsSync(report)) {
+    const message = `The report of ${name} is in ${report}`;
+    session.append("session.info", { infoType: "report", message }, { ephemeral: false });
+    return;
+  }
+  const message = `${name} has ended without its report, which should be in ${report}`;
+  session.append("session.warning", { warningType: "report", message });
 }
 
 function settled({ name, args: wanted = {} }: ToolTerm, given: unknown, terms: string): ReturnType<typeof withinTerms> {

@@ -5,9 +5,9 @@
  */
 import { messageOf, type QueueItem } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
-import { enqueue } from "../host/enqueue.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
-import { isCommand, runCommand } from "./run-command.ts";
+import { handOver } from "./hand-over.ts";
+import { findCommand, runCommand } from "./run-command.ts";
 
 interface Waiting {
   id: string;
@@ -86,15 +86,9 @@ export class CommandQueue {
     const [, name = "", input = ""] = /^\/?(\S*)\s*([\s\S]*)$/.exec(command.trim()) ?? [];
     const { signal } = new AbortController(); // No caller can cancel it: it ends by itself, or with the session.
     try {
-      if (!isCommand(this.#target, name)) return await this.#offer(command, signal);
+      if (!findCommand(this.#target.tree, name)) return await this.#offer(command, signal);
       const outcome = await runCommand(name, { target: this.#target, input, signal });
-      if (outcome.kind === "agent-prompt") {
-        await enqueue(
-          this.#target,
-          [{ prompt: outcome.prompt, displayPrompt: outcome.displayPrompt, agentMode: outcome.mode }],
-          {},
-        );
-      }
+      await handOver(this.#target, outcome);
     } catch (error) {
       session.append("session.warning", { warningType: "command", message: `${displayText}: ${messageOf(error)}` });
     }

@@ -1,17 +1,20 @@
 /**
- * Runs a slash command by name: one of the runtime, a skill, or one of a client.
+ * Runs a slash command by name: one of the runtime, a skill, one of a client, of a server or of a file.
  *
  * Owns which command wins when two have the same name. The runtime's own commands are in slash-commands.ts.
  */
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
+import { giveTerms } from "../host/given-terms.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
 import { argumentsOf, hintOf, promptText, type ServerPrompt } from "../mcp/prompts.ts";
-import { type PluginCommand, promptOf } from "../plugins/plugin-commands.ts";
+import { type FileCommand, promptOf, unusedWords } from "../skills/command-file.ts";
 import { invoked, skillContext } from "../skills/skill.ts";
 import type { TreeParts } from "../tree/parts.ts";
-import { type CommandCall, findSlashCommand, slashCommandInfos, typed } from "./slash-commands.ts";
+import { type CommandCall, typed } from "./command.ts";
+import { fileCommands } from "./file-commands.ts";
+import { findSlashCommand, slashCommandInfos } from "./slash-commands.ts";
 
 export function builtinCommands(): CommandInfo[] {
   return slashCommandInfos();
@@ -39,31 +42,40 @@ export function serverCommands({ servers }: TreeParts): CommandInfo[] {
   }));
 }
 
-/** A name that something else has already is preceded by the name of the plugin; so it may always be typed. */
-export function pluginCommands(tree: TreeParts): (CommandInfo & { command: PluginCommand })[] {
+/** One that comes from a file, with what it is. */
+export interface WrittenCommand extends CommandInfo {
+  command: FileCommand;
+}
+
+/**
+ * Commands of the user, of the project and of plugins. A name that something else has already is preceded by whose it is (`project:review`); so
+ * it may always be typed.
+ */
+export function writtenCommands(tree: TreeParts): WrittenCommand[] {
   const taken = new Set(
-    [...builtinCommands(), ...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)].map(
-      ({ name }) => name,
+    [...builtinCommands(), ...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)].flatMap(
+      ({ name, aliases = [] }) => [name, ...aliases],
     ),
   );
-  return tree.plugins.current.commands.map((command) => {
-    const { name: own, plugin, description, argumentHint } = command;
-    const [name, alias] = taken.has(own) ? [`${plugin}:${own}`] : [own, `${plugin}:${own}`];
-    taken.add(name ?? own);
+  const all = [
+    ...fileCommands(tree).map((command) => ({ command, owner: command.source as string })),
+    ...tree.plugins.current.commands.map((command) => ({ command, owner: command.plugin })),
+  ];
+  return all.map(({ command, owner }): WrittenCommand => {
+    const { name: own, description, argumentHint } = command;
+    const whole = `${owner}:${own}`;
+    const isTaken = taken.has(own);
+    taken.add(isTaken ? whole : own);
     return {
       command,
-      name: name ?? own,
+      name: isTaken ? whole : own,
       description,
       kind: "skill",
-      ...(alias === undefined ? {} : { aliases: [alias] }),
+      ...(isTaken ? {} : { aliases: [whole] }),
       ...(argumentHint ? { input: { hint: argumentHint } } : {}),
       allowDuringAgentExecution: false,
     };
   });
-}
-
-function findPluginCommand(tree: TreeParts, name: string): PluginCommand | undefined {
-  return pluginCommands(tree).find((each) => each.name === name || each.aliases?.includes(name))?.command;
 }
 
 export function clientCommands({ participants }: TreeParts): CommandInfo[] {
@@ -77,30 +89,54 @@ export function clientCommands({ participants }: TreeParts): CommandInfo[] {
   }));
 }
 
-export function isCommand(target: HostedSession, name: string): boolean {
-  const { tree } = target;
-  const all = [...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)];
-  const known = all.some((each) => each.name === name);
-  return known || findSlashCommand(name) !== undefined || findPluginCommand(tree, name) !== undefined;
+/** In the order in which a name is looked for: the host chose the names of its commands, so they come first. */
+export function allCommands(tree: TreeParts): CommandInfo[] {
+  return [
+    ...clientCommands(tree),
+    ...builtinCommands(),
+    ...skillCommands(tree),
+    ...serverCommands(tree),
+    ...writtenCommands(tree).map(({ command: _, ...info }) => info),
+  ];
 }
 
-/** A client's command replaces one of ours with the same name, since the host chose that name. */
-export async function runCommand(name: string, call: CommandCall): Promise<CommandOutcome> {
+/** By its name or an alias, whether typed in capitals or not. */
+export function findCommand(tree: TreeParts, typedName: string): CommandInfo | undefined {
+  const all = allCommands(tree);
+  const named = (fits: (name: string) => boolean) =>
+    all.find(({ name, aliases = [] }) => [name, ...aliases].some(fits));
+  const lower = typedName.toLowerCase();
+  return named((name) => name === typedName) ?? named((name) => name.toLowerCase() === lower);
+}
+
+/** Whatever a command hands out for somebody to send, its terms are known when it is sent. */
+export async function runCommand(typedName: string, call: Omit<CommandCall, "all">): Promise<CommandOutcome> {
+  const { target } = call;
+  await followTrust(target); // What the project brings is a command only while the project is trusted.
+  const found = findCommand(target.tree, typedName);
+  if (!found) throw new AppError("invalid_params", `Unknown slash command: /${typedName}`);
+  const outcome = await run(found, { ...call, all: () => allCommands(target.tree) });
+  if (outcome.kind === "agent-prompt" && outcome.terms) giveTerms(target, outcome.prompt, outcome.terms);
+  return outcome;
+}
+
+async function run({ name, kind }: CommandInfo, call: CommandCall): Promise<CommandOutcome> {
   const { target, input, signal } = call;
-  await followTrust(target); // A skill of the project is a command only while the project is trusted.
-  if (clientCommands(target.tree).some((each) => each.name === name)) {
+  if (kind === "client") {
     const error = await runClientCommand(target, { name, args: input, signal });
     if (error !== undefined) throw new AppError("internal", error);
     return { kind: "completed" };
   }
-  const own = findSlashCommand(name);
+  const own = kind === "builtin" ? findSlashCommand(name) : undefined;
   if (own) return await own.run(call);
   if (skillCommands(target.tree).some((each) => each.name === name)) return useSkill(target, name, input);
   const prompt = target.tree.servers.prompts().find((each) => each.name === name);
   if (prompt) return await useServerPrompt(target, prompt, call);
-  const ofPlugin = findPluginCommand(target.tree, name);
-  if (ofPlugin) return { kind: "agent-prompt", prompt: promptOf(ofPlugin, input), displayPrompt: typed(name, input) };
-  throw new AppError("invalid_params", `Unknown slash command: /${name}`);
+  const written = writtenCommands(target.tree).find((each) => each.name === name);
+  if (!written) throw new AppError("invalid_params", `Unknown slash command: /${name}`); // Its file has gone just now.
+  const { command } = written;
+  const notice = unusedWords(command);
+  return { kind: "agent-prompt", prompt: promptOf(command, input), displayPrompt: typed(name, input), notice };
 }
 
 /** The client's error, if it had one. */

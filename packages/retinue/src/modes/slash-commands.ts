@@ -10,95 +10,29 @@ import { compactNow } from "../host/manual-compaction.ts";
 import { setMode } from "../host/mode.ts";
 import { checkModel, switchModel } from "../host/model-switch.ts";
 import { clearContext } from "../host/rewind.ts";
+import { selectAgent } from "../host/select-agent.ts";
 import { moveTo, rename } from "../host/workspace-record.ts";
 import type { Mode } from "../session/state.ts";
 import { existingFolder } from "../workspace/folders.ts";
+import { type CommandCall, command, completed, prompting, report, type SlashCommand, shown, typed } from "./command.ts";
+import { research } from "./research.ts";
+import { reviewing } from "./review.ts";
 import {
   agentsReport,
+  contextReport,
   directoriesReport,
   serversReport,
   sessionReport,
+  sessionsReport,
   skillsReport,
   tasksReport,
   usageReport,
 } from "./slash-reports.ts";
 import { fleetPrompt, fleetTitle } from "./start-fleet.ts";
 import initWords from "./words/init.md";
-import researchWords from "./words/research.md";
 import reviewWords from "./words/review.md";
 import securityWords from "./words/security-review.md";
 import subconsciousWords from "./words/subconscious.md";
-
-export interface CommandCall {
-  target: HostedSession;
-  input: string;
-  signal: AbortSignal;
-}
-
-export interface SlashCommand {
-  info: CommandInfo;
-  run(call: CommandCall): CommandOutcome | Promise<CommandOutcome>;
-}
-
-const shown = (text: string): CommandOutcome => ({ kind: "text", text });
-const completed = (message: string, mode?: Mode): CommandOutcome => ({
-  kind: "completed",
-  message,
-  ...(mode ? { mode } : {}),
-});
-
-/** A command that only reads, so it may run while the agent works. */
-function report(
-  name: string,
-  description: string,
-  textOf: (target: HostedSession) => string | Promise<string>,
-): SlashCommand {
-  return {
-    info: { name, description, kind: "builtin", allowDuringAgentExecution: true },
-    run: async ({ target }) => shown(await textOf(target)),
-  };
-}
-
-interface Takes {
-  hint: string;
-  required?: boolean;
-  aliases?: string[];
-  duringWork?: boolean;
-}
-
-function command(
-  name: string,
-  description: string,
-  { hint, required, aliases, duringWork = false }: Takes,
-  run: SlashCommand["run"],
-): SlashCommand {
-  const input = { hint, ...(required ? { required } : {}) };
-  const info: CommandInfo = {
-    name,
-    ...(aliases ? { aliases } : {}),
-    description,
-    kind: "builtin",
-    input,
-    allowDuringAgentExecution: duringWork,
-  };
-  return {
-    info,
-    run: (call) => {
-      if (required && call.input === "") throw new AppError("invalid_params", `/${name} needs ${hint}`);
-      return run(call);
-    },
-  };
-}
-
-/** A command that returns a prepared prompt; the input replaces `{{request}}`. */
-function prompting(name: string, description: string, takes: Takes & { words: string; joined?: string }): SlashCommand {
-  const { words, joined = "", ...rest } = takes;
-  return command(name, description, rest, ({ input }) => ({
-    kind: "agent-prompt",
-    prompt: words.trim().replace("{{request}}", () => (input === "" ? "" : `${joined}${input}`)),
-    displayPrompt: typed(name, input),
-  }));
-}
 
 const COMMANDS: readonly SlashCommand[] = [
   command(
@@ -111,7 +45,8 @@ const COMMANDS: readonly SlashCommand[] = [
       return completed(`Added ${folder}`);
     },
   ),
-  report("agents", "List the agents", agentsReport),
+  command("agent", "List the agents, take one on, or be the default agent again", { hint: "an agent | none" }, agent),
+  report("agents", "List the agents", ({ target }) => agentsReport(target)),
   command(
     "allow-all",
     "Approve every request, or ask again",
@@ -120,7 +55,7 @@ const COMMANDS: readonly SlashCommand[] = [
   ),
   command(
     "autopilot",
-    "Let the agent work until the task is done",
+    "Let the agent work until the task is done; without a word it switches",
     { hint: "on | off | a task", aliases: ["goal"], duringWork: true },
     autopilot,
   ),
@@ -139,6 +74,7 @@ const COMMANDS: readonly SlashCommand[] = [
       return completed(`Compacted: ${messagesRemoved} messages and about ${tokensRemoved} tokens less`);
     },
   ),
+  report("context", "Show what fills the model's context", ({ target }) => contextReport(target)),
   command(
     "cwd",
     "Show or change the working folder",
@@ -153,25 +89,26 @@ const COMMANDS: readonly SlashCommand[] = [
     prompt: fleetPrompt(input),
     displayPrompt: fleetTitle(input),
   })),
-  report("help", "List the commands", () => helpText()),
+  report("help", "List the commands", ({ all }) => helpText(all())),
   prompting("init", "Write an AGENTS.md for this project", {
     hint: "what to mind",
     words: initWords,
     joined: "\n\nAlso: ",
   }),
-  report("list-dirs", "List the allowed folders", directoriesReport),
-  report("mcp", "List the MCP servers", serversReport),
+  report("list-dirs", "List the allowed folders", ({ target }) => directoriesReport(target)),
+  report("mcp", "List the MCP servers", ({ target }) => serversReport(target)),
   command("model", "Show or change the model", { hint: "a model", aliases: ["models"], duringWork: true }, model),
   command("plan", "Plan before acting", { hint: "what to plan", duringWork: true }, plan),
   command("rename", "Name the session", { hint: "a name", required: true, duringWork: true }, ({ target, input }) => {
     rename(target, input, { byUser: true });
     return completed(`The session is called ${input}`);
   }),
-  prompting("research", "Look into a question thoroughly", {
-    hint: "a question",
-    required: true,
-    words: researchWords,
-  }),
+  command(
+    "research",
+    "Let researchers look into a question, and write a report",
+    { hint: "a question", required: true },
+    research,
+  ),
   command(
     "reset-allowed-tools",
     "Forget approvals of this session",
@@ -181,26 +118,29 @@ const COMMANDS: readonly SlashCommand[] = [
       return completed("Approvals of this session are forgotten");
     },
   ),
-  prompting("review", "Review the changes", {
-    hint: "what to look at",
-    words: reviewWords,
-    joined: ". Look especially at: ",
-  }),
-  prompting("security-review", "Look for security problems in the changes", {
-    hint: "what to look at",
-    words: securityWords,
-    joined: ". Look especially at: ",
-  }),
-  report("session", "Show the session", sessionReport),
-  report("skills", "List the skills", skillsReport),
+  command(
+    "review",
+    "Review the changes, or those of a range of commits",
+    { hint: "a range such as main..HEAD, what to look at" },
+    reviewing("review", reviewWords),
+  ),
+  command(
+    "security-review",
+    "Look for security problems in the changes, or in those of a range of commits",
+    { hint: "a range such as main..HEAD, what to look at" },
+    reviewing("security-review", securityWords),
+  ),
+  report("session", "Show the session", ({ target }) => sessionReport(target)),
+  report("sessions", "List the sessions of this folder", ({ target }) => sessionsReport(target)),
+  report("skills", "List the skills", ({ target }) => skillsReport(target)),
   command(
     "subconscious",
     "Consolidate what this session has learned into the context board",
     { hint: "run", required: true },
     subconscious,
   ),
-  report("tasks", "List running and finished work", tasksReport),
-  report("usage", "Show what was used", usageReport),
+  report("tasks", "List running and finished work", ({ target }) => tasksReport(target)),
+  report("usage", "Show what was used", ({ target }) => usageReport(target)),
 ];
 
 export const slashCommandInfos = (): CommandInfo[] => COMMANDS.map(({ info }) => info);
@@ -209,12 +149,10 @@ export function findSlashCommand(name: string): SlashCommand | undefined {
   return COMMANDS.find(({ info }) => info.name === name || info.aliases?.includes(name));
 }
 
-export const typed = (name: string, input: string): string => (input === "" ? `/${name}` : `/${name} ${input}`);
-
-function helpText(): string {
-  return COMMANDS.map(
-    ({ info: { name, input, description } }) => `/${name}${input ? ` [${input.hint}]` : ""}: ${description}`,
-  ).join("\n");
+function helpText(commands: readonly CommandInfo[]): string {
+  return commands
+    .map(({ name, input, description }) => `/${name}${input ? ` [${input.hint}]` : ""}: ${description}`)
+    .join("\n");
 }
 
 function allowAll({ target, input }: CommandCall): CommandOutcome {
@@ -224,9 +162,10 @@ function allowAll({ target, input }: CommandCall): CommandOutcome {
 }
 
 function autopilot({ target, input }: CommandCall): CommandOutcome {
-  const mode: Mode = input === "off" ? "interactive" : "autopilot";
+  const isOn = input === "" ? target.session.state.mode !== "autopilot" : input.toLowerCase() !== "off";
+  const mode: Mode = isOn ? "autopilot" : "interactive";
   changeMode(target, mode);
-  if (input === "" || input === "on" || input === "off") return completed(`The mode is ${mode}`, mode);
+  if (/^(?:on|off)?$/i.test(input)) return completed(`The mode is ${mode}`, mode);
   return { kind: "agent-prompt", prompt: input, displayPrompt: input, mode };
 }
 
@@ -242,6 +181,17 @@ async function subconscious({ target, input }: CommandCall): Promise<CommandOutc
   const refusal = await target.tree.mayNotConsolidate();
   if (refusal !== undefined) return shown(refusal);
   return { kind: "agent-prompt", prompt: subconsciousWords.trim(), displayPrompt: typed("subconscious", input) };
+}
+
+function agent({ target, input }: CommandCall): CommandOutcome {
+  const { session, main } = target;
+  if (input === "") return shown(agentsReport(target));
+  if (/^(?:none|off|default)$/i.test(input)) {
+    session.append("subagent.deselected", {});
+    main.kit.takeOnServers().catch(() => undefined); // Leaves those of the agent; the next prompt tries again.
+    return completed("The default agent answers");
+  }
+  return completed(`The agent ${selectAgent(target, input).name} answers`);
 }
 
 function model({ target, input }: CommandCall): CommandOutcome {

@@ -1,6 +1,7 @@
 /** The reports of slash commands on a session: short texts for people. */
 import type { HostedSession } from "../host/hosted-session.ts";
 import { usageMetrics } from "../host/usage.ts";
+import { contextSize } from "../loop/context-size.ts";
 
 export function usageReport(target: HostedSession): string {
   const { codeChanges, totalApiDurationMs, totalUserRequests, modelMetrics } = usageMetrics(target).metrics;
@@ -30,6 +31,49 @@ export async function sessionReport({ session, store, main }: HostedSession): Pr
     `Events: ${session.log.count}`,
   ]);
 }
+
+const LISTED = 20;
+
+/** The sessions that began where this one works, the latest first. */
+export async function sessionsReport({ session, store }: HostedSession): Promise<string> {
+  const { workingDirectory } = session.place;
+  await session.log.committed();
+  const all = (await store.sessions.list({ cwd: workingDirectory })).filter(({ parentId }) => parentId === undefined);
+  const rows = all.slice(0, LISTED).map(({ id, name, summary, updatedAt }) => {
+    const when = new Date(updatedAt).toISOString().slice(0, 16).replace("T", " ");
+    return `${id === session.id ? "* " : ""}${id.slice(0, 8)}  ${when}  ${name ?? summary ?? "without a name"}`;
+  });
+  const more = all.length > LISTED ? [`and ${all.length - LISTED} more`] : [];
+  return lines(`Sessions of ${workingDirectory}`, [...rows, ...more]);
+}
+
+const BAR = 40;
+
+/** In tokens, as far as they can be known before the endpoint counts them. */
+export async function contextReport({ main }: HostedSession): Promise<string> {
+  const toolset = await main.kit.tools();
+  const system = main.session.state.systemPrompt ?? (await main.kit.systemPrompt(toolset));
+  const size = contextSize(main, { system, toolset });
+  const { tokenLimit, currentTokens, systemTokens, conversationTokens, toolDefinitionsTokens } = size;
+  const { startAt } = main.settings.compaction;
+  const row = (what: string, tokens: number) =>
+    `${what.padEnd(14)} ${`${tokens}`.padStart(9)}  ${percent(tokens, tokenLimit)}`;
+  const filled = Math.min(BAR, Math.round((BAR * currentTokens) / Math.max(1, tokenLimit)));
+  return lines(`Context of ${main.model().id}`, [
+    `[${"#".repeat(filled)}${".".repeat(BAR - filled)}] about ${currentTokens} of ${tokenLimit} tokens`,
+    "",
+    row("System prompt", systemTokens),
+    row("Tools", toolDefinitionsTokens),
+    row("Conversation", conversationTokens),
+    row("Free", Math.max(0, tokenLimit - currentTokens)),
+    "",
+    main.settings.compaction.enabled
+      ? `At ${Math.round(startAt * 100)} % the conversation becomes a summary. /compact does it now.`
+      : "The conversation is not summed up by itself. /compact does it.",
+  ]);
+}
+
+const percent = (part: number, all: number): string => `${Math.round((100 * part) / Math.max(1, all))} %`.padStart(5);
 
 export function tasksReport({ tasks }: HostedSession): string {
   const all = tasks.registry.records.list();

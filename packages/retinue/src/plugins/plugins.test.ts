@@ -21,11 +21,11 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { say } from "../models/scripted.ts";
 import { inSmallWorld } from "../server/handlers/small-world.ts";
+import { promptOf } from "../skills/command-file.ts";
 import { newStage } from "./cut-off-install.ts";
 import { installPlugin, removePlugin } from "./install.ts";
 import { installedPlugins } from "./installed.ts";
 import { readPlugin } from "./manifest.ts";
-import { promptOf } from "./plugin-commands.ts";
 import { readPluginSet } from "./plugin-set.ts";
 
 const probe = fileURLToPath(new URL("../mcp/fixtures/probe-server.mjs", import.meta.url));

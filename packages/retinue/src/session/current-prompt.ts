@@ -13,6 +13,8 @@ export class CurrentPrompt {
   mode: Mode | undefined;
   terms: PromptTerms | undefined;
   /** Calls since the prompt in their order. Those that were refused do not count. Empty without terms. */
+  /** Where the report is that the terms want, or that it is missing. */
+  isReportTold = false;
   #calls: CallStart[] = [];
   #turnBegan = 0;
 
@@ -25,6 +27,7 @@ export class CurrentPrompt {
     }
     this.mode = mode;
     this.terms = terms;
+    this.isReportTold = false;
     this.#forgetCalls();
   }
 
@@ -36,6 +39,10 @@ export class CurrentPrompt {
     this.mode = undefined;
     this.terms = undefined;
     this.#forgetCalls();
+  }
+
+  onReport(): void {
+    this.isReportTold = true;
   }
 
   onTurn(): void {

@@ -295,6 +295,12 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
     state.prompt.onCallEnded(data);
     state.onCallEnded(data);
   },
+  "session.info": (state, data) => {
+    if (data.infoType === "report") state.prompt.onReport();
+  },
+  "session.warning": (state, data) => {
+    if (data.warningType === "report") state.prompt.onReport();
+  },
   "assistant.turn_start": (state) => state.prompt.onTurn(),
   "session.idle": (state) => state.prompt.onIdle(),
   abort: (state) => {

@@ -12,6 +12,7 @@ import type { AgentDefinition } from "../agents/definition.ts";
 import { fileStamp } from "../project/file-stamp.ts";
 import { placesOf } from "../project/root.ts";
 import { checkFolder } from "../project/text-file.ts";
+import type { CommandFolder } from "./command-file.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
 
 export interface SkillFolder {
@@ -66,8 +67,16 @@ export class SkillCatalog {
   #offered: readonly Skill[] | undefined;
   #stamp = "";
 
-  constructor(options: { folders: readonly SkillFolder[]; disabledSkills?: readonly string[] }) {
+  /** Where slash commands are, which are read when somebody looks for one. */
+  readonly commands: readonly CommandFolder[];
+
+  constructor(options: {
+    folders: readonly SkillFolder[];
+    disabledSkills?: readonly string[];
+    commands?: readonly CommandFolder[];
+  }) {
     this.#folders = options.folders;
+    this.commands = options.commands ?? [];
     this.#disabled = new Set(options.disabledSkills);
     this.reload();
   }

@@ -20,6 +20,7 @@ import type { AgentSettings } from "../loop/agent.ts";
 import type { Catalog, SessionModels } from "../models/catalog.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { SkillCatalog, type SkillFolder, skillFolders } from "../skills/catalog.ts";
+import { commandFolders } from "../skills/command-file.ts";
 import { DEFAULT_MAX_BYTES } from "../tools/output.ts";
 
 export interface ConfigurationOptions {
@@ -204,7 +205,8 @@ export class Configuration {
       project: this.#project,
       plugins: this.#plugins?.skills,
     });
-    return new SkillCatalog({ folders, disabledSkills });
+    const commands = commandFolders({ home, enableConfigDiscovery, project: this.#project });
+    return new SkillCatalog({ folders, disabledSkills, commands });
   }
 
   #readModels(): SessionModels {

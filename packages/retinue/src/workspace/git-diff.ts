@@ -29,6 +29,16 @@ export async function hasChanges(root: string, signal: AbortSignal): Promise<boo
   return (await git(root, ["status", ...options], { signal })) !== "";
 }
 
+/** Whether two commits differ, named by a range. Undefined when git does not know it. */
+export async function hasDifference(root: string, range: string, signal: AbortSignal): Promise<boolean | undefined> {
+  try {
+    return (await git(root, ["diff", "--name-only", ...flags({ signal }), range, "--"], signal)) !== "";
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+}
+
 /** What differs from where the branch left the base branch. Undefined when there is no base. */
 export async function branchChanges(
   root: string,

@@ -26,10 +26,11 @@ export function unallowed({ servers, hooks }: Programs, gate: ProjectGate): Prog
   };
 }
 
-function untrustedLine({ agents, skills, servers, hooks }: ProjectContent, gate: ProjectGate): string {
+function untrustedLine({ agents, skills, commands, servers, hooks }: ProjectContent, gate: ProjectGate): string {
   const parts = [
     ...named("agent", agents),
     ...named("skill", skills),
+    ...named("slash command", commands),
     ...named(
       "MCP server",
       servers.map(({ name, line }) => brief(`${name}: ${line}`, MAX_SERVER)),

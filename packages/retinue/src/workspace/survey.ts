@@ -15,6 +15,7 @@ import { isLocal, serverIdentity } from "../mcp/server-config.ts";
 import type { ProjectGate } from "../project/gate.ts";
 import { brief } from "../project/shown.ts";
 import { SkillCatalog, skillFolders } from "../skills/catalog.ts";
+import { commandFolders, readCommandFiles } from "../skills/command-file.ts";
 
 export interface ProjectServer {
   identity: string;
@@ -38,6 +39,8 @@ export interface ProjectHook {
 export interface ProjectContent {
   agents: readonly string[];
   skills: readonly string[];
+  /** Slash commands. */
+  commands: readonly string[];
   servers: readonly ProjectServer[];
   hooks: readonly ProjectHook[];
   problems: readonly string[];
@@ -68,10 +71,15 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
       `The command line of the MCP server ${brief(server.name)} of ${ownerOf(server)} is too long to be shown, so it cannot be allowed`,
   );
   const hooks = hooksOf({ folder, root }, home);
+  const unread: string[] = [];
+  const commands = commandFolders({ home, enableConfigDiscovery: true, project })
+    .filter(({ source }) => source === "project")
+    .flatMap(({ path, ...place }) => readCommandFiles(path, { ...place, owner: "the project", problems: unread }));
   const own = skills.list().filter(({ source }) => source === "project");
   return {
     agents: agents.map(({ name }) => brief(name)),
     skills: own.map(({ name }) => brief(name)),
+    commands: commands.map(({ name }) => `/${brief(name)}`),
     servers: servers.filter((server) => !long.includes(server)),
     hooks: hooks.found.filter(({ line }) => line.length <= MAX_LINE),
     problems: [
@@ -80,14 +88,15 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
       ...skills.problems.errors,
       ...files.problems,
       ...tooLong,
+      ...unread,
       ...hooks.problems,
     ],
   };
 }
 
 /** Whether there is something that needs trust. */
-export function isEmpty({ agents, skills, servers, hooks }: ProjectContent): boolean {
-  return agents.length + skills.length + servers.length + hooks.length === 0;
+export function isEmpty({ agents, skills, commands, servers, hooks }: ProjectContent): boolean {
+  return agents.length + skills.length + commands.length + servers.length + hooks.length === 0;
 }
 
 /** What consent is given to, by identity. */

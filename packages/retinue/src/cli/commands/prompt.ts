@@ -11,7 +11,8 @@ export const prompt = command({
   fields: {
     prompt: {
       term: "-p, --prompt <text>",
-      about: 'run one prompt and print the answer; "-" reads it from standard input; @path names a file or folder',
+      about:
+        'run one prompt, or a slash command such as "/help", and print the answer; "-" reads it from standard input; @path names a file or folder',
       is: optional(text),
     },
     attach: {
@@ -88,6 +89,7 @@ export const prompt = command({
     'retinue -p "Explain @src/main.ts"',
     'git diff | retinue -p "Review this" --quiet',
     'retinue -p "What is wrong in this picture?" --attach screen.png',
+    'retinue -p "/review main..HEAD"',
     "retinue --resume 3f2a",
     'retinue -p "Make the tests pass" --autopilot --max-autopilot-continues 10 --allow-all-tools',
   ],

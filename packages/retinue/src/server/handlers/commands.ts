@@ -3,11 +3,11 @@ import { commandQueue } from "../../modes/command-queue.ts";
 import {
   builtinCommands,
   clientCommands,
-  pluginCommands,
   runClientCommand,
   runCommand,
   serverCommands,
   skillCommands,
+  writtenCommands,
 } from "../../modes/run-command.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
@@ -18,7 +18,7 @@ export const commandHandlers: Handlers = {
     const groups = [
       includeBuiltins ? builtinCommands() : [],
       includeSkills ? [...skillCommands(tree), ...serverCommands(tree)] : [],
-      includeSkills ? pluginCommands(tree).map(({ command: _, ...info }) => info) : [],
+      includeSkills ? writtenCommands(tree).map(({ command: _, ...info }) => info) : [],
       includeClientCommands ? clientCommands(tree) : [],
     ];
     return { commands: groups.flat() };

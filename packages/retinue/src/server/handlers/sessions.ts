@@ -3,6 +3,7 @@ import { AppError, type OpenedSession } from "@retinue/protocol";
 import { enqueue } from "../../host/enqueue.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { type AbortReason, abort, interrupt, suspend } from "../../host/stopping.ts";
+import { sendTyped } from "../../modes/typed-line.ts";
 import { notification } from "../../session/wording.ts";
 import type { SessionRecord } from "../../store/store.ts";
 import { wireEvents } from "../../store/stored-event.ts";
@@ -30,8 +31,10 @@ export const sessionHandlers: Handlers = {
 
   "session.send": async (params, scope) => {
     const target = hosted(params, scope);
-    const { sessionId: _, mode, prepend, traceparent: _t, tracestate: _s, wait: _w, ...message } = params;
-    const [messageId = ""] = await enqueue(target, [message], { isImmediate: mode === "immediate", prepend });
+    const { sessionId: _, mode, prepend, commands, traceparent: _t, tracestate: _s, wait: _w, ...message } = params;
+    const order = { isImmediate: mode === "immediate", prepend };
+    if (commands) return await sendTyped(target, message, { ...order, signal: scope.signal });
+    const [messageId = ""] = await enqueue(target, [message], order);
     return { messageId };
   },
   "session.sendMessages": async (params, scope) => {

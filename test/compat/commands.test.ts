@@ -1,0 +1,124 @@
+/** Slash commands as a client of the official SDK uses them: by invoking them, and by sending what a person typed. */
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { call, calls, hang, say } from "../support/model-answers.ts";
+import type { ModelRequest } from "../support/model-server.ts";
+import { startClient, type World } from "../support/runtime.ts";
+import { openTalk, resumeTalk, type Talk } from "../support/talk.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startClient();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** What a person typed. The SDK's own `send` leaves out what it does not know, so this is the call below it. */
+const type = ({ session }: Pick<Talk, "session">, prompt: string): Promise<{ messageId: string; command?: object }> =>
+  session.rpc.send({ prompt, commands: true } as Parameters<typeof session.rpc.send>[0]);
+
+describe("a line that is sent as typed", () => {
+  test("is answered by a command, and whoever waits for the session has an end", async () => {
+    await using talk = await openTalk(world);
+    expect(await type(talk, "/usage")).toMatchObject({ command: { kind: "text" } });
+    await talk.record.until("session.idle");
+    const told = talk.record.all("session.info").find(({ data }) => data.infoType === "command");
+    expect(told?.data.message).toContain("Session usage");
+    expect(talk.model.requests).toHaveLength(0);
+  });
+
+  test("is a prompt without the client's wish", async () => {
+    await using talk = await openTalk(world);
+    talk.model.script(say("words"));
+    expect(await talk.ask("/usage")).toBe("words");
+  });
+
+  test("runs while the agent works when it only reads, and waits otherwise", async () => {
+    await using talk = await openTalk(world);
+    talk.model.script(hang());
+    await talk.session.send({ prompt: "work" });
+    await talk.model.asked(1);
+    expect(await type(talk, "/help")).toMatchObject({ command: { kind: "text" } });
+    expect(await type(talk, "/init")).toMatchObject({ command: { message: expect.stringContaining("/init waits") } });
+    talk.model.script(say("written"));
+    await talk.session.abort();
+    await talk.record.until("assistant.message");
+    expect(talk.record.all("user.message").at(-1)?.data.content).toBe("/init");
+  });
+
+  test("names the command that was meant, and is never sent to the model", async () => {
+    await using talk = await openTalk(world);
+    await expect(type(talk, "/revew")).rejects.toThrow("Did you mean /review?");
+    expect(talk.model.requests).toHaveLength(0);
+  });
+});
+
+describe("/research through commands.invoke", () => {
+  const isResearcher = (request: ModelRequest) => request.texts("user")[0]?.includes("THREAD") ?? false;
+  const task = (mode: string) => ({
+    name: "task",
+    args: { name: "r", agent_type: "research", description: "Find", prompt: "THREAD", mode },
+  });
+  const reportIn = (request: ModelRequest) => /`([^`]+\.md)`/.exec(request.texts("user").join("\n"))?.[1] ?? "";
+
+  async function invoke({ session }: Talk): Promise<string> {
+    const outcome = await session.rpc.commands.invoke({ name: "research", input: "who closes it" });
+    return outcome.kind === "agent-prompt" ? outcome.prompt : "";
+  }
+
+  test("limits the interaction of its prompt, and nothing after it", async () => {
+    await using talk = await openTalk(world);
+    const prompt = await invoke(talk);
+    let at = 0;
+    talk.model.reply((request) => {
+      if (isResearcher(request)) return say("found");
+      const turns = [
+        calls([task("sync"), task("background"), { name: "bash", args: { command: "ls", description: "l" } }]),
+        call("report_intent", { intent: "Writing the report" }),
+        call("create", { path: reportIn(request), file_text: "# R" }),
+      ];
+      return turns[at++] ?? say("done");
+    });
+    expect(await talk.ask(prompt)).toBe("done");
+    const [first] = talk.model.requests;
+    expect(first?.toolNames.toSorted()).toEqual(["create", "report_intent", "task", "view"]);
+    expect(talk.model.requests.find(isResearcher)?.toolNames).toContain("bash");
+    expect(talk.record.all("subagent.started")).toHaveLength(1);
+    expect(talk.record.one("assistant.intent").data.intent).toBe("Writing the report");
+    const told = talk.record.all("session.info").find(({ data }) => data.infoType === "report");
+    expect(told?.data.message).toMatch(/^The report of \/research is in .+who-closes-it\.md$/);
+    await talk.ask("and now?");
+    expect(talk.model.lastRequest.toolNames).toContain("bash");
+  });
+
+  test("holds after the runtime was killed", async () => {
+    const first = await startClient();
+    const talk = await openTalk(first);
+    const prompt = await invoke(talk);
+    talk.model.reply((request) => (isResearcher(request) ? hang() : calls([task("sync")])));
+    await talk.session.send({ prompt });
+    await talk.model.asked(2);
+    await first.kill();
+    await using second = await startClient({ folders: first.folders });
+    const model = second.model.endpoint();
+    let report = "";
+    model.reply((request) => {
+      if (isResearcher(request)) return say("found at last");
+      report = reportIn(request);
+      const said = request.texts("tool");
+      if (said.length === 1) return call("bash", { command: "ls", description: "l" });
+      return said.length === 2 ? call("create", { path: report, file_text: "# R" }) : say("done");
+    });
+    const options = { continuePendingWork: true };
+    await using again = await resumeTalk(second, talk.session.sessionId, options, model);
+    await again.record.until("session.idle");
+    const main = model.requests.filter((request) => !isResearcher(request));
+    expect(main.every(({ toolNames }) => !toolNames.includes("bash"))).toBe(true);
+    expect(main.at(-1)?.texts("tool")).toEqual([
+      "found at last",
+      expect.stringContaining("Tool 'bash' does not exist"),
+      expect.stringContaining("Created"),
+    ]);
+    expect(existsSync(report)).toBe(true);
+    await first[Symbol.asyncDispose]();
+  });
+});
