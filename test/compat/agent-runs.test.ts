@@ -105,3 +105,50 @@ test.runIf(ours)("a fork of a session whose sub-agent is at work has an end for 
   await talk.session.abort();
   door.open();
 });
+
+/** Ours; the SDK passes on types that it does not know. */
+function boundariesIn(events: readonly { type: string; data: object; agentId?: string }[]) {
+  return events
+    .filter(({ type }) => type === "subagent_session_boundary")
+    .map(({ data }) => data as { phase: string; run: number; parentId: string; error?: string });
+}
+
+test.runIf(ours)("every run has a boundary at either side, with its number and the agent above", async () => {
+  await using talk = await openTalk(world);
+  talk.model.reply((request) => {
+    if (!isChild(request)) return request.texts("tool").length === 0 ? task("sync") : say("thanks");
+    return request.lastText.includes("break") ? failing : say("an answer");
+  });
+  await talk.ask("delegate");
+  const { agentId = "" } = talk.record.one("subagent.started");
+  await talk.session.rpc.tasks.sendMessage({ id: agentId, message: "break" });
+  await talk.record.until("subagent.failed");
+  const found = boundariesIn(talk.record.events);
+  expect(found.map(({ phase, run }) => `${phase} ${run}`)).toEqual(["start 1", "end 1", "start 2", "failure 2"]);
+  expect(found.every(({ parentId }) => parentId === talk.session.sessionId)).toBe(true);
+  expect(found.at(-1)?.error).toContain("child broke");
+});
+
+test.runIf(ours).each([
+  [true, "end 1"],
+  [false, "failure 1"],
+])(
+  "a run that was killed has one boundary at either side in the end; pending work goes on: %s",
+  async (continuePendingWork, end) => {
+    const first = await startClient();
+    const talk = await openTalk(first);
+    talk.model.reply((request) => (isChild(request) ? { kind: "hang" } : task("sync")));
+    await talk.session.send({ prompt: "delegate" });
+    await talk.model.asked(2);
+    await first.kill();
+    await using second = await startClient({ folders: first.folders });
+    const model = second.model.endpoint();
+    model.reply((request) => say(isChild(request) ? "at last" : "done"));
+    await using again = await resumeTalk(second, talk.session.sessionId, { continuePendingWork }, model);
+    if (continuePendingWork) await again.record.until("session.idle");
+    else await again.ask("what came of it?");
+    const found = boundariesIn(await again.session.getEvents());
+    expect(found.map(({ phase, run }) => `${phase} ${run}`)).toEqual(["start 1", end]);
+    await first[Symbol.asyncDispose]();
+  },
+);

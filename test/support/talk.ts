@@ -22,6 +22,7 @@ const BOOKKEEPING = new Set<string>([
   "assistant.usage",
   "assistant.intent",
   "assistant.streaming_delta",
+  "subagent_session_boundary",
 ]);
 
 const isBookkeeping = (type: string) => BOOKKEEPING.has(type) || /^(agent|model|sandbox)\./.test(type);

@@ -96,6 +96,22 @@ export const SUBAGENT_EVENTS = byName(
     summary: "A run of a sub-agent ended without an answer.",
     data: () => open({ ...ended(), error: z.string() }),
   }),
+  event("subagent_session_boundary", {
+    persisted: true,
+    summary: "A run of a sub-agent begins or ends here: one kind of event for both sides. Ours.",
+    data: () =>
+      open({
+        phase: z.enum(["start", "end", "failure"]),
+        /** The first is 1. */
+        run: z.number().int(),
+        /** The session of the agent above. */
+        parentId: z.string(),
+        toolCallId: z.string(),
+        agentName: z.string(),
+        cancelled: flag(),
+        error: text(),
+      }),
+  }),
   event("subagent.selected", {
     persisted: true,
     summary: "An agent became the active one.",

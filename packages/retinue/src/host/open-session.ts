@@ -120,7 +120,10 @@ export async function openStored(
   const runs = runsIn(events);
   for (const task of inOrder) {
     const own = runs.get(task.id);
-    if (task.kind === "agent") task.owesEnd = own !== undefined && isOpen(own); // The log decides what was told.
+    if (task.kind === "agent") {
+      task.owesEnd = own !== undefined && isOpen(own); // The log decides what was told.
+      task.runs = own?.starts;
+    }
     hosted.tasks.registry.records.add(task);
   }
   const goesOn = (sessionId: string) =>

@@ -15,7 +15,7 @@ import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
 import { type CallContext, CallRefused, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { type Agent, callContext, type Toolset } from "./agent.ts";
-import { awaitedTool } from "./missing-tool.ts";
+import { awaitedTool, unknownTool } from "./missing-tool.ts";
 import { permit } from "./permit.ts";
 import { withinTerms } from "./prompt-limit.ts";
 
@@ -344,10 +344,4 @@ function bound({ settings }: Agent, outcome: Outcome, name: string): Outcome {
     name,
   });
   return text === outcome.text ? outcome : { ...outcome, text, detail: outcome.detail ?? text };
-}
-
-function unknownTool(name: string, { tools }: Toolset): Outcome {
-  const error = `Tool '${name}' does not exist.`;
-  const names = tools.map((tool) => tool.name).join(", ");
-  return failure(`${error} Available tools: ${names || "none"}.`, { error });
 }

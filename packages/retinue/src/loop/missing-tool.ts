@@ -1,14 +1,14 @@
 /**
- * The tool of a call that waits for an answer since before a restart, when the session has no such tool any more.
+ * Calls whose tool is not there: of a name that was never offered, and of a tool that the session has no more since a restart.
  *
- * Owns the rule that such a call waits for the answers that it has asked for, and is never told that its tool does not exist. Nothing
+ * Owns the rule that a call from before a restart waits for the answers that it has asked for, and is never told that its tool does not exist. Nothing
  * else is asked for: a tool that is missing may also have been forbidden meanwhile.
  */
 import type { OpenCall } from "../session/state.ts";
 import { wasNotRun } from "../session/wording.ts";
 import { askUserFormTool, askUserTool } from "../tools/builtin/ask-user.ts";
 import { hostTool } from "../tools/host-tool.ts";
-import { failure, type Tool } from "../tools/tool.ts";
+import { failure, type Outcome, type Tool } from "../tools/tool.ts";
 import type { Agent, Toolset } from "./agent.ts";
 import { callHost } from "./host-call.ts";
 
@@ -29,4 +29,11 @@ function missingHostTool(agent: Agent, { name, external, permission }: OpenCall)
       ? await callHost(agent, { name, args }, context)
       : failure(wasNotRun(name), { error: "nobody has the tool" }),
   );
+}
+
+/** For a call of a name that the agent was not offered. */
+export function unknownTool(name: string, { tools }: Toolset): Outcome {
+  const error = `Tool '${name}' does not exist.`;
+  const names = tools.map((tool) => tool.name).join(", ");
+  return failure(`${error} Available tools: ${names || "none"}.`, { error });
 }

@@ -16,6 +16,8 @@ export interface LeftOpen {
   state: SessionState;
   /** The start of a run that has no end; absent for the root session. */
   start?: EventOf<"subagent.started">["data"];
+  /** Which run of its agent that is. */
+  run?: number;
 }
 
 export type RunEnd = "completed" | "cancelled" | "failed";
@@ -55,7 +57,7 @@ export function leftOpen(events: readonly StoredEvent[], goesOn: (sessionId: str
       sessionId,
     );
     const start = own && eventOf(own.latest, "subagent.started")?.data;
-    return start || state.openCalls.size > 0 ? [{ sessionId, state, start }] : [];
+    return start || state.openCalls.size > 0 ? [{ sessionId, state, start, run: own?.starts }] : [];
   });
 }
 

@@ -88,6 +88,8 @@ export const AgentRecord = lazy(() =>
     workedMs: z.number().optional(),
     /** The log has a `subagent.started` without an end. Changes in the transaction of those events, and the log decides. */
     owesEnd: z.boolean(),
+    /** How many runs have begun. The log decides. */
+    runs: z.number().optional(),
   }),
 );
 export type AgentRecord = z.output<ReturnType<typeof AgentRecord>>;

@@ -8,6 +8,8 @@ import { type AgentDefinition, toInherit } from "../agents/definition.ts";
 import { unknownTools } from "../agents/effective-tools.ts";
 import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
 import type { ToolRef } from "../agents/tool-patterns.ts";
+import { beginRun, endRun } from "../session/run-boundary.ts";
+import type { Session } from "../session/session.ts";
 import type { TaskInput } from "../tools/task-input.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
@@ -97,8 +99,10 @@ function refusedStart(
   const { name: agentName, displayName: agentDisplayName, description: agentDescription } = definition;
   const about = { toolCallId: callId ?? id, agentName, agentDisplayName };
   const parentId = owner.session.parent ? owner.session.id : undefined;
-  log.append("subagent.started", { ...about, agentDescription, parentId }, { sessionId: id });
-  log.append("subagent.failed", { ...about, error }, { sessionId: id });
+  const append: Session["append"] = (type, data) => log.append(type, data, { sessionId: id });
+  const run = { append, parentId: owner.session.id, run: 1 };
+  beginRun({ ...about, agentDescription, parentId }, run);
+  endRun({ type: "subagent.failed", data: { ...about, error } }, run);
   return new AppError("spawn_refused", error);
 }
 

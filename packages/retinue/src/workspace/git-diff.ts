@@ -32,7 +32,7 @@ export async function hasChanges(root: string, signal: AbortSignal): Promise<boo
 /** Whether two commits differ, named by a range. Undefined when git does not know it. */
 export async function hasDifference(root: string, range: string, signal: AbortSignal): Promise<boolean | undefined> {
   try {
-    return (await git(root, ["diff", "--name-only", ...flags({ signal }), range, "--"], signal)) !== "";
+    return (await git(root, ["diff", "--name-only", ...flags({ signal }), range, "--"], { signal })) !== "";
   } catch (error) {
     if (signal.aborted) throw error;
     return undefined;

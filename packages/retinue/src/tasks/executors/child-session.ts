@@ -7,6 +7,7 @@
 import { AppError } from "@retinue/protocol";
 import { callerOf, settleInterrupted } from "../../loop/calls.ts";
 import type { RunEnd } from "../../loop/drive.ts";
+import { endRun } from "../../session/run-boundary.ts";
 import type { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
 import { billOf } from "../../session/usage.ts";
@@ -133,9 +134,11 @@ export class ChildSessions implements Executor<AgentRecord> {
       durationMs: record.activeMs,
     };
     const { append } = this.#sessionOf(record);
-    if (end.way === "completed") append("subagent.completed", { ...about, reason: record.reason });
-    else if (!("error" in end)) append("subagent.completed", { ...about, cancelled: true });
-    else append("subagent.failed", { ...about, error: end.error, reason: record.reason });
+    const { reason } = record;
+    const run = { append, parentId: record.ownerId, run: record.runs ?? 1 };
+    if ("error" in end) endRun({ type: "subagent.failed", data: { ...about, error: end.error, reason } }, run);
+    else if (end.way === "completed") endRun({ type: "subagent.completed", data: { ...about, reason } }, run);
+    else endRun({ type: "subagent.completed", data: { ...about, cancelled: true } }, run);
   }
 
   /** A second call waits for the first: whoever closes the session must not be told that it is closed while processes are being ended. */

@@ -4,12 +4,13 @@
  * Owns their records and events. In the log such a task is a child session with one message and one answer, so that it is listed, searched
  * and given an end like a sub-agent. How a task is followed at its server is in mcp/tasks/, which is loaded when there is one.
  */
-import { AppError, messageOf, visible } from "@retinue/protocol";
+import { AppError, type EventData, messageOf, visible } from "@retinue/protocol";
 import type { Asker } from "../../asks/ask.ts";
 import type { McpUse } from "../../mcp/host.ts";
 import type { TaskHome } from "../../mcp/tasks/questions.ts";
 import type { TaskLook } from "../../mcp/tasks/server-task.ts";
 import { Inbox } from "../../session/inbox.ts";
+import { beginRun, endRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
 import { failure, type McpTaskService, type Outcome, type StartedMcpTask, success } from "../../tools/tool.ts";
@@ -77,7 +78,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
       createdAt: now,
       updatedAt: now,
     });
-    this.#append(record, "subagent.started", {
+    const data: EventData<"subagent.started"> = {
       toolCallId: callId,
       agentName: agentType,
       agentDisplayName: name,
@@ -90,7 +91,8 @@ export class McpTasks implements Executor<McpTaskRecord> {
       remoteSessionId: id,
       path: [...owner.session.agentPath, id],
       pathNames: [...owner.pathNames, name],
-    });
+    };
+    beginRun(data, this.#run(record));
     this.#append(record, "user.message", { content: prompt, source: `agent-${ownerId}`, messageId: world.newId() });
     this.#options.tasks().records.save(record);
   }
@@ -164,9 +166,20 @@ export class McpTasks implements Executor<McpTaskRecord> {
     const { world } = this.#options.parts.root;
     const text = "text" in end ? end.text : undefined;
     if (text) this.#append(record, "assistant.message", { messageId: world.newId(), content: text });
-    if (end.way === "completed") this.#append(record, "subagent.completed", about);
-    else if (!("error" in end)) this.#append(record, "subagent.completed", { ...about, cancelled: true });
-    else this.#append(record, "subagent.failed", { ...about, error: end.error, reason: record.reason });
+    const run = this.#run(record);
+    if ("error" in end)
+      endRun({ type: "subagent.failed", data: { ...about, error: end.error, reason: record.reason } }, run);
+    else if (end.way === "completed") endRun({ type: "subagent.completed", data: about }, run);
+    else endRun({ type: "subagent.completed", data: { ...about, cancelled: true } }, run);
+  }
+
+  #run(record: McpTaskRecord): Parameters<typeof endRun>[1] {
+    const { log } = this.#options.parts.root;
+    return {
+      append: (type, data) => log.append(type, data, { sessionId: record.id }),
+      parentId: record.ownerId,
+      run: 1,
+    };
   }
 
   async #begin(

@@ -3,9 +3,12 @@
  *
  * Owns everything that a sub-agent holds in this process, and closing it.
  */
+
+import type { EventData } from "@retinue/protocol";
 import { Runner } from "../../loop/runner.ts";
 import { replay } from "../../recovery/replay.ts";
 import { Inbox, type InboxEntry, readInbox } from "../../session/inbox.ts";
+import { beginRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
 import { SessionState } from "../../session/state.ts";
 import type { SessionRecord, Store } from "../../store/store.ts";
@@ -167,7 +170,8 @@ export function recordStart(record: AgentRecord, { session, agent }: Pick<Child,
   const isNested = session.parent?.parent !== undefined;
   const { model, taskModelSource, modelSelectionSource } = record;
   record.owesEnd = true;
-  session.append("subagent.started", {
+  record.runs = (record.runs ?? 0) + 1;
+  const data: EventData<"subagent.started"> = {
     toolCallId: record.callId,
     agentName: record.agentType,
     agentDisplayName: record.displayName ?? record.name,
@@ -183,7 +187,9 @@ export function recordStart(record: AgentRecord, { session, agent }: Pick<Child,
     remoteSessionId: session.id,
     path: [...session.agentPath],
     pathNames: [...agent.pathNames],
-  });
+  };
+  const append: Session["append"] = (type, about) => session.append(type, about);
+  beginRun(data, { append, parentId: record.ownerId, run: record.runs });
 }
 
 /** A run that is killed goes on with the time that it had left. What has ended is saved with its record. */
