@@ -61,6 +61,7 @@ describe("exports", () => {
       "EVENTS",
       "ElicitationResult",
       "EndReason",
+      "FleetProgress",
       "FrameDecoder",
       "HOOKS",
       "HostCommand",

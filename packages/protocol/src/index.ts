@@ -22,7 +22,7 @@ export {
 export type { McpServerStatus, McpSignInRequest } from "./events/mcp.ts";
 export type { AgentUsage, ModelUsage, SessionContext } from "./events/session.ts";
 export type { SkillInfo } from "./events/skills.ts";
-export { EndReason, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
+export { EndReason, FleetProgress, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
 export type { CallError, CallResult } from "./events/tools.ts";
 export { HOOKS, type HookInput, type HookOutput, type HookType, parseHookOutput } from "./hooks.ts";
 export { type LongTimer, longTimer, timeoutSignal } from "./long-timer.ts";
@@ -30,6 +30,7 @@ export type { Method } from "./method.ts";
 export type { AgentInfo } from "./methods/agent.ts";
 export type { CommandInfo, CommandOutcome } from "./methods/commands.ts";
 export type { ModelInfo } from "./methods/connection.ts";
+export type { FleetDependency, FleetReport, FleetResult, FleetTodo } from "./methods/fleet.ts";
 export type { CompactionResult } from "./methods/history.ts";
 export {
   CLIENT_CALLS,

@@ -52,6 +52,7 @@ export const METHOD_NAMES: Record<ServerMethodName, true> = {
   "session.eventLog.registerInterest": true,
   "session.eventLog.releaseInterest": true,
   "session.eventLog.tail": true,
+  "session.fleet.read": true,
   "session.fleet.start": true,
   "session.getForeground": true,
   "session.getLastId": true,

@@ -28,6 +28,22 @@ export const TaskModelSource = lazy(() =>
 );
 export type TaskModelSource = Of<typeof TaskModelSource>;
 
+/** How far the todos of a fleet are. Ours. */
+export const FleetProgress = lazy(() =>
+  z.object({
+    total: z.number(),
+    done: z.number(),
+    running: z.number(),
+    /** Tried and given up. */
+    failed: z.number(),
+    /** They wait for one that has failed, or for themselves. */
+    blocked: z.number(),
+    /** Not started yet. */
+    pending: z.number(),
+  }),
+);
+export type FleetProgress = Of<typeof FleetProgress>;
+
 const ended = () => ({
   toolCallId: z.string(),
   agentName: z.string(),
@@ -50,6 +66,8 @@ const ended = () => ({
   totalNanoAiu: count(),
   /** Ours. */
   reason: EndReason().optional(),
+  /** Of an agent of type `fleet`. Ours. */
+  fleet: FleetProgress().optional(),
 });
 
 export const SUBAGENT_EVENTS = byName(
@@ -80,6 +98,11 @@ export const SUBAGENT_EVENTS = byName(
         /** Their names. Ours. */
         pathNames: AgentPathNames().optional(),
       }),
+  }),
+  event("subagent.progress", {
+    persisted: false,
+    summary: "How far a fleet is. The envelope's `agentId` is its id. Ours.",
+    data: () => open({ toolCallId: z.string(), fleet: FleetProgress() }),
   }),
   event("subagent.configured", {
     persisted: true,

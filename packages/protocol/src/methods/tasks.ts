@@ -1,6 +1,6 @@
 /** Calls about tasks: agents, shells, and work that a client reports. */
 import * as z from "zod";
-import { EndReason } from "../events/subagents.ts";
+import { EndReason, FleetProgress } from "../events/subagents.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
 import { AgentPath, AgentPathNames, count, flag, json, lazy, type Of, text } from "../schema.ts";
 import { Budget, Isolation } from "../session-config.ts";
@@ -160,6 +160,8 @@ export const TaskProgress = lazy(() =>
       totalTokens: count(),
       /** Of an agent of type `mcp-task`. */
       mcpTask: McpTaskProgress().optional(),
+      /** Of an agent of type `fleet`. Ours. */
+      fleet: FleetProgress().optional(),
     }),
     z.object({ type: z.literal("shell"), recentOutput: z.string(), pid: count() }),
     z.object({

@@ -26,6 +26,7 @@ import type { EngineFor } from "../tasks/engine.ts";
 import { ChildSessions } from "../tasks/executors/child-session.ts";
 import { ClientWork } from "../tasks/executors/client-work.ts";
 import type { InheritBlock } from "../tasks/executors/first-prompt.ts";
+import { Fleets } from "../tasks/executors/fleet.ts";
 import { McpTasks } from "../tasks/executors/mcp-task.ts";
 import { ShellTasks } from "../tasks/executors/shell.ts";
 import { Tasks } from "../tasks/registry.ts";
@@ -80,6 +81,7 @@ export interface TreeTasks {
   readonly registry: Tasks;
   readonly gate: SpawnGate;
   readonly agents: ChildSessions;
+  readonly fleets: Fleets;
   readonly mcp: McpTasks;
   readonly shells: ShellTasks;
   readonly clientWork: ClientWork;
@@ -100,9 +102,17 @@ export function composeTree(options: TreeOptions): SessionTree {
   const { root } = options;
   const ledger = new ProcessLedger(options.store);
   const database = new SessionDatabase({ limitMs: options.runtime.sqlLimitMs });
-  const agentOf = (sessionId = root.id): WorkingAgent => tasks.agents.find(sessionId)?.agent ?? main;
+  const agentOf = (sessionId = root.id): WorkingAgent =>
+    tasks.agents.find(sessionId)?.agent ?? tasks.fleets.find(sessionId) ?? main;
   const service: WorkingAgentOptions["tasks"] = (owner, call) =>
-    taskService({ owner, ...call, tasks: tasks.registry, gate: tasks.gate, mcp: tasks.mcp.ofCall(owner, call) });
+    taskService({
+      owner,
+      ...call,
+      tasks: tasks.registry,
+      gate: tasks.gate,
+      mcp: tasks.mcp.ofCall(owner, call),
+      startFleet: async (request) => void (await tasks.fleets.begin({ request })),
+    });
   const parts = composeParts(options, { agentOf, database, ledger });
   const tasks = composeTasks(options, { parts, ledger, service, agentOf, main: () => main, runner: () => runner });
   const shells = tasks.shells.ofAgent(root.id);
@@ -284,15 +294,24 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
     store,
     tasks: service,
     shells,
-    main,
+    agentOf,
     inherit,
     isolation: new Worktrees({ home: options.runtime.home, documents: store.documents }),
     pathOf: (record) => registry.records.pathOf(record),
     save: (record) => registry.records.save(record),
   });
+  const isFleet = (id: string) => fleets.find(id) !== undefined;
+  const depthOf = ({ session }: WorkingAgent) => session.agentPath.filter((id) => !isFleet(id)).length;
+  const admit: Admit = async ({ definition, taskId }) =>
+    definition.name === CONSOLIDATING_AGENT
+      ? await options.consolidations?.admit(root, { config: configuration.current, taskId })
+      : undefined;
+  const gate = spawnGate(configuration, { depthOf, admit });
+  const { maxConcurrent } = options.runtime;
+  const fleets: Fleets = new Fleets({ parts, tasks, gate, main, runner, service, shells, maxConcurrent });
   const registry: Tasks = new Tasks({
     root,
-    executors: { agent: agents, "mcp-task": mcp, shell: shells, client: clientWork },
+    executors: { agent: agents, fleet: fleets, "mcp-task": mcp, shell: shells, client: clientWork },
     mailboxOf: (ownerId) => {
       const owner = ownerId === root.id ? { session: root, runner: runner() } : agents.find(ownerId);
       return owner && { session: owner.session, wake: () => owner.runner.wake() };
@@ -300,9 +319,5 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
     onChanged,
     engine,
   });
-  const admit: Admit = async ({ definition, taskId }) =>
-    definition.name === CONSOLIDATING_AGENT
-      ? await options.consolidations?.admit(root, { config: configuration.current, taskId })
-      : undefined;
-  return { registry, gate: spawnGate(configuration, admit), agents, mcp, shells, clientWork };
+  return { registry, gate, agents, fleets, mcp, shells, clientWork };
 }

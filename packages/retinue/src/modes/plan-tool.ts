@@ -9,7 +9,7 @@ import { defineTool, type Outcome, success, type Tool } from "../tools/tool.ts";
 import { NO_APPROVAL } from "../tree/client-requests.ts";
 import type { TreeParts } from "../tree/parts.ts";
 import exitWords from "./exit-plan-mode.md";
-import { startFleet } from "./start-fleet.ts";
+import { fleetPrompt } from "./fleet.ts";
 
 /** The tools that only the main agent has, and only in plan mode. */
 export function planTools(agent: Agent, { participants }: TreeParts): readonly Tool[] {
@@ -48,7 +48,9 @@ function exitPlanModeTool(agent: Agent, participants: TreeParts["participants"])
           );
         }
         if (decision.autoApproveEdits) agent.permissions.rules.answers.forSession({ kind: "write" });
-        const outcome = carryOn(agent, decision.selectedAction ?? recommendedAction);
+        const action = decision.selectedAction ?? recommendedAction;
+        if (action === "autopilot_fleet") await context.services.tasks?.startFleet(summary);
+        const outcome = carryOn(agent, action);
         return decision.deferImplementation ? { ...outcome, endsTurn: true } : outcome; // The client begins it itself.
       },
     }),
@@ -72,10 +74,8 @@ function carryOn({ session }: Agent, action: PlanAction): Outcome {
       );
     case "autopilot_fleet":
       setMode(session, "autopilot");
-      startFleet(session, { request: `Carry out the plan in ${plan}.`, title: "the plan" });
       return success(
-        `The plan is approved (${plan}). Plan mode has ended and autopilot has begun: a fleet of sub-agents starts now and carries the plan out.`,
-        { endsTurn: true },
+        `The plan is approved (${plan}). Plan mode has ended and autopilot has begun: a fleet of sub-agents carries the plan out, as soon as you have made todos of it.\n\n${fleetPrompt(`The plan in ${plan}.`)}`,
       );
     default:
       return action satisfies never;

@@ -15,6 +15,7 @@ import { moveTo, rename } from "../host/workspace-record.ts";
 import type { Mode } from "../session/state.ts";
 import { existingFolder } from "../workspace/folders.ts";
 import { type CommandCall, command, completed, prompting, report, type SlashCommand, shown, typed } from "./command.ts";
+import { fleetTitle, startFleet } from "./fleet.ts";
 import { research } from "./research.ts";
 import { reviewing } from "./review.ts";
 import {
@@ -28,7 +29,6 @@ import {
   tasksReport,
   usageReport,
 } from "./slash-reports.ts";
-import { fleetPrompt, fleetTitle } from "./start-fleet.ts";
 import initWords from "./words/init.md";
 import reviewWords from "./words/review.md";
 import securityWords from "./words/security-review.md";
@@ -84,11 +84,10 @@ const COMMANDS: readonly SlashCommand[] = [
         ? shown(target.session.place.workingDirectory)
         : completed(`Working in ${await moveTo(target, input)}`),
   ),
-  command("fleet", "Split work over several sub-agents", { hint: "the work" }, ({ input }) => ({
-    kind: "agent-prompt",
-    prompt: fleetPrompt(input),
-    displayPrompt: fleetTitle(input),
-  })),
+  command("fleet", "Split work over several sub-agents", { hint: "the work" }, async ({ target, input }) => {
+    await startFleet(target, { prompt: input });
+    return completed(fleetTitle(input));
+  }),
   report("help", "List the commands", ({ all }) => helpText(all())),
   prompting("init", "Write an AGENTS.md for this project", {
     hint: "what to mind",

@@ -107,6 +107,7 @@ async function inWorld(
     root: session,
     executors: {
       agent: work,
+      fleet: { ...other, kind: "fleet", start: async () => undefined, view: work.view } as never,
       "mcp-task": { ...other, kind: "mcp-task", start: async () => undefined, view: work.view } as never,
       shell: { ...other, kind: "shell", start: async () => undefined, view: work.view } as never,
       client: { ...other, kind: "client", start: async () => undefined, view: work.view } as never,

@@ -32,6 +32,8 @@ export interface Mailbox {
 export interface TaskView<R extends TaskRecord = TaskRecord> {
   describe(record: R): TaskInfo;
   progress(record: R): TaskProgress;
+  /** How far it is, in a few words for the model that reads it; absent where the status says all. */
+  state?(record: R): string;
   /** The notice for the owner when a background task has answered or ended; undefined when it needs none. */
   notice(record: R): Notice | undefined;
 }

@@ -6,6 +6,7 @@
 import {
   Budget,
   EndReason,
+  FleetProgress,
   Isolation,
   lazy,
   ModelSelectionSource,
@@ -158,8 +159,27 @@ export const McpTaskRecord = lazy(() =>
 );
 export type McpTaskRecord = z.output<ReturnType<typeof McpTaskRecord>>;
 
+/** Todos that are worked off by agents, which it owns. */
+export const FleetRecord = lazy(() =>
+  head().extend({
+    kind: z.literal("fleet"),
+    /** `planning`: the main agent writes the todos; what runs then is the plan. */
+    phase: z.enum(["planning", "running"]),
+    /** The prompt that asks for the plan, while it waits; absent when the plan is made by a run that goes on. */
+    planPromptId: z.string().optional(),
+    /** The graph was given by a program, and the fleet has no other todos than those and what is added later. */
+    isGiven: z.boolean(),
+    /** Todos that were there before and are not the fleet's. */
+    leaves: z.array(z.string()),
+    maxConcurrent: z.number(),
+    retries: z.number(),
+    progress: FleetProgress(),
+  }),
+);
+export type FleetRecord = z.output<ReturnType<typeof FleetRecord>>;
+
 export const TaskRecord = lazy(() =>
-  z.discriminatedUnion("kind", [AgentRecord(), ShellRecord(), ClientRecord(), McpTaskRecord()]),
+  z.discriminatedUnion("kind", [AgentRecord(), ShellRecord(), ClientRecord(), McpTaskRecord(), FleetRecord()]),
 );
 export type TaskRecord = z.output<ReturnType<typeof TaskRecord>>;
 export type TaskKind = TaskRecord["kind"];
@@ -176,7 +196,7 @@ export function newHead(now: number) {
   };
 }
 
-/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run; 3 no MCP tasks; 4 let every agent write anywhere. */
+/** The records of a tree, under `<root session>/<task>`. Version 1 had only sub-agents, and no kind; 2 only the end of the first run; 3 no MCP tasks; 4 let every agent write anywhere, and had no fleets. */
 export const TASK = document("task", () => TaskRecord(), {
   version: 5,
   migrate: (stored) => (typeof stored === "object" ? { kind: "agent", owesEnd: false, ...stored } : stored),

@@ -120,7 +120,7 @@ export class Tasks {
     try {
       return await waitFor(live, options);
     } finally {
-      this.#notices.drop(live.record);
+      if (!options.isBystander) this.#notices.drop(live.record);
     }
   }
 

@@ -22,8 +22,14 @@ export type SpawnGate = (owner: WorkingAgent, input: TaskInput, callId?: string)
 /** Why an agent may not start now, beyond what the gate itself checks; undefined when it may. The id is that of its task. */
 export type Admit = (start: { definition: AgentDefinition; taskId: string }) => Promise<string | undefined>;
 
+export interface GateOptions {
+  /** How many sub-agents there are from the main agent's child down to an agent, itself included. */
+  depthOf(owner: WorkingAgent): number;
+  admit?: Admit;
+}
+
 /** Throws `spawn_refused` or `agent_not_found`, with words for the model. */
-export function spawnGate(configuration: Configuration, admit?: Admit): SpawnGate {
+export function spawnGate(configuration: Configuration, { depthOf, admit }: GateOptions): SpawnGate {
   const warned = new Set<string>();
   /** What a program gives must be right. A file may be written for another program, and its agent starts without what is not there. */
   const complain = (words: string, about: { definition: AgentDefinition; owner: WorkingAgent; callId?: string }) => {
@@ -37,7 +43,7 @@ export function spawnGate(configuration: Configuration, admit?: Admit): SpawnGat
     const { session } = owner;
     const { agents, skills, limits } = configuration;
     const definition = agents.get(input.agent_type);
-    checkDepth(owner, limits.maxDepth);
+    checkDepth(depthOf(owner), limits.maxDepth);
     const mistakes = [unknownTools(await toolsFor(definition, owner), definition), skills.unknownOf(definition)];
     for (const words of mistakes) if (words !== undefined) complain(words, { definition, owner, callId });
     const choice = chooseModel({
@@ -114,8 +120,8 @@ function inheritedPlace({ session: { place } }: WorkingAgent): AgentRecord["plac
   return { workingDirectory, confinement: { root, mirrors: [...mirrors], closed: [...closed] } };
 }
 
-function checkDepth({ session }: WorkingAgent, maxDepth: number): void {
-  if (session.agentPath.length < maxDepth) return;
+function checkDepth(depth: number, maxDepth: number): void {
+  if (depth < maxDepth) return;
   throw new AppError(
     "spawn_refused",
     `Maximum sub-agent depth of ${maxDepth} reached. Do this work yourself instead of delegating it.`,

@@ -21,6 +21,7 @@ interface Self {
   callId: string;
   tasks: Tasks;
   mcp: McpTaskService;
+  startFleet: TaskService["startFleet"];
   gate: SpawnGate;
   signal: AbortSignal;
 }
@@ -32,6 +33,7 @@ export function taskService(self: Self): TaskService {
     write_agent: (input) => refusedInWords(() => writeAgents(self, input)),
     list_agents: async (input) => listAgents(self, input),
     mcp: self.mcp,
+    startFleet: self.startFleet,
   };
 }
 
@@ -111,13 +113,17 @@ async function readAgent({ owner, tasks, signal }: Self, input: ReadInput): Prom
     // The answer was read, so its notice would only repeat it.
     await tasks.wait(record.id, { afterTurns: 0, timeoutMs: 0, signal });
   }
-  const text = describe(record, owner.session.world.now(), input.since_turn ?? 0);
+  const state = tasks.executorOf(record).view.state?.(record);
+  const text = describe(record, { now: owner.session.world.now(), sinceTurn: input.since_turn ?? 0, state });
   return record.status === "failed"
     ? failure(text, { error: record.error })
     : success(text, { detail: `<agent ${record.id} ${record.status}>` });
 }
 
-function describe(record: TaskRecord, now: number, sinceTurn: number): string {
+function describe(
+  record: TaskRecord,
+  { now, sinceTurn, state: progress }: { now: number; sinceTurn: number; state: string | undefined },
+): string {
   const state = {
     running: "is running",
     idle: "is idle (waiting for messages)",
@@ -127,7 +133,7 @@ function describe(record: TaskRecord, now: number, sinceTurn: number): string {
     orphaned: "has lost whoever works on it",
   }[record.status];
   const seconds = Math.round(activeMs(record, now) / 1000);
-  const head = `Agent ${state}. agent_id: ${record.id}, agent_type: ${record.agentType}, status: ${record.status}, description: ${record.description}, elapsed: ${seconds}s, total_turns: ${record.turns.length}${record.reason ? `, reason: ${record.reason}` : ""}`;
+  const head = `Agent ${state}. agent_id: ${record.id}, agent_type: ${record.agentType}, status: ${record.status}, description: ${record.description}, elapsed: ${seconds}s, total_turns: ${record.turns.length}${record.reason ? `, reason: ${record.reason}` : ""}${progress === undefined ? "" : `, progress: ${progress}`}`;
   const turns = record.turns.flatMap(({ message, response }, index) => {
     if (index < sinceTurn) return [];
     return [
@@ -176,7 +182,9 @@ function listAgents({ owner, tasks }: Self, { include_completed, scope = "all" }
     const records = shown.filter((record) => record.status === status);
     const lines = records.map((record) => {
       const seconds = Math.round(activeMs(record, now) / 1000);
-      return `  ${record.name} (${record.id}): ${record.agentType} - "${record.description}" (${seconds}s, owner: ${record.ownerId}, relation: ${relation(record, owner)})`;
+      const state = tasks.executorOf(record).view.state?.(record);
+      const progress = state === undefined ? "" : `${state}, `;
+      return `  ${record.name} (${record.id}): ${record.agentType} - "${record.description}" (${progress}${seconds}s, owner: ${record.ownerId}, relation: ${relation(record, owner)})`;
     });
     return `${status.charAt(0).toUpperCase()}${status.slice(1)} (${records.length}):\n${lines.join("\n")}`;
   });

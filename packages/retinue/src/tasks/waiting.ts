@@ -22,8 +22,9 @@ export class Waiting {
   }
 
   /** Checks after every change until there is a value; undefined at the time limit. Rejects when the signal is aborted. */
-  async until<T>(look: () => T | undefined, { timeoutMs, signal }: WaitLimits): Promise<T | undefined> {
-    this.#count++;
+  async until<T>(look: () => T | undefined, { timeoutMs, isBystander, signal }: WaitLimits): Promise<T | undefined> {
+    const counts = isBystander ? 0 : 1;
+    this.#count += counts;
     let isOver = false;
     const onAbort = () => this.wake();
     const timer =
@@ -42,7 +43,7 @@ export class Waiting {
         await this.change();
       }
     } finally {
-      this.#count--;
+      this.#count -= counts;
       timer?.clear();
       signal.removeEventListener("abort", onAbort);
     }
@@ -51,5 +52,7 @@ export class Waiting {
 
 export interface WaitLimits {
   timeoutMs?: number;
+  /** Only wants to know that something has changed: whoever needs the result is notified all the same. */
+  isBystander?: boolean;
   signal: AbortSignal;
 }

@@ -225,6 +225,8 @@ export interface TaskService {
   write_agent(input: WriteInput): Promise<Outcome>;
   list_agents(input: ListInput): Promise<Outcome>;
   mcp: McpTaskService;
+  /** Starts a fleet that works off the todos which the current run writes. Rejects in words when one is at work. */
+  startFleet(request: string): Promise<void>;
 }
 
 /** Makes calls that MCP servers go on with as tasks into tasks of the calling agent. */

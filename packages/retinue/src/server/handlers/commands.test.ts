@@ -102,20 +102,18 @@ test("built-in commands act on the session or report on it", async () => {
   });
 });
 
-test("a fleet is one prepared prompt, and waiting for it waits for the run", async () => {
-  await inSmallWorld([[say("split")], [say("again")]], async ({ client, create, provider }) => {
+test("the command fleet starts one: the main agent is asked for the plan, and the request is what the user sees", async () => {
+  await inSmallWorld([[say("nothing to split")], [say("again nothing")]], async ({ client, create, provider }) => {
     const sessionId = await create();
-    expect(await client.call("session.fleet.start", { sessionId, prompt: "build it", wait: true })).toEqual({
-      started: true,
-    });
-    expect(client.of("assistant.message").map(({ content }) => content)).toEqual(["split"]);
-    const [message] = client.of("user.message");
-    expect(message?.content).toBe("Fleet deployed: build it");
-    expect(message?.transformedContent).toMatch(/`task` tool[\s\S]*build it$/);
+    const outcome = await client.call("session.commands.invoke", { sessionId, name: "fleet", input: "build it" });
+    expect(outcome).toEqual({ kind: "completed", message: "Fleet deployed: build it" });
+    await client.received("session.idle");
+    const messages = client.events.filter(({ type, agentId }) => type === "user.message" && agentId === undefined);
+    expect(messages.map(({ data }) => data.content)).toEqual(["Fleet deployed: build it"]);
+    expect(JSON.stringify(provider.requests[0]?.messages)).toContain("The work:\\n\\nbuild it");
     const after = client.events.length;
-    expect(await client.call("session.fleet.start", { sessionId })).toEqual({ started: true });
+    expect(await client.call("session.fleet.start", { sessionId })).toMatchObject({ started: true });
     await client.received("session.idle", { after });
-    expect(client.of("user.message").at(-1)?.content).toBe("Fleet deployed");
     provider.assertSpent();
   });
 });

@@ -1,15 +1,21 @@
-/** Starting a fleet of sub-agents: one prepared prompt, and the model does the rest with the task tool. */
+/** Fleets: starting one, and reading what its todos came to. */
 
-import { enqueue } from "../../host/enqueue.ts";
-import { fleetPrompt, fleetTitle } from "../../modes/start-fleet.ts";
+import { fleetRecord, fleetReport } from "../../host/fleet-report.ts";
+import { fleetOver, startFleet } from "../../modes/fleet.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
 export const fleetHandlers: Handlers = {
-  "session.fleet.start": async (params, scope) => {
+  "session.fleet.start": async ({ wait = false, ...params }, scope) => {
     const target = hosted(params, scope);
-    const { prompt = "", attachments, wait = false } = params;
-    await enqueue(target, [{ prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments }], {});
-    if (wait) await target.runner.ended();
-    return { started: true };
+    const fleetId = await startFleet(target, params);
+    if (!wait) return { started: true, fleetId };
+    await fleetOver(target, fleetId, scope);
+    return { started: true, fleetId, report: await fleetReport(target, fleetId, scope) };
+  },
+  "session.fleet.read": async ({ wait = false, ...params }, scope) => {
+    const target = hosted(params, scope);
+    const { id } = fleetRecord(target, params.fleetId);
+    if (wait) await fleetOver(target, id, scope);
+    return await fleetReport(target, id, scope);
   },
 };

@@ -22,8 +22,8 @@ import { type Child, type ChildDeps, loadSession, openChild, recordStart } from 
 import { timeLimit } from "./time-limit.ts";
 
 export interface ChildSessionsOptions extends ChildDeps {
-  /** The main agent, once it exists. */
-  main(): WorkingAgent;
+  /** The agent that a session of the tree belongs to, or that stands for it; the main agent when the session is unknown. */
+  agentOf(sessionId: string): WorkingAgent;
   inherit: InheritBlock;
   isolation: Isolation;
   /** From the main agent's child down to this one. */
@@ -56,7 +56,7 @@ export class ChildSessions implements Executor<AgentRecord> {
   async open(record: AgentRecord, { isNew, signal }: { isNew: boolean; signal: AbortSignal }): Promise<void> {
     if (this.#open.has(record.id)) return;
     const isKnown = !isNew && (await this.#options.store.sessions.get(record.id)) !== undefined;
-    const parent = this.find(record.ownerId)?.agent ?? this.#options.main();
+    const parent = this.#options.agentOf(record.ownerId);
     const { isolation } = this.#options;
     if (isNew) await enter(record, isolation, { owner: parent.session.place, signal });
     try {

@@ -37,6 +37,18 @@ const SETUP = `
     depends_on TEXT NOT NULL REFERENCES todos (id) ON DELETE CASCADE,
     PRIMARY KEY (todo_id, depends_on)
   );
+  CREATE TABLE IF NOT EXISTS todo_agents (
+    todo_id TEXT PRIMARY KEY REFERENCES todos (id) ON DELETE CASCADE,
+    agent_type TEXT,
+    schema TEXT
+  );
+  CREATE TABLE IF NOT EXISTS todo_results (
+    todo_id TEXT PRIMARY KEY REFERENCES todos (id) ON DELETE CASCADE,
+    outcome TEXT NOT NULL,
+    agent_id TEXT,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    text TEXT
+  );
   CREATE TRIGGER IF NOT EXISTS todos_touch AFTER UPDATE OF title, description, status ON todos BEGIN
     UPDATE todos SET updated_at = CURRENT_TIMESTAMP WHERE id = new.id;
   END;

@@ -1,0 +1,63 @@
+/**
+ * Starting a fleet, for everybody who can: a slash command, an approved plan, a program.
+ *
+ * Either the main agent is asked for the plan, or a program gives the graph. What happens then is in tasks/executors/fleet.ts.
+ */
+import { AppError, type Params } from "@retinue/protocol";
+import { fleetRecord } from "../host/fleet-report.ts";
+import type { HostedSession } from "../host/hosted-session.ts";
+import { followTrust } from "../host/project-trust.ts";
+import fleetWords from "./words/fleet.md";
+
+export type FleetRequest = Omit<Params<"session.fleet.start">, "sessionId" | "wait">;
+
+export function fleetPrompt(request: string): string {
+  return request === "" ? fleetWords.trim() : `${fleetWords.trim()}\n\nThe work:\n\n${request}`;
+}
+
+export const fleetTitle = (request: string): string =>
+  request === "" ? "Fleet deployed" : `Fleet deployed: ${request}`;
+
+/** Resolves with its id when the start is recorded. */
+export async function startFleet(target: HostedSession, request: FleetRequest): Promise<string> {
+  const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none" } = request;
+  if (isolation === "worktree") throw invalid("isolation: worktree is not available in this version");
+  if (!todos && deps.length > 0) throw invalid("deps without todos");
+  if (todos) checkGraph(todos, deps);
+  await followTrust(target);
+  const { session, tasks, runner } = target;
+  const { id } = await tasks.fleets.begin({
+    request: prompt,
+    prompt: todos ? undefined : { prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments },
+    graph: todos && { todos, deps },
+    maxConcurrent,
+    retries,
+  });
+  session.announce("pending_messages.modified", {});
+  runner.wake();
+  return id;
+}
+
+/** The whole of it: for a plan, until the main agent has had the last word; for given todos, until they have ended. */
+export async function fleetOver(target: HostedSession, id: string, { signal }: { signal: AbortSignal }): Promise<void> {
+  const { tasks, runner } = target;
+  const { isGiven } = fleetRecord(target, id);
+  // Whoever gave the todos gets the results, so the main agent is not woken to report them.
+  await tasks.registry.wait(id, { afterTurns: Number.POSITIVE_INFINITY, isBystander: !isGiven, signal });
+  if (!isGiven) await runner.ended();
+}
+
+function checkGraph(todos: NonNullable<FleetRequest["todos"]>, deps: NonNullable<FleetRequest["deps"]>): void {
+  const ids = new Set(todos.map(({ id }) => id));
+  if (todos.length === 0) throw invalid("todos is empty");
+  if (ids.size < todos.length) {
+    const seen = new Set<string>();
+    const twice = todos.find(({ id }) => seen.has(id) || !seen.add(id))?.id;
+    throw invalid(`two todos have the id ${twice}`);
+  }
+  for (const { todoId, dependsOn } of deps)
+    for (const id of [todoId, dependsOn])
+      if (!ids.has(id)) throw invalid(`deps name ${id}, which is none of the todos`);
+}
+
+const invalid = (words: string) => new AppError("invalid_params", `Invalid fleet: ${words}`);

@@ -1,0 +1,94 @@
+/**
+ * The agents of a fleet: started through the spawn gate like any other, and found again by the call that each has as its origin.
+ *
+ * That call is made up of fleet, todo and attempt. It is in the record of the agent, so the record is the lease of the todo.
+ */
+import { AppError } from "@retinue/protocol";
+import type { WorkingAgent } from "../../tree/working-agent.ts";
+import type { FleetRecord, TaskRecord } from "../record.ts";
+import type { Tasks } from "../registry.ts";
+import type { SpawnGate } from "../spawn-gate.ts";
+import { firstAnswer } from "../wait-for.ts";
+import type { Crew } from "./fleet-run.ts";
+import type { Run, RunEnd } from "./todo-run.ts";
+
+const DEFAULT_AGENT = "general-purpose";
+const MAX_TEXT = 20_000;
+const MAX_NAME = 60;
+
+export interface CrewOptions {
+  fleet: FleetRecord;
+  /** Stands for the fleet. */
+  leader: WorkingAgent;
+  tasks: Tasks;
+  gate: SpawnGate;
+  /** Nothing is started any more. */
+  isStopping(): boolean;
+  signal: AbortSignal;
+}
+
+export function crewOf({ fleet, leader, tasks, gate, isStopping, signal }: CrewOptions): Crew {
+  return {
+    runs: () => runsOf(fleet, tasks),
+    async start({ id, title, agentType = DEFAULT_AGENT }, { attempt, prompt }) {
+      const input = {
+        agent_type: agentType,
+        name: id.slice(0, MAX_NAME),
+        description: title,
+        prompt,
+        mode: "sync" as const,
+      };
+      let record: TaskRecord;
+      try {
+        record = await gate(leader, input, callOf(fleet, id, attempt));
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        return { refused: error.message };
+      }
+      signal.throwIfAborted();
+      if (isStopping()) throw new Error("the fleet is being stopped");
+      await tasks.start(record);
+      return { agentId: record.id };
+    },
+    async ended(agentId) {
+      const { records } = tasks;
+      for (;;) {
+        const record = records.get(agentId);
+        const end = record && endOf(record);
+        if (!record) return { way: "cancelled", error: "Its agent was removed." };
+        if (end) return end;
+        await tasks.continue(agentId); // Does nothing when it runs.
+        await tasks.wait(agentId, { afterTurns: 0, isStarter: true, signal });
+      }
+    },
+    async cancel(agentId) {
+      await tasks.cancel(agentId, "its todo was removed");
+    },
+  };
+}
+
+const callOf = ({ id }: FleetRecord, todoId: string, attempt: number): string => `${id}:${todoId}:${attempt}`;
+
+/** The latest run of each todo. */
+export function runsOf(fleet: FleetRecord, { records }: Pick<Tasks, "records">): Run[] {
+  const latest = new Map<string, Run>();
+  for (const record of records.ownedBy(fleet.id)) {
+    const rest = record.callId.startsWith(`${fleet.id}:`) ? record.callId.slice(fleet.id.length + 1) : "";
+    const colon = rest.lastIndexOf(":");
+    const attempt = Number(rest.slice(colon + 1));
+    if (colon < 0 || !Number.isInteger(attempt)) continue;
+    const todoId = rest.slice(0, colon);
+    if ((latest.get(todoId)?.attempt ?? 0) > attempt) continue;
+    latest.set(todoId, { todoId, attempt, agentId: record.id, end: endOf(record) });
+  }
+  return [...latest.values()];
+}
+
+/** Undefined while it works on its todo. What it answers to messages after that is no concern of the fleet. */
+function endOf(record: TaskRecord): RunEnd | undefined {
+  const answer = firstAnswer(record);
+  if (answer !== undefined) return { way: "completed", text: answer.slice(0, MAX_TEXT) };
+  if (record.status === "failed") return { way: "failed", error: record.error ?? "Its agent failed." };
+  if (record.status === "cancelled") return { way: "cancelled", error: "Its agent was cancelled." };
+  return record.status === "completed" ? { way: "failed", error: "Its agent ended without an answer." } : undefined;
+}

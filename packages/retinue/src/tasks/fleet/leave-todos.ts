@@ -1,0 +1,23 @@
+/** What a fleet that does not come to its end leaves in the tables: nothing is in progress that nobody works on, and what was done is done. */
+import type { FleetRecord } from "../record.ts";
+import type { Tasks } from "../registry.ts";
+import { runsOf } from "./crew.ts";
+import { isShown } from "./todo-run.ts";
+import type { Change, TodoTable } from "./todo-table.ts";
+
+export async function leaveTodos(
+  fleet: FleetRecord,
+  { table, tasks, signal }: { table: TodoTable; tasks: Pick<Tasks, "records">; signal: AbortSignal },
+): Promise<void> {
+  const { rows } = await table.read([], { signal });
+  const runs = new Map(runsOf(fleet, tasks).map((run) => [run.todoId, run]));
+  const changes = rows.flatMap((row): Change[] => {
+    const run = runs.get(row.id);
+    if (!run || isShown(row, run)) return [];
+    const { attempt, agentId, end } = run;
+    const about = { id: row.id, attempt, agentId };
+    if (end?.way === "completed") return [{ ...about, status: "done", outcome: "done", text: end.text }];
+    return [{ ...about, status: "pending", outcome: "again", text: "The fleet was stopped while its agent worked." }];
+  });
+  await table.write(changes, { named: [], signal });
+}
