@@ -9,7 +9,12 @@ import { TaskStatus } from "./tasks.ts";
 /** A piece of work that one agent can do. */
 export const FleetTodo = lazy(() =>
   z.object({
-    id: z.string().min(1).max(200),
+    /** Without control characters, which the tables do not keep. */
+    id: z
+      .string()
+      .min(1)
+      .max(200)
+      .regex(/^\P{Cc}+$/u),
     title: z.string().min(1),
     /** All that its agent needs to know. */
     description: text(),

@@ -44,6 +44,7 @@ export class FleetRun {
   readonly #busy = new Map<string, Promise<void>>();
   #changes: Change[] = [];
   #ends: Run[] = [];
+  readonly #unreadable = new Set<string>();
   #isStale = true;
   #counts = "";
   #wake = () => {};
@@ -116,10 +117,26 @@ export class FleetRun {
     for (const id of starting) {
       const brief = briefs.get(id);
       if (brief) this.#start(brief);
-      else this.#schedule.again(id); // Removed in between: the graph is read again.
-      this.#isStale ||= !brief;
+      else this.#missed(id);
     }
     onProgress(this.progress);
+  }
+
+  /** Removed in between, so the graph is read again; one that is still there then cannot be read at all. */
+  #missed(id: string): void {
+    if (this.#unreadable.has(id)) {
+      const attempt = (this.#runs.get(id)?.attempt ?? 0) + 1;
+      this.#runs.set(id, { todoId: id, attempt });
+      this.#ends.push({
+        todoId: id,
+        attempt,
+        end: { way: "refused", error: "Its row in the table todos cannot be read." },
+      });
+      return;
+    }
+    this.#unreadable.add(id);
+    this.#schedule.again(id);
+    this.#isStale = true;
   }
 
   #start(brief: Brief): void {
