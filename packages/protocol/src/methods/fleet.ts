@@ -4,7 +4,7 @@ import { Attachments } from "../attachments.ts";
 import { FleetProgress } from "../events/subagents.ts";
 import { byName, method, ofSession } from "../method.ts";
 import { flag, json, lazy, type Of, text } from "../schema.ts";
-import { TaskStatus } from "./tasks.ts";
+import { TaskStatus, WorktreeResult } from "./tasks.ts";
 
 /** A piece of work that one agent can do. */
 export const FleetTodo = lazy(() =>
@@ -43,6 +43,8 @@ export const FleetResult = lazy(() =>
     text: text(),
     /** The same as data, when a schema was given. */
     data: json().optional(),
+    /** What became of its work, when it had a worktree of its own. */
+    worktree: WorktreeResult().optional(),
     /** Why it is blocked, or what its last try failed with. */
     error: text(),
   }),

@@ -21,7 +21,6 @@ export const fleetTitle = (request: string): string =>
 /** Resolves with its id when the start is recorded. */
 export async function startFleet(target: HostedSession, request: FleetRequest): Promise<string> {
   const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none" } = request;
-  if (isolation === "worktree") throw invalid("isolation: worktree is not available in this version");
   if (!todos && deps.length > 0) throw invalid("deps without todos");
   if (todos) checkGraph(todos, deps);
   await followTrust(target);
@@ -32,6 +31,7 @@ export async function startFleet(target: HostedSession, request: FleetRequest): 
     graph: todos && { todos, deps },
     maxConcurrent,
     retries,
+    isolation: isolation === "none" ? undefined : isolation,
   });
   session.announce("pending_messages.modified", {});
   runner.wake();

@@ -173,6 +173,8 @@ export const FleetRecord = lazy(() =>
     leaves: z.array(z.string()),
     maxConcurrent: z.number(),
     retries: z.number(),
+    /** Each agent works in a git worktree of its own. */
+    isolation: Isolation().optional(),
     progress: FleetProgress(),
   }),
 );

@@ -41,6 +41,7 @@ export interface FleetStart {
   graph?: { todos: readonly GivenTodo[]; deps: readonly { todoId: string; dependsOn: string }[] };
   maxConcurrent?: number;
   retries?: number;
+  isolation?: "worktree";
 }
 
 export class Fleets implements Executor<FleetRecord> {
@@ -64,7 +65,7 @@ export class Fleets implements Executor<FleetRecord> {
   }
 
   /** One at a time: two would share the todos of the session. Resolves when the start is recorded. */
-  async begin({ request, prompt, graph, maxConcurrent, retries = 1 }: FleetStart): Promise<FleetRecord> {
+  async begin({ request, prompt, graph, maxConcurrent, retries = 1, isolation }: FleetStart): Promise<FleetRecord> {
     const { parts, tasks } = this.#options;
     const { world, id: rootId } = parts.root;
     this.#refuseSecond();
@@ -90,6 +91,7 @@ export class Fleets implements Executor<FleetRecord> {
       leaves,
       maxConcurrent: maxConcurrent ?? this.#options.maxConcurrent,
       retries,
+      isolation,
       progress: { ...NONE, total: graph?.todos.length ?? 0, pending: graph?.todos.length ?? 0 },
     };
     if (prompt && record.planPromptId !== undefined)

@@ -37,6 +37,7 @@ export function crewOf({ fleet, leader, tasks, gate, isStopping, signal }: CrewO
         description: title,
         prompt,
         mode: "sync" as const,
+        isolation: fleet.isolation,
       };
       let record: TaskRecord;
       try {
@@ -87,8 +88,19 @@ export function runsOf(fleet: FleetRecord, { records }: Pick<Tasks, "records">):
 /** Undefined while it works on its todo. What it answers to messages after that is no concern of the fleet. */
 function endOf(record: TaskRecord): RunEnd | undefined {
   const answer = firstAnswer(record);
+  const work = record.kind === "agent" ? record.worktree : undefined;
+  // What was not merged is not there for those that build on it. Another try begins with what is there now.
+  if (answer !== undefined && work?.type === "conflicts")
+    return unmerged(record, `${work.why} (${work.files.join(", ")})`);
+  if (answer !== undefined && work?.type === "failed") return unmerged(record, work.error);
   if (answer !== undefined) return { way: "completed", text: answer.slice(0, MAX_TEXT) };
   if (record.status === "failed") return { way: "failed", error: record.error ?? "Its agent failed." };
   if (record.status === "cancelled") return { way: "cancelled", error: "Its agent was cancelled." };
   return record.status === "completed" ? { way: "failed", error: "Its agent ended without an answer." } : undefined;
+}
+
+function unmerged(record: TaskRecord, why: string): RunEnd {
+  const ref = record.kind === "agent" && record.worktree && "ref" in record.worktree ? record.worktree.ref : undefined;
+  const kept = ref === undefined ? "" : ` It is kept as ${ref}.`;
+  return { way: "failed", error: `The work of its agent could not be merged: ${why}.${kept}` };
 }

@@ -29,6 +29,7 @@ export function resultsOf(fleet: FleetRecord, rows: readonly Result[], tasks: Pi
       const run = runs.get(todoId);
       const answer = run?.end?.way === "completed" ? run.end.text : undefined;
       const isDone = status === "done";
+      const agent = run?.agentId === undefined ? undefined : tasks.records.get(run.agentId);
       return {
         todoId,
         title,
@@ -36,6 +37,7 @@ export function resultsOf(fleet: FleetRecord, rows: readonly Result[], tasks: Pi
         agentId: run?.agentId ?? row.agentId,
         attempts: Math.max(run?.attempt ?? 0, attempt),
         text: (isDone ? (answer ?? text) : answer)?.slice(0, MAX_TEXT),
+        worktree: agent?.kind === "agent" ? agent.worktree : undefined,
         error: isDone ? undefined : (text ?? undefined),
       };
     });
