@@ -128,11 +128,7 @@ export async function runPrompt(
   if (interrupts.signal.aborted) return interrupts.exitCode;
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
-  const base = {
-    ...baseConfig(options),
-    ...options.bounds,
-    ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}),
-  };
+  const base = { ...baseConfig(options), ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}) };
   const config = {
     ...base,
     ...neededCapabilities(prompt),
@@ -221,6 +217,7 @@ function baseConfig(options: PromptOptions): SessionConfigBase {
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
     ...(maxAutopilotContinues === undefined ? {} : { maxAutopilotContinues }),
     ...(askUser ? {} : { systemMessage: { mode: "append", content: noAskUser.trim() } }),
+    ...options.bounds,
   };
 }
 
