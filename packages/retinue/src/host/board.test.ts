@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { noteOf } from "../continuity/records/board.ts";
 import { call, say, when } from "../models/scripted.ts";
 import { inSmallWorld, type TestClient } from "../server/handlers/small-world.ts";
+import type { SqliteStore } from "../store/sqlite/store.ts";
 
 const board = (args: object) => call("context_board", args);
 const on = { memory: { enabled: true } };
@@ -171,5 +172,17 @@ test("a rule against memory refuses notes, and reading goes on; in plan mode not
     const [refused, shown, kept] = results(client);
     expect(refused).toMatch(/denied/i);
     expect([shown, kept]).toEqual([expect.stringContaining("is empty"), "Kept as note-1."]);
+  });
+});
+
+test("a board that cannot be read or written is said, and the session goes on", async () => {
+  const turns = [[board({ command: "add", text: "lost" })], [say("so be it")]];
+  await inSmallWorld(turns, async ({ create, send, client, runtime }) => {
+    (runtime.sessions.store as SqliteStore).db.exec("DROP TABLE board_entries");
+    await send(await create(on), "remember");
+    expect(results(client)).toEqual([expect.stringMatching(/^The store could not be written: no such table/)]);
+    const warnings = client.of("session.warning").map(({ message }) => message);
+    expect(warnings).toContainEqual(expect.stringContaining("The context board cannot be read"));
+    expect(client.of("assistant.message").at(-1)?.content).toBe("so be it");
   });
 });

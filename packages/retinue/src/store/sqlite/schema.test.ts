@@ -30,6 +30,7 @@ test("a store of schema 1 keeps all its data, and its lease is that of its write
     [1, "And then rest"],
   ]);
   expect(await store.documents.list("task", "from-before/")).toHaveLength(2);
+  expect(await store.boards.read({ repository: "/tmp/project", branch: "main" })).toEqual([]);
   await store.close();
 });
 
