@@ -5,6 +5,7 @@ export { type Defined, defined } from "./defined.ts";
 export { AppError, ERRORS, type ErrorCode, messageOf } from "./errors.ts";
 export type { PlanAction } from "./events/asks.ts";
 export { NotificationKind, type ToolRequest } from "./events/conversation.ts";
+export type { GateOutcome } from "./events/gates.ts";
 export {
   type AnyEvent,
   type Envelope,
@@ -24,6 +25,7 @@ export type { AgentUsage, ModelUsage, SessionContext } from "./events/session.ts
 export type { SkillInfo } from "./events/skills.ts";
 export { EndReason, FleetProgress, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
 export type { CallError, CallResult } from "./events/tools.ts";
+export { Gate, Gates, MaxGateFailures } from "./gates.ts";
 export { HOOKS, type HookInput, type HookOutput, type HookType, parseHookOutput } from "./hooks.ts";
 export { type LongTimer, longTimer, timeoutSignal } from "./long-timer.ts";
 export type { Method } from "./method.ts";

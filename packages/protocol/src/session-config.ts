@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { Billing } from "./billing.ts";
+import { Gates, MaxGateFailures } from "./gates.ts";
 import { PermissionSettings } from "./permission.ts";
 import { ModelCapabilities, NamedProviderConfig, ProviderConfig } from "./provider-config.ts";
 import {
@@ -176,6 +177,10 @@ export const CustomAgentConfig = lazy(() =>
     /** Ours. */
     budget: Budget().optional(),
     isolation: Isolation().optional(),
+    /** What must hold before the agent counts as done. Ours. */
+    gates: Gates().optional(),
+    /** How many times a gate that failed goes back to the agent. Ours. */
+    maxGateFailures: MaxGateFailures().optional(),
   }),
 );
 export type CustomAgentConfig = Of<typeof CustomAgentConfig>;
@@ -286,6 +291,10 @@ const sessionFields = () => ({
   tracestate: text(),
   /** What the main agent may use in one run. Ours. */
   budget: later(Budget),
+  /** What must hold before the main agent counts as done. Ours. */
+  gates: later(Gates),
+  /** How many times a gate that failed goes back to the main agent. Ours. */
+  maxGateFailures: later(MaxGateFailures),
   /** How many reminders autopilot sends for one prompt. Ours. */
   maxAutopilotContinues: later(() => z.number().int().min(0).max(MAX_CONTINUES)),
   ...modelFields(),

@@ -130,6 +130,10 @@ export interface PlainOptions extends ModelOptions, ToolOptions, ConsentOptions,
   budget?: Plain["budget"];
   /** How many reminders autopilot sends for one prompt. Default: 5, or what environment and config.json say. Retinue only. */
   maxAutopilotContinues?: Plain["maxAutopilotContinues"];
+  /** What must hold before the main agent counts as done: `command`, `file`, `schema`, `hook`. Default: nothing. Retinue only. */
+  gates?: Plain["gates"];
+  /** How many times a gate that failed goes back to the model. Default: 3. Retinue only. */
+  maxGateFailures?: Plain["maxGateFailures"];
   /** Trace context (W3C). Has no effect in Retinue yet; `onGetTraceContext` of the client fills it in. */
   traceparent?: Plain["traceparent"];
   /** Its second part. Has no effect in Retinue yet. */
@@ -199,4 +203,8 @@ export interface CustomAgentConfig extends PlainAgent {
   budget?: PlainAgent["budget"];
   /** `worktree`: it works in a git worktree of its own, and its changes are merged when it has completed. Default: where its starter works. Retinue only. */
   isolation?: PlainAgent["isolation"];
+  /** What must hold before it counts as done. Default: nothing. Retinue only. */
+  gates?: PlainAgent["gates"];
+  /** How many times a gate that failed goes back to it. Default: 3. Retinue only. */
+  maxGateFailures?: PlainAgent["maxGateFailures"];
 }

@@ -9,6 +9,7 @@ import { AppError } from "../errors.ts";
 import { flag, lazy, open, text } from "../schema.ts";
 import { ASK_EVENTS } from "./asks.ts";
 import { CONVERSATION_EVENTS } from "./conversation.ts";
+import { GATE_EVENTS } from "./gates.ts";
 import { MCP_EVENTS } from "./mcp.ts";
 import { SESSION_EVENTS } from "./session.ts";
 import { SKILL_EVENTS } from "./skills.ts";
@@ -23,6 +24,7 @@ export const EVENTS = {
   ...ASK_EVENTS,
   ...MCP_EVENTS,
   ...SKILL_EVENTS,
+  ...GATE_EVENTS,
 };
 
 export type EventType = keyof typeof EVENTS;

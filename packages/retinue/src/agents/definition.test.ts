@@ -23,6 +23,8 @@ nested-background: true
 isolation: worktree
 inherit: tail(5)
 budget: { turns: 3, tool-calls: 10, seconds: 1.5 }
+gates: ["npm test", { file: report.md }, { command: make lint, timeoutSeconds: 60 }]
+max-gate-failures: 1
 read-only: true
 user-invocable: false
 disable-model-invocation: true
@@ -51,6 +53,8 @@ Be brief.
       inherit: { tail: 5 },
       isolation: "worktree",
       budget: { maxTurns: 3, maxToolCalls: 10, maxSeconds: 1.5 },
+      gates: [{ command: "npm test" }, { file: "report.md" }, { command: "make lint", timeoutSeconds: 60 }],
+      maxGateFailures: 1,
       readOnly: true,
       source: "project",
       path: "agents/reviewer.agent.md",

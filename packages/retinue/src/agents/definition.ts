@@ -10,8 +10,10 @@ import {
   type Budget,
   type CustomAgentConfig,
   defined,
+  Gate,
   type HostToolSpec,
   lazy,
+  MaxGateFailures,
   McpServerConfig,
 } from "@retinue/protocol";
 import * as z from "zod";
@@ -56,6 +58,10 @@ export interface AgentDefinition {
   isolation?: "worktree";
   /** Limits of one run. What the agent uses counts for its ancestors too. */
   budget: Budget;
+  /** What must hold before the agent counts as done. */
+  gates: readonly Gate[];
+  /** How many times a gate that failed goes back to it. */
+  maxGateFailures?: number;
   /** The agent changes nothing, so it may be run again after a crash. */
   readOnly: boolean;
   source: AgentSource;
@@ -96,6 +102,8 @@ const fileHead = lazy(() =>
     "nested-background": z.boolean().default(false),
     "read-only": z.boolean().default(false),
     isolation: z.literal("worktree").optional(),
+    gates: z.array(z.union([z.string().trim().min(1).transform(asGate), z.lazy(() => Gate())])).default([]),
+    "max-gate-failures": z.lazy(() => MaxGateFailures()).optional(),
     inherit: z
       .string()
       .regex(/^(none|brief|fork|tail\(\d+\))$/, "expected none, brief, fork or tail(n)")
@@ -165,9 +173,11 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
     nestedBackground: head["nested-background"],
     inherit: toInherit(head.inherit),
     budget: toBudget({ turns: head.maxTurns, ...head.budget }),
+    gates: head.gates,
     readOnly: head["read-only"],
     source: file.source,
     ...defined({ isolation: head.isolation }),
+    ...defined({ maxGateFailures: head["max-gate-failures"] }),
     ...defined({ path: isFile ? file.path : undefined, plugin: file.plugin, github: head.github }),
   };
 }
@@ -278,6 +288,8 @@ export function agentFromConfig(config: CustomAgentConfig): AgentDefinition {
     nestedBackground: config.nestedBackground ?? false,
     inherit: toInherit(config.inherit),
     budget: config.budget ?? {},
+    gates: config.gates ?? [],
+    ...defined({ maxGateFailures: config.maxGateFailures }),
     readOnly: false,
     source: "sdk",
     ...defined({ isolation: config.isolation }),
@@ -311,6 +323,9 @@ function toBudget(budget: Head["budget"]): Budget {
 }
 
 /** A comma in brackets, as in `Bash(git add:*, git commit:*)`, belongs to the entry. */
+/** A text alone is a command. */
+const asGate = (command: string): Gate => ({ command });
+
 function commaSeparated(text: string): string[] {
   const entries = text.match(/(?:[^,\n()]|\([^()]*\)|[()])+/g) ?? [];
   return entries.map((each) => each.trim()).filter((each) => each !== "");

@@ -12,6 +12,7 @@ const LIMITS: ReadonlySet<string> = new Set([
   "tools",
   "ceiling",
   "budget",
+  "gates",
   "model-policy",
   "infer",
   "disable-model-invocation",

@@ -1,5 +1,5 @@
 /** A stored conversation in words for a person: prompts, answers, calls, and what sub-agents were given. */
-import { type SessionEvent, visible, visibleText } from "@retinue/protocol";
+import { type EventData, type SessionEvent, visible, visibleText } from "@retinue/protocol";
 import { callWords, oneLine } from "./call-words.ts";
 import { completionWords } from "./progress-words.ts";
 
@@ -33,6 +33,8 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
       return completionWords(event.data);
     case "session.autopilot_ended":
       return event.data.reason === "completed" ? undefined : `! ${visible(event.data.message)}`;
+    case "gate.completed":
+      return event.data.passed ? undefined : gateWords(event.data);
     case "session.error":
       return `! ${visible(event.data.message)}`;
     case "session.model_change":
@@ -45,6 +47,13 @@ function mainWords(event: SessionEvent, calls: Map<string, string>): string | un
       return undefined;
   }
 }
+
+const gateWords = ({ outcomes }: EventData<"gate.completed">): string | undefined =>
+  outcomes
+    .flatMap(({ passed, gate, problem }) =>
+      passed ? [] : [`✗ gate ${oneLine(gate, 100)}: ${oneLine(problem ?? "it failed", 300)}`],
+    )
+    .join("\n") || undefined;
 
 /** Two tasks of one agent differ by the names of the tasks. */
 const nameOf = ({ taskName, agentDisplayName }: { taskName?: string | undefined; agentDisplayName: string }) =>

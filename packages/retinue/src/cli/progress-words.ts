@@ -5,6 +5,7 @@ import { oneLine } from "./call-words.ts";
 import { seconds } from "./seconds.ts";
 
 const MAX_REASON = 300;
+const MAX_GATE = 100;
 
 /** In place of the call by which the model said it. */
 export function completionWords({ success, summary = "", reason = "" }: EventData<"session.task_complete">): string {
@@ -33,6 +34,8 @@ export class ProgressWords {
         return `✗ ${this.#agent(event)} failed after ${seconds(event.data.durationMs ?? 0)}: ${oneLine(event.data.error, MAX_REASON)}`;
       case "session.task_complete":
         return completionWords(event.data);
+      case "gate.completed":
+        return this.#gateWords(event);
       case "session.info":
         if (event.data.infoType === "report") return visible(event.data.message);
         if (event.data.infoType !== "model_retry") return undefined;
@@ -53,6 +56,15 @@ export class ProgressWords {
   #serverWords({ serverName, status, error }: EventData<"session.mcp_server_status_changed">): string | undefined {
     if (status !== "failed") return undefined;
     return `! MCP server ${visible(serverName)}: ${oneLine(error ?? "it failed", MAX_REASON)}`;
+  }
+
+  #gateWords({ agentId, data }: Extract<SessionEvent, { type: "gate.completed" }>): string | undefined {
+    const lines = data.outcomes.map(({ passed, gate, problem, durationMs }) => {
+      const what = `gate ${oneLine(gate, MAX_GATE)}`;
+      const became = passed ? seconds(durationMs) : oneLine(problem ?? "it failed", MAX_REASON);
+      return `${passed ? "✓" : "✗"} ${this.#prefix(agentId)}${what} · ${became}`;
+    });
+    return lines.length === 0 ? undefined : lines.join("\n");
   }
 
   #agent(event: Extract<SessionEvent, { type: `subagent.${"started" | "completed" | "failed"}` }>): string {

@@ -21,6 +21,7 @@ import { type Answer, eventLines, lastAnswer, streamedAnswer } from "./answer.ts
 import { askingAt, type Handlers } from "./asking.ts";
 import { oneLine } from "./call-words.ts";
 import type { CliContext } from "./cli-context.ts";
+import { gatesOf } from "./gates.ts";
 import { Interrupts } from "./interrupts.ts";
 import noAskUser from "./no-ask-user.md";
 import { type OwnRuntime, openOwnRuntime } from "./own-runtime.ts";
@@ -55,6 +56,8 @@ export interface PromptOptions {
   mode?: "interactive" | "plan" | "autopilot";
   autopilot?: boolean;
   maxAutopilotContinues?: number;
+  gate?: readonly string[];
+  maxGateFailures?: number;
   /** False: the model is offered no way to ask questions. */
   askUser?: boolean;
   reasoningEffort?: string;
@@ -128,7 +131,11 @@ export async function runPrompt(
   if (interrupts.signal.aborted) return interrupts.exitCode;
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
-  const base = { ...baseConfig(options), ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}) };
+  const base = {
+    ...baseConfig(options),
+    ...gatesOf(options, cwd),
+    ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}),
+  };
   const config = {
     ...base,
     ...neededCapabilities(prompt),
@@ -147,13 +154,15 @@ export async function runPrompt(
   answer.end(end.type === "answered" ? end.text : "");
   if (!options.quiet) await noteStopped(session, terminal);
   progress.end(options.isThrownAway ? undefined : session.sessionId, options);
-  if (end.type === "answered") return 0;
-  if (end.type !== "stopped") {
-    terminal.note(`retinue: ${end.message}`);
-    return end.type === "failed" ? 1 : UNFINISHED;
-  }
+  if (end.type !== "stopped") return exitCodeOf(end, terminal);
   terminal.note(`Stopped. "retinue --resume ${session.sessionId.slice(0, 8)} -p …" goes on from here.`);
   return interrupts.exitCode;
+}
+
+function exitCodeOf(end: RunEnd, terminal: Terminal): number {
+  if (end.type === "answered") return 0;
+  terminal.note(`retinue: ${end.message}`);
+  return end.type === "failed" ? 1 : UNFINISHED;
 }
 
 /** Autopilot has used up its reminders or its budget, and the task is not complete. */

@@ -17,6 +17,8 @@ export class RunWatch {
   #hasEnded = false;
   #answer = "";
   #error: string | undefined;
+  /** What an earlier process has answered was accepted in this one. */
+  #hasPassed = false;
   #unfinished: { reason: string; message: string } | undefined;
 
   /** `isOurs`: what happens from the first event on is what is waited for, also when no prompt is sent. */
@@ -52,6 +54,9 @@ export class RunWatch {
       case "session.task_complete":
         if (event.data.success !== false) this.#answer = event.data.summary ?? this.#answer;
         return;
+      case "gate.completed":
+        this.#hasPassed = event.data.passed;
+        return;
       case "session.autopilot_ended":
         this.#unfinished = ENDS_UNFINISHED.has(event.data.reason) ? event.data : undefined;
         return;
@@ -72,7 +77,7 @@ export class RunWatch {
   #end(): RunEnd {
     if (this.#error !== undefined) return { type: "failed", message: this.#error };
     if (this.#unfinished) return { type: "unfinished", ...this.#unfinished, text: this.#answer };
-    if (this.#answer === "") return { type: "failed", message: "The run ended without an answer." };
+    if (this.#answer === "" && !this.#hasPassed) return { type: "failed", message: "The run ended without an answer." };
     return { type: "answered", text: this.#answer };
   }
 }

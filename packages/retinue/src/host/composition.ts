@@ -213,6 +213,7 @@ function composeParts(
     limiter,
     transcript,
     usage: new Usage(root),
+    gateCommands: { sessionId: root.id, family: () => ledger.family() },
     services: { fetchPage: createFetchPage(), database },
   };
   return parts;

@@ -98,7 +98,7 @@ export class HostedSession {
     this.tree.asks.redeliver();
     const { customAgents, availableTools, excludedTools, defaultAgent, budget, permissions, mcpServers } = config;
     const isLimited = customAgents || availableTools || excludedTools || defaultAgent || budget || permissions;
-    if (isLimited || mcpServers || config.maxAutopilotContinues !== undefined) keepLimits(this);
+    if (isLimited || mcpServers || config.gates || config.maxAutopilotContinues !== undefined) keepLimits(this);
   }
 
   /** When the last client detaches, the session's work ends; when its connection was lost, the work is parked for a resume. */

@@ -7,6 +7,7 @@ import {
   Budget,
   CreateSession,
   CustomAgentConfig,
+  Gates,
   later,
   PermissionMode,
   PermissionRule,
@@ -28,6 +29,8 @@ const FIELDS = [
   "enableConfigDiscovery",
   "budget",
   "maxAutopilotContinues",
+  "gates",
+  "maxGateFailures",
 ] as const;
 
 /** By session. */
@@ -46,6 +49,8 @@ function limits() {
       enableConfigDiscovery: true,
       budget: true,
       maxAutopilotContinues: true,
+      gates: true,
+      maxGateFailures: true,
     } satisfies Record<(typeof FIELDS)[number], true>)
     .extend({
       /** Without their prompts. */
@@ -83,16 +88,20 @@ export function keepLimits({ tree, session }: LimitedSession): void {
   const { denied, approved, directories, allowedDomains, ...policy } = rules.policy;
   const limits: SessionLimits = {
     ...Object.fromEntries(FIELDS.map((field) => [field, config[field]])),
-    customAgents: config.customAgents?.map(({ name, displayName, description, tools, ceiling, infer, budget }) => ({
-      name,
-      displayName,
-      description,
-      tools,
-      ceiling,
-      infer,
-      budget,
-      prompt: "",
-    })),
+    customAgents: config.customAgents?.map(
+      ({ name, displayName, description, tools, ceiling, infer, budget, ...more }) => ({
+        name,
+        displayName,
+        description,
+        tools,
+        ceiling,
+        infer,
+        budget,
+        gates: more.gates,
+        maxGateFailures: more.maxGateFailures,
+        prompt: "",
+      }),
+    ),
     hostTools: participants.tools.map(({ name }) => name),
     mcpServers: Object.keys(config.mcpServers ?? {}),
     policy: {
@@ -111,6 +120,8 @@ const KEPT = document(SESSION_LIMITS.kind, () =>
   z.object({
     budget: later(Budget),
     maxAutopilotContinues: z.number().optional(),
+    gates: later(Gates),
+    maxGateFailures: z.number().optional(),
     customAgents: later(() => z.array(CustomAgentConfig())),
     policy: z.object({ denied: z.array(PermissionRule()) }).optional(),
   }),
@@ -128,6 +139,8 @@ export function withKept(config: SessionConfig, kept: KeptLimits, selectedAgent:
     ...config,
     budget: config.budget ?? kept.budget,
     maxAutopilotContinues: config.maxAutopilotContinues ?? kept.maxAutopilotContinues,
+    gates: config.gates ?? kept.gates,
+    maxGateFailures: config.maxGateFailures ?? kept.maxGateFailures,
     customAgents: config.customAgents ?? (selected?.length ? selected : undefined),
   };
 }

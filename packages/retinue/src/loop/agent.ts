@@ -11,6 +11,7 @@ import type { Rates } from "../models/price.ts";
 import { whyLeaves } from "../permissions/confinement.ts";
 import type { Rules } from "../permissions/rules.ts";
 import type { CallContext, CallServices, Tool } from "../tools/tool.ts";
+import type { AgentGates } from "./gates.ts";
 import type { Slot } from "./slot.ts";
 
 export interface Agent extends Asker {
@@ -22,9 +23,8 @@ export interface Agent extends Asker {
   readonly permissions: AgentPermissions;
   readonly kit: Kit;
   readonly budget: RunBudget;
+  readonly gates: AgentGates;
   model(): ModelChoice;
-  /** Asks the hooks whether the agent may stop; returns the reason when one of them makes it go on. */
-  mayStop(response: string, options: { isAgain: boolean; signal: AbortSignal }): Promise<string | undefined>;
 }
 
 export interface AgentPermissions {

@@ -32,7 +32,12 @@ export class Autopilot {
   onRunEnded(end: RunEnd): void {
     if (!this.isOn) return;
     if (end.type === "stopped") this.#end("aborted");
-    else if (end.type === "failed" && !end.isModelError) this.#end(this.#agent.budget.isUsedUp ? "budget" : "error");
+    else if (end.type === "failed" && !end.isModelError) this.#end(this.#whyFailed());
+  }
+
+  #whyFailed(): Reason {
+    if (this.#agent.session.state.gates.spent !== undefined) return "gates";
+    return this.#agent.budget.isUsedUp ? "budget" : "error";
   }
 
   /** Called when nothing is left to do: the reminder to go on with, or undefined when it is over. */

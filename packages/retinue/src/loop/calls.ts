@@ -15,6 +15,7 @@ import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
 import { type CallContext, CallRefused, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { type Agent, callContext, type Toolset } from "./agent.ts";
+import { endOpenCheck } from "./gates.ts";
 import { awaitedTool, unknownTool } from "./missing-tool.ts";
 import { permit } from "./permit.ts";
 import { withinTerms } from "./prompt-limit.ts";
@@ -116,6 +117,7 @@ async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise
 
 /** Gives an end to every ask and call that an earlier process left open and that will not be continued. */
 export function settleInterrupted(session: Session): void {
+  endOpenCheck(session);
   for (const call of [...session.state.openCalls.values()]) {
     endAsks(session, call.id);
     session.append("tool.execution_complete", {

@@ -1,7 +1,7 @@
 /**
  * The whole control flow of an agent: take what waits in the inbox, work through it, stop when nothing is left.
  *
- * Owns queueing, vetoes of stop hooks and errors of a run. What happens inside one interaction is in interact.ts; whether autopilot goes
+ * Owns queueing, vetoes of stop hooks and gates, and errors of a run. What happens inside one interaction is in interact.ts; whether autopilot goes
  * on afterwards, in autopilot.ts.
  */
 import { AppError, messageOf } from "@retinue/protocol";
@@ -10,10 +10,8 @@ import type { Prompt } from "../session/inbox.ts";
 import { type Stop, stopOf } from "../session/stop.ts";
 import type { Agent } from "./agent.ts";
 import { callerOf } from "./calls.ts";
+import { GateFailed } from "./gates.ts";
 import { type InteractionEnd, interact, interactPending } from "./interact.ts";
-
-/** How many times in a row a stop hook may make an agent go on. */
-export const MAX_VETOES = 8;
 
 export type RunEnd =
   | { type: "completed"; text: string }
@@ -55,7 +53,7 @@ async function work(agent: Agent, { signal, isPending = false, reminder }: Drive
       const done = await (pending
         ? interactPending(agent, { signal })
         : interact(agent, entries, { signal, delivery }));
-      if (vetoes < MAX_VETOES) reason = await agent.mayStop(done.text, { isAgain: vetoes > 0, signal });
+      reason = await objection(agent, done.text, { vetoes, signal });
       return done;
     };
     end = await one(agent, interaction, signal);
@@ -71,6 +69,18 @@ async function work(agent: Agent, { signal, isPending = false, reminder }: Drive
   }
   const stop = stopOf(signal);
   return stop ? { type: "stopped", text: session.state.lastAssistantText, stop } : end;
+}
+
+/** Why the agent may not stop yet: a hook or a gate says so. */
+async function objection(
+  agent: Agent,
+  text: string,
+  { vetoes, signal }: { vetoes: number; signal: AbortSignal },
+): Promise<string | undefined> {
+  const verdict = await agent.gates.atStop(text, { vetoes, signal });
+  if (verdict.passed) return undefined;
+  if (verdict.isFinal) throw new GateFailed(verdict.words);
+  return verdict.words;
 }
 
 async function one(agent: Agent, work: () => Promise<InteractionEnd>, signal: AbortSignal): Promise<RunEnd> {
@@ -90,7 +100,7 @@ async function fail(agent: Agent, error: unknown, signal: AbortSignal): Promise<
   const message = messageOf(error);
   const statusCode = error instanceof ModelCallFailed ? error.statusCode : undefined;
   session.append("session.error", {
-    errorType: error instanceof ModelCallFailed ? error.errorType : "query",
+    errorType: error instanceof ModelCallFailed ? error.errorType : error instanceof GateFailed ? "gate" : "query",
     message,
     statusCode,
   });

@@ -93,7 +93,9 @@ export async function interactPending(agent: Agent, { signal }: { signal: AbortS
   const calls = [...session.state.openCalls.values()];
   const endsTurn = await runCalls(agent, { calls, toolset, badArguments: new Map(), signal, isResumed: true });
   signal.throwIfAborted();
-  if (endsTurn) return { text: session.state.lastAssistantText, isNatural: false };
+  // Without calls and with nothing to answer, only the end of the run was left.
+  if (endsTurn || (calls.length === 0 && !session.state.isModelDue))
+    return { text: session.state.lastAssistantText, isNatural: false };
   const interactionId = session.world.newId();
   const system = await settleSystemPrompt(agent, toolset, { interactionId, signal });
   return toItsEnd(agent, { signal, interactionId, system, toolset, prompt: undefined, startsAs: "agent" });

@@ -79,7 +79,7 @@ export class Runner {
   continuePending(): void {
     const { state } = this.#agent.session;
     if (this.#run || this.#isClosed) return;
-    if (state.openCalls.size > 0 || state.isModelDue) this.#start({ isPending: true });
+    if (state.openCalls.size > 0 || state.isModelDue || this.#agent.gates.isOwed) this.#start({ isPending: true });
     else this.wake();
     if (!this.#run && state.autopilot.isUndecided) this.#remind(); // The process ended between an answer and the reminder.
   }

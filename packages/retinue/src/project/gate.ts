@@ -1,6 +1,6 @@
 /**
  * Whether what lies in the working folder of one session counts. Everything that is read from a project and could run or steer a program
- * asks here: agents, their servers and skills.
+ * asks here: agents, their servers, gates and skills.
  *
  * The answer is a copy, so that it can be asked without waiting; `refresh` brings it up to date, also with decisions of other processes.
  */

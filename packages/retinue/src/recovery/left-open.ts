@@ -12,7 +12,7 @@ import { replay } from "./replay.ts";
 /** One session of the tree with something open in it. */
 export interface LeftOpen {
   sessionId: string;
-  /** With its open calls. */
+  /** With its open calls, and the check of its gates that has no end. */
   state: SessionState;
   /** The start of a run that has no end; absent for the root session. */
   start?: EventOf<"subagent.started">["data"];
@@ -57,7 +57,8 @@ export function leftOpen(events: readonly StoredEvent[], goesOn: (sessionId: str
       sessionId,
     );
     const start = own && eventOf(own.latest, "subagent.started")?.data;
-    return start || state.openCalls.size > 0 ? [{ sessionId, state, start, run: own?.starts }] : [];
+    const isLeft = start || state.openCalls.size > 0 || state.gates.open;
+    return isLeft ? [{ sessionId, state, start, run: own?.starts }] : [];
   });
 }
 

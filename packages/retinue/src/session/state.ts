@@ -7,6 +7,7 @@ import type { EventData, EventType, PermissionRequest } from "@retinue/protocol"
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
 import { AutopilotSoFar } from "./autopilot-so-far.ts";
 import { CurrentPrompt } from "./current-prompt.ts";
+import { GatesSoFar } from "./gates-so-far.ts";
 import { RunSoFar } from "./run-so-far.ts";
 import { UsageTotals } from "./usage.ts";
 import { compactedMessage, wasInterrupted } from "./wording.ts";
@@ -48,6 +49,7 @@ export class SessionState {
   linesRemoved = 0;
   checkpoints = 0;
   readonly autopilot = new AutopilotSoFar();
+  readonly gates = new GatesSoFar();
   lastAssistantText = "";
   /** Since the last `subagent.started`. */
   run = new RunSoFar();
@@ -84,6 +86,7 @@ export class SessionState {
   apply(event: { type: EventType; data: object }): void {
     this.usage.apply(event);
     this.autopilot.apply(event);
+    this.gates.apply(event);
     const fold = FOLDS[event.type] as ((state: SessionState, data: object) => void) | undefined;
     fold?.(this, event.data);
   }

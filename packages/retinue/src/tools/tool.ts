@@ -123,7 +123,12 @@ export interface CallServices {
   ) => Promise<{ status: number; contentType: string; body: string; url: string }>;
   tasks?: TaskService;
   database?: DatabaseService;
+  /** Checks what must hold before the agent counts as done. */
+  gates?: (result: string) => Promise<GateVerdict>;
 }
+
+/** `isFinal`: it is not tried again. */
+export type GateVerdict = { passed: true } | { passed: false; words: string; isFinal: boolean };
 
 /** The session's own database, shared by all agents of its tree. Built by tools/sql/session-database.ts. */
 export interface DatabaseService {

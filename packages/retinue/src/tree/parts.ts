@@ -11,6 +11,7 @@ import type { ProjectGate } from "../project/gate.ts";
 import type { Session } from "../session/session.ts";
 import type { CallServices } from "../tools/tool.ts";
 import type { Configuration } from "./configuration.ts";
+import type { GateCommands } from "./gate-checks.ts";
 import type { Participants } from "./participants.ts";
 import type { SamplingRuns } from "./sampling-runs.ts";
 import type { ServerSignIns } from "./server-sign-ins.ts";
@@ -44,6 +45,8 @@ export interface TreeParts {
   readonly limiter: Limiter;
   readonly transcript: Transcript;
   readonly usage: Usage;
+  /** Runs the commands of gates. */
+  readonly gateCommands: GateCommands;
   /** The services that calls of all agents share. */
   readonly services: Required<Pick<CallServices, "fetchPage" | "database">>;
 }

@@ -129,6 +129,7 @@ export class Toolkit implements Kit {
       ask: (question) => askUser(this.#agent, { ...question, callId, signal }),
       elicit: (form) => elicit(parts.participants, this.#agent, { ...form, callId, comesAgain: true, signal }),
       tasks: tasks({ callId, signal }),
+      gates: (result) => this.#agent.gates.check(result, { signal }),
     };
   }
 

@@ -1,15 +1,14 @@
 /** An agent at work, main agent or sub-agent, put together from the parts of its session tree. */
-import type { HookInput } from "@retinue/protocol";
 import type { AskBroker } from "../asks/broker.ts";
 import type { Hooks } from "../hooks/hooks.ts";
 import type { Agent, AgentSettings } from "../loop/agent.ts";
-import { callerOf } from "../loop/calls.ts";
 import { RunClock } from "../loop/run-clock.ts";
 import { Slot } from "../loop/slot.ts";
 import type { ModelChoice } from "../models/catalog.ts";
 import type { Session } from "../session/session.ts";
 import { type Budget, Meter } from "./budget.ts";
 import { Derived } from "./derived.ts";
+import { Gates } from "./gates.ts";
 import { lowerBudget } from "./limits.ts";
 import type { TreeParts } from "./parts.ts";
 import { Toolkit, type ToolkitOptions } from "./toolkit.ts";
@@ -32,6 +31,7 @@ export class WorkingAgent implements Agent {
   readonly slot: Slot;
   readonly budget: Meter;
   readonly kit: Toolkit;
+  readonly gates: Gates;
   readonly name: string | undefined;
   readonly #parts: TreeParts;
   readonly #budget = new Derived<Budget>();
@@ -54,6 +54,7 @@ export class WorkingAgent implements Agent {
       seconds: () => clock.elapsedMs / 1000,
     });
     this.kit = new Toolkit(this, { ...kit, above: parent?.kit, tasks: (call) => tasks(this, call) });
+    this.gates = new Gates(this, { parts: kit.parts, definition: () => this.kit.definition });
   }
 
   get hooks(): Hooks {
@@ -79,21 +80,6 @@ export class WorkingAgent implements Agent {
     const { budget } = this.#parts.configuration.current;
     const { definition } = this.kit;
     return this.#budget.get([budget, definition], () => lowerBudget(budget ?? {}, definition?.budget));
-  }
-
-  async mayStop(
-    response: string,
-    { isAgain, signal }: { isAgain: boolean; signal: AbortSignal },
-  ): Promise<string | undefined> {
-    const { hooks, name: agentName = "" } = this;
-    if (hooks.isEmpty) return undefined;
-    const options = { caller: callerOf(this), signal };
-    const details = { stopReason: "end_turn", response } as const;
-    const who: Pick<HookInput<"subagentStop">, "agentType"> = { agentType: agentName };
-    const output = this.session.parent
-      ? await hooks.run("subagentStop", { ...who, ...details }, options)
-      : await hooks.run("agentStop", { stop_hook_active: isAgain, ...details }, options);
-    return output?.decision === "block" && output.reason ? output.reason : undefined;
   }
 }
 

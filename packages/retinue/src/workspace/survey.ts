@@ -7,6 +7,8 @@
 import { relative } from "node:path";
 import { type McpServerConfig, visible } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
+import type { AgentDefinition } from "../agents/definition.ts";
+import { gateIdentity } from "../agents/gate-identity.ts";
 import { hookLine } from "../hooks/file-hook.ts";
 import { hookPlaces } from "../hooks/hook-places.ts";
 import { readHooks } from "../hooks/hook-reader.ts";
@@ -75,13 +77,14 @@ export function surveyProject({ folder, root }: Pick<ProjectGate, "folder" | "ro
   const commands = commandFolders({ home, enableConfigDiscovery: true, project })
     .filter(({ source }) => source === "project")
     .flatMap(({ path, ...place }) => readCommandFiles(path, { ...place, owner: "the project", problems: unread }));
+  const gates = gatesOf(agents);
   const own = skills.list().filter(({ source }) => source === "project");
   return {
     agents: agents.map(({ name }) => brief(name)),
     skills: own.map(({ name }) => brief(name)),
     commands: commands.map(({ name }) => `/${brief(name)}`),
     servers: servers.filter((server) => !long.includes(server)),
-    hooks: hooks.found.filter(({ line }) => line.length <= MAX_LINE),
+    hooks: [...hooks.found, ...gates].filter(({ line }) => line.length <= MAX_LINE),
     problems: [
       ...catalog.problems.errors,
       ...catalog.problems.warnings,
@@ -120,6 +123,17 @@ function hooksOf(
   const long = found.filter(({ line }) => line.length > MAX_LINE);
   const tooLong = long.map(({ file }) => `A hook of ${file} is too long to be shown, so it cannot be allowed`);
   return { found, problems: [...problems, ...tooLong] };
+}
+
+/** The commands that agents must pass. They need the same consent as hooks. */
+function gatesOf(agents: readonly AgentDefinition[]): ProjectHook[] {
+  return agents.flatMap(({ name, gates }) =>
+    gates.flatMap((gate) =>
+      "command" in gate
+        ? [{ identity: gateIdentity(gate), file: `the agent ${brief(name)}`, line: visible(`gate: ${gate.command}`) }]
+        : [],
+    ),
+  );
 }
 
 /** As it is written: what variables stand for is the user's. */

@@ -59,6 +59,18 @@ export const prompt = command({
       about: "how many times autopilot reminds a model that stops before the task is complete (default: 5)",
       is: optional(wholeNumber({ from: 0, to: 1000 })),
     },
+    gate: {
+      term: "--gate <command>",
+      about:
+        "what must hold before the work counts as done (repeatable): a command that exits with 0, file:<path> that exists, schema:<path> that the answer fits",
+      is: words,
+      repeats: true,
+    },
+    maxGateFailures: {
+      term: "--max-gate-failures <n>",
+      about: "how many times a gate that failed goes back to the model (default: 3)",
+      is: optional(wholeNumber({ from: 0, to: 100 })),
+    },
     askUser: {
       term: "--no-ask-user",
       about: "the model asks no questions, and decides by itself",
@@ -91,7 +103,7 @@ export const prompt = command({
     'retinue -p "What is wrong in this picture?" --attach screen.png',
     'retinue -p "/review main..HEAD"',
     "retinue --resume 3f2a",
-    'retinue -p "Make the tests pass" --autopilot --max-autopilot-continues 10 --allow-all-tools',
+    'retinue -p "Make the tests pass" --autopilot --gate "npm test" --allow-all-tools',
   ],
   async run(input, context) {
     const { runPromptMode } = await import("../prompt-mode.ts");

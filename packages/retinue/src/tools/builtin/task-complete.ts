@@ -4,7 +4,7 @@
  * Its event is made from how the call ended, whatever ended it: only a call that succeeded is a completion.
  */
 import * as z from "zod";
-import { defineTool, type EndEvents, success, type Tool } from "../tool.ts";
+import { defineTool, type EndEvents, type Outcome, success, type Tool } from "../tool.ts";
 import description from "./task-complete.md";
 
 const endEvents: EndEvents = (args, { resultType, text, error }) => {
@@ -12,9 +12,13 @@ const endEvents: EndEvents = (args, { resultType, text, error }) => {
   const data =
     resultType === "success"
       ? { summary, success: true }
-      : { summary, success: false, outcome: "continue" as const, reason: error ?? text };
+      : { summary, success: false, outcome: outcomeOf(resultType), reason: error ?? text };
   return [{ type: "session.task_complete", data }];
 };
+
+/** Nothing that the model could do would change a rejection. */
+const outcomeOf = (resultType: Outcome["resultType"]) =>
+  resultType === "rejected" ? ("blocked" as const) : ("continue" as const);
 
 const Summarised = z.object({ summary: z.string() });
 
@@ -27,5 +31,11 @@ export const taskCompleteTool = (): Tool =>
     readOnly: true,
     isTerminal: true,
     endEvents,
-    prepare: ({ summary }) => ({ run: async () => success(summary) }),
+    prepare: ({ summary }, { services }) => ({
+      run: async () => {
+        const verdict = await services.gates?.(summary);
+        if (!verdict || verdict.passed) return success(summary);
+        return { resultType: verdict.isFinal ? "rejected" : "failure", text: verdict.words };
+      },
+    }),
   });
