@@ -131,13 +131,10 @@ export async function runPrompt(
   if (interrupts.signal.aborted) return interrupts.exitCode;
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
-  const base = {
+  const config = {
     ...baseConfig(options),
     ...gatesOf(options, cwd),
     ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}),
-  };
-  const config = {
-    ...base,
     ...neededCapabilities(prompt),
     ...withoutQuestions(asking, options),
     permissions,

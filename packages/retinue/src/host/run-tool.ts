@@ -2,7 +2,7 @@
 import { AppError, type EventData, type ToolResult } from "@retinue/protocol";
 import { runCalls } from "../loop/calls.ts";
 import type { LoggedEvent } from "../session/log.ts";
-import type { OpenCall } from "../session/state.ts";
+import type { OpenCall } from "../session/open-call.ts";
 import type { HostedSession } from "./hosted-session.ts";
 
 export interface ToolRun {

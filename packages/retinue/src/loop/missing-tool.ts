@@ -4,7 +4,7 @@
  * Owns the rule that a call from before a restart waits for the answers that it has asked for, and is never told that its tool does not exist. Nothing
  * else is asked for: a tool that is missing may also have been forbidden meanwhile.
  */
-import type { OpenCall } from "../session/state.ts";
+import type { OpenCall } from "../session/open-call.ts";
 import { wasNotRun } from "../session/wording.ts";
 import { askUserFormTool, askUserTool } from "../tools/builtin/ask-user.ts";
 import { hostTool } from "../tools/host-tool.ts";

@@ -6,8 +6,8 @@
 import { existsSync } from "node:fs";
 import type { PermissionRequest, ToolTerm } from "@retinue/protocol";
 import { isAllWithin, withTargets } from "../permissions/path-rules.ts";
+import type { OpenCall } from "../session/open-call.ts";
 import type { Session } from "../session/session.ts";
-import type { OpenCall } from "../session/state.ts";
 import type { Outcome } from "../tools/tool.ts";
 
 /** The arguments with what the terms set, or the outcome that the model reads. */

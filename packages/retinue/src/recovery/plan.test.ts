@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { OpenCall } from "../session/state.ts";
+import type { OpenCall } from "../session/open-call.ts";
 import { type CallStep, callStep, type LeftTask, type Nature, recoveryPlan } from "./plan.ts";
 
 const call = (more: Partial<OpenCall> = {}): OpenCall => ({

@@ -4,7 +4,7 @@
  * The only place that decides it. The loop calls it for each call that it continues, and the host carries out the rest. A test compares
  * the table in docs/architecture.md with `callStep`.
  */
-import type { OpenCall } from "../session/state.ts";
+import type { OpenCall } from "../session/open-call.ts";
 
 /** Whether a resume may continue work that was under way, or gives it an end. */
 export interface Resume {

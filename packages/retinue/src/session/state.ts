@@ -3,28 +3,17 @@
  *
  * Owns the conversation as the model sees it, the open calls, mode, model, title and usage. It decides nothing.
  */
-import type { EventData, EventType, PermissionRequest } from "@retinue/protocol";
+import type { EventData, EventType } from "@retinue/protocol";
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
 import { AutopilotSoFar } from "./autopilot-so-far.ts";
 import { CurrentPrompt } from "./current-prompt.ts";
 import { GatesSoFar } from "./gates-so-far.ts";
+import type { OpenCall } from "./open-call.ts";
 import { RunSoFar } from "./run-so-far.ts";
 import { UsageTotals } from "./usage.ts";
 import { compactedMessage, wasInterrupted } from "./wording.ts";
 
 export type Mode = "interactive" | "plan" | "autopilot";
-
-/** A call of the model that has not ended; how far it got decides what a resumed session does with it. */
-export interface OpenCall {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: unknown;
-  readonly turnId: string;
-  readonly interactionId: string;
-  isStarted: boolean;
-  permission?: { requestId: string; request: PermissionRequest; isDecided: boolean; isApproved: boolean };
-  external?: { requestId: string; isCompleted: boolean };
-}
 
 export class SessionState {
   /** The session's own; what holds now is `modeNow`. */
