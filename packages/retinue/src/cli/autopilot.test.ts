@@ -57,6 +57,20 @@ describe("retinue --autopilot", () => {
   });
 });
 
+test("a runtime that is killed during a reminder goes on counting when it is resumed", async () => {
+  let asked = 0;
+  const hang = new Promise<never>(() => undefined);
+  await using world = await modelWorld(async () => (++asked === 3 ? await hang : say(`Step ${asked}.`)));
+  const limit = ["--max-autopilot-continues", "3"];
+  const running = world.start(["-p", "go", "--autopilot", ...limit]);
+  while (asked < 3) await new Promise((resolve) => setImmediate(resolve));
+  running.process.kill("SIGKILL");
+  await running.ended;
+  const { code, stderr } = await world.run(["--continue"]);
+  expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("after 3 of 3 reminders") });
+  expect(asked).toBe(5);
+});
+
 test.runIf(canHaveTerminal)("--no-ask-user takes away the questions and tells the model to decide", async () => {
   await using world = await modelWorld([say("Asked."), say("Decided.")]);
   const terminal = { columns: 80, rows: 24 };

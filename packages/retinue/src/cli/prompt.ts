@@ -132,8 +132,7 @@ export async function runPrompt(
   checkModel(own, options);
   const permissions = permissionsOf(options, [...folders, ...chosenPaths(prompt)]);
   const config = {
-    ...baseConfig(options),
-    ...gatesOf(options, cwd),
+    ...baseConfig(options, cwd),
     ...(pluginDirectories.length > 0 ? { pluginDirectories } : {}),
     ...neededCapabilities(prompt),
     ...withoutQuestions(asking, options),
@@ -210,7 +209,7 @@ function answerFor({ outputFormat, stream }: PromptOptions, terminal: Terminal):
   return stream ? streamedAnswer(terminal) : lastAnswer(terminal);
 }
 
-function baseConfig(options: PromptOptions): SessionConfigBase {
+function baseConfig(options: PromptOptions, cwd: string): SessionConfigBase {
   const { model, agent, reasoningEffort, stream, outputFormat, maxAutopilotContinues, askUser = true } = options;
   return {
     clientName: "retinue",
@@ -222,6 +221,7 @@ function baseConfig(options: PromptOptions): SessionConfigBase {
     ...(agent === undefined ? {} : { agent }),
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
     ...(maxAutopilotContinues === undefined ? {} : { maxAutopilotContinues }),
+    ...gatesOf(options, cwd),
     ...(askUser ? {} : { systemMessage: { mode: "append", content: noAskUser.trim() } }),
     ...options.bounds,
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../models/provider.ts";
-import { call, say, type Turn } from "../models/scripted.ts";
+import { call, say, type Turn, when } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld, type TestClient } from "../server/handlers/small-world.ts";
 
 function gate(): { open(): void; opened: Promise<void> } {
@@ -114,6 +114,29 @@ describe("autopilot reminds the model", () => {
     );
   });
 
+  test("not while an agent in the background waits for a permission", async () => {
+    const ask: Turn = when("look around", [call("bash", { command: "touch x", description: "d" })]);
+    const turns: Turn[] = [
+      [call("task", { ...background, agent_type: "general-purpose" })],
+      ask,
+      when("look around", [say("found")]),
+      [say("started")],
+      done,
+    ];
+    await inAutopilot(turns, async ({ client, sessionId, provider }) => {
+      await client.call("session.send", { sessionId, prompt: "delegate" });
+      const { requestId } = await client.received("permission.requested");
+      await client.received("assistant.idle");
+      await client.call("session.metadata.isProcessing", { sessionId });
+      expect(reminders(client)).toEqual([]);
+      const result = { kind: "approve-once" as const };
+      await client.call("session.permissions.handlePendingPermissionRequest", { sessionId, requestId, result });
+      await client.received("session.idle");
+      expect(ends(client)).toMatchObject([{ reason: "completed", continuations: 0 }]);
+      provider.assertSpent();
+    });
+  });
+
   test("when background work ends that nobody is told of", async () => {
     const turns: Turn[] = [[call("task", background)], [say("started")], [new Promise(() => undefined)], done];
     await inAutopilot(turns, async ({ client, sessionId, provider }) => {
@@ -147,6 +170,20 @@ describe("autopilot reminds the model", () => {
       expect(ends(client)).toMatchObject([{ reason: "completed", continuations: 2 }]);
       provider.assertSpent();
     });
+  });
+
+  test("after a rate limit too, once its retries are used up", async () => {
+    const limited = () => new ModelError("slow down", { kind: "api", status: 429, retryAfterMs: 0 });
+    const always = when(() => true, limited());
+    await inAutopilot(
+      Array.from({ length: 60 }, () => always),
+      async ({ client, send, sessionId }) => {
+        await send(sessionId, "go");
+        expect(client.of("session.error")).toMatchObject([{ errorType: "rate_limit" }, { errorType: "rate_limit" }]);
+        expect(ends(client)).toMatchObject([{ reason: "limit", continuations: 1 }]);
+      },
+      { config: { maxAutopilotContinues: 1 } },
+    );
   });
 
   test("and not when a hook has refused the prompt", async () => {
