@@ -18,6 +18,7 @@ export const PATHS = [
   "fork",
   "selected agent",
   "MCP task",
+  "fleet",
 ] as const;
 export const DEPTHS = [0, 1, 2, 3, 4] as const;
 export const MAX_DEPTH = 4;
@@ -46,6 +47,9 @@ export const hasBudget = ({ fault }: Cell): boolean => fault === "budget" || fau
 /** On this path the worker is a task of an MCP server, and the fault happens while the server works on it. */
 export const isMcpTask = ({ path }: Cell): boolean => path === "MCP task";
 
+/** On this path a program gives the main agent's work to a fleet, which starts the agent below it. */
+export const isFleet = ({ path }: Cell): boolean => path === "fleet";
+
 /** The fault leaves another client to go on with the session. */
 const hasSuccessor = ({ fault }: Cell): boolean =>
   fault === "client gone" || fault === "late client" || fault === "host gone too";
@@ -71,6 +75,7 @@ const DEPTHS_OF_OTHER_PROGRAMS: readonly number[] = [0, 1, 4];
 function isRun(cell: Cell): boolean {
   const { fault, depth, attached } = cell;
   if (isMcpTask(cell) && hasBudget(cell)) return false; // It is the server's work, and has no budget.
+  if (isFleet(cell) && hasBudget(cell) && depth === 0) return false; // A todo has no budget; an agent gives one to what it starts.
   if (attached === "nobody") return fault !== "host gone too"; // There is no host that could be gone.
   if (attached === "sdk" || attached === "terminal") return true;
   return !SAME_FOR_EVERY_PROGRAM.includes(fault) && DEPTHS_OF_OTHER_PROGRAMS.includes(depth);
@@ -129,12 +134,23 @@ export const isHanging = (cell: Cell) => (call: { hookType: string; input: Recor
 /** The ask at which the fault happens. */
 export const isHeld = (cell: Cell) => (event: LawEvent) => JSON.stringify(event.data).includes(holdMark(cell));
 
-export function rootPrompt(cell: Cell): string {
+/** The call that sets everything in motion. */
+export function startOf(cell: Cell): { method: string; params: object } {
+  if (!isFleet(cell)) return { method: "session.send", params: { prompt: rootPrompt(cell) } };
+  const [id, plan] = cell.depth === 0 ? ["worker", workerPlan(cell)] : ["lead1", planDownTo(cell, 1)];
+  const todo = { id, title: id, description: promptOf(plan), ...(cell.depth === 0 ? {} : { agent: "lead" }) };
+  return { method: "session.fleet.start", params: { todos: [todo], retries: 0 } };
+}
+
+export const rootPrompt = (cell: Cell): string => promptOf(planDownTo(cell, 0));
+
+/** What the agent at a depth is told, down to the one that spawns the worker. */
+function planDownTo(cell: Cell, top: number): Plan {
   let plan = spawnerPlan(cell);
-  for (let depth = cell.depth; depth > 0; depth--) {
+  for (let depth = cell.depth; depth > top; depth--) {
     plan = { turns: [{ moves: [{ task: plan, name: `lead${depth}`, agent: "lead" }] }], says: `above lead${depth}` };
   }
-  return promptOf(plan);
+  return plan;
 }
 
 export const secondAnswer = (cell: Cell): string => `worker answered again in ${cellName(cell)}`;

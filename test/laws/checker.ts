@@ -132,8 +132,11 @@ export function wrongNotices(events: readonly LawEvent[]): string[] {
 
 /** Law 3, the part that a log shows: depth, and hooks before every call wherever there are hooks. */
 export function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness): string[] {
-  const broken = of(events, "subagent.started")
-    .filter(({ data }) => data.agentType !== "mcp-task" && (data.path?.length ?? 0) > maxDepth)
+  const started = of(events, "subagent.started");
+  const fleets = new Set(started.filter(({ data }) => data.agentType === "fleet").map(({ agentId }) => agentId)); // No agents.
+  const broken = started
+    .filter(({ data }) => data.agentType !== "mcp-task")
+    .filter(({ data }) => (data.path ?? []).filter((id) => !fleets.has(id)).length > maxDepth)
     .map(({ data }) => `law 3: ${place(data.pathNames)} is deeper than ${maxDepth}`);
   if (of(events, "hook.start").length === 0) return broken;
   const hooked = countBy(
@@ -159,7 +162,9 @@ export function leftBehind({ sessions, config }: Runtime): string[] {
     if (asks.length > 0) broken.push(`law 4: open asks: ${asks.join(", ")}`);
     if (runner.isRunning || tasks.agents.opened.some((child) => child.runner.isRunning))
       broken.push("law 4: a run goes on");
-    const records = tasks.registry.records.list().filter(({ kind }) => kind === "agent" || kind === "mcp-task");
+    const records = tasks.registry.records
+      .list()
+      .filter(({ kind }) => kind === "agent" || kind === "mcp-task" || kind === "fleet");
     const open = records.filter(({ status }) => status === "running");
     if (open.length > 0) broken.push(`law 4: still running: ${open.map(({ name }) => name).join(", ")}`);
     const idle = records.filter(({ status }) => status === "idle").map(({ id }) => id);

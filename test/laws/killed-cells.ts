@@ -6,17 +6,7 @@
  * is gone too knows nothing, and its successor answers only what it is offered.
  */
 import { Crashable } from "../crash/crashable.ts";
-import {
-  type Cell,
-  cellName,
-  clientsOf,
-  configOf,
-  holdMark,
-  isHeld,
-  isMcpTask,
-  MAX_DEPTH,
-  rootPrompt,
-} from "./cell.ts";
+import { type Cell, cellName, clientsOf, configOf, holdMark, isHeld, isMcpTask, MAX_DEPTH, startOf } from "./cell.ts";
 import { asksWithoutOneAnswer, brokenLaws, limitsPassed, notOfferedAgain, startsWithoutOneEnd } from "./checker.ts";
 import { broken } from "./checks.ts";
 import type { LawEvent } from "./law-event.ts";
@@ -88,7 +78,8 @@ async function toFault(crashable: Crashable, cell: Cell): Promise<Killed> {
   const client = await crashable.host({ attached: clientsOf(cell).first, holds: isHeld(cell) });
   const jobs = isMcpTask(cell) ? await LawJobs.start(cell, crashable.gates) : undefined;
   const sessionId = await client.create({ ...crashable.session, ...configOf(cell), ...jobs?.config });
-  await client.call("session.send", { sessionId, prompt: rootPrompt(cell) });
+  const { method, params } = startOf(cell);
+  await client.call(method, { sessionId, ...params });
   if (jobs) await client.until("subagent.started", isWorker);
   else if (cell.attached === "nobody") await crashable.gates.reached(holdMark(cell));
   else await client.when(() => client.held.length > 0, `the held ask of ${cellName(cell)}`);

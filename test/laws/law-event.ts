@@ -39,6 +39,7 @@ export interface LawData {
 }
 
 export interface LawTask {
+  agentType?: string;
   id: string;
   status: string;
   result?: string;

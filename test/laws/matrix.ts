@@ -2,9 +2,6 @@
 import { ATTACHED, CELLS, type Cell, cellName, DEPTHS, FAULTS, PATHS } from "./cell.ts";
 import { legend } from "./checks.ts";
 
-/** Rows that come with their features. */
-const LATER = ["fleet"];
-
 export class Matrix {
   readonly #broken = new Map<string, readonly string[]>();
 
@@ -29,8 +26,7 @@ export class Matrix {
         ...faults.map((fault) => this.#mark({ path, depth, attached, fault })),
       ]),
     );
-    const later = LATER.map((path) => [path, depths.join(", "), ...faults.map(() => "later")]);
-    return [head, head.map(() => "---"), ...rows, ...later].map((row) => `| ${row.join(" | ")} |`).join("\n");
+    return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
   }
 
   /** How many cells hold, in one sentence. */

@@ -9,14 +9,15 @@ import {
   configOf,
   hasBudget,
   holdMark,
+  isFleet,
   isHanging,
   isHeld,
   isMcpTask,
   isRefused,
   MAX_DEPTH,
   processMark,
-  rootPrompt,
   secondAnswer,
+  startOf,
   workerAnswer,
 } from "./cell.ts";
 import {
@@ -96,7 +97,8 @@ class CellRun {
   async toFault(): Promise<void> {
     const { id } = await this.#open();
     this.#sessionId = id;
-    await this.#client.call("session.send", { sessionId: id, prompt: rootPrompt(this.#cell) });
+    const { method, params } = startOf(this.#cell);
+    await this.#client.call(method, { sessionId: id, ...params });
     await this.#atHold();
     if (this.#cell.path === "multi-turn" && this.#cell.depth < MAX_DEPTH)
       await this.#client.until(
@@ -214,7 +216,10 @@ class CellRun {
   /** By depth: cancels the whole session, or only the top of the chain. */
   async #cancel(): Promise<void> {
     const sessionId = this.#sessionId;
-    const [top] = await this.#client.tasks(sessionId);
+    const tasks = await this.#client.tasks(sessionId);
+    // The fleet itself at one depth, the agent of its todo at the other.
+    const fleet = this.#cell.depth === 1 ? tasks.find(({ agentType }) => agentType === "fleet") : undefined;
+    const top = fleet ?? tasks[0];
     if (this.#cell.depth % 2 === 1) await this.#client.call("session.tasks.cancel", { sessionId, id: top?.id });
     else await this.#client.call("session.abort", { sessionId });
   }
@@ -286,7 +291,9 @@ export function wrongDeliveries(cell: Cell, events: readonly LawEvent[]): string
       words.some((word) => JSON.stringify(data).includes(word)),
   );
   const owners = results.filter((result) => isResultOf(result, events, worker));
-  const notices = events.filter(({ type, data }) => type === "system.notification" && data.kind?.agentId === worker);
+  const fleet = events.find(({ type, data }) => type === "subagent.started" && data.agentType === "fleet")?.agentId;
+  const told = isFleet(cell) && cell.depth === 0 ? fleet : worker; // The results of a fleet are told by the fleet.
+  const notices = events.filter(({ type, data }) => type === "system.notification" && data.kind?.agentId === told);
   const count = owners.length + notices.length;
   const most = cell.path === "multi-turn" && cell.fault !== "model error" ? 2 : 1;
   const isCancelled = cell.fault === "cancel" || cell.fault === "hook hangs";

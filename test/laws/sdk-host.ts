@@ -4,6 +4,8 @@
  * `call` says how the program does what a cell asks of it. When the runtime is killed the program lives on, and the SDK finds its way
  * back by itself.
  */
+
+import type { FleetTodo } from "@retinue/sdk";
 import {
   defineTool,
   type PermissionHandler,
@@ -21,6 +23,13 @@ import { HOST_TOOLS, hostResult, LawHost, type LawHostOptions } from "./law-host
 export interface SdkHostOptions extends LawHostOptions {
   /** Comes back after a lost connection. */
   reconnects?: boolean;
+}
+
+interface Params {
+  sessionId?: string;
+  id?: string;
+  prompt?: string;
+  todos?: readonly FleetTodo[];
 }
 
 /** So often that a busy machine has started a new runtime meanwhile. */
@@ -54,7 +63,7 @@ export class SdkHost extends LawHost {
     this.#sessions.set(sessionId, await this.#client.resumeSession(sessionId, options));
   }
 
-  async call<T = unknown>(method: string, params: { sessionId?: string; id?: string; prompt?: string } = {}) {
+  async call<T = unknown>(method: string, params: Params = {}) {
     return (await this.#do(method, params)) as T;
   }
 
@@ -74,8 +83,11 @@ export class SdkHost extends LawHost {
     return this.#client.state === "disconnected";
   }
 
-  async #do(method: string, { sessionId = "", id, prompt = "" }: { sessionId?: string; id?: string; prompt?: string }) {
+  async #do(method: string, params: Params) {
+    const { sessionId = "", id, prompt = "", todos = [] } = params;
     switch (method) {
+      case "session.fleet.start":
+        return await this.#of(sessionId).fleet.start({ todos, retries: 0 });
       case "session.send":
         return await this.#of(sessionId).send(prompt);
       case "session.abort":

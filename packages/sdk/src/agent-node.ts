@@ -4,6 +4,7 @@
  * Owns the shape only; how events change it is in agent-tree.ts.
  */
 
+import type { FleetProgress } from "@retinue/protocol";
 import { PersistentMap } from "./persistent-map.ts";
 
 /** The id of the main agent's node. Sub-agents have the id that their events carry as `agentId`. */
@@ -63,6 +64,8 @@ export interface AgentNode {
   readonly hasCalls: boolean;
   /** Whether it runs again after its first end, because it was sent a message. */
   readonly followUp: boolean;
+  /** How far its todos are, of a fleet. */
+  readonly fleet?: FleetProgress | undefined;
   readonly children: readonly string[];
 }
 

@@ -24,6 +24,8 @@ export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
       return change(tree, MAIN, { startedAt: at, model: event.data.selectedModel });
     case "subagent.started":
       return start(tree, event, at);
+    case "subagent.progress":
+      return change(tree, id, { fleet: event.data.fleet });
     case "subagent.configured":
       return change(tree, id, { model: event.data.model });
     case "subagent.completed":
@@ -166,7 +168,8 @@ function end(
   if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
     return put(tree, { ...node, status: "completed" });
   }
-  return put(tree, { ...node, status, error: error ?? node.error, endedAt: at, calls: [], asks: [] });
+  const fleet = event.data.fleet ?? node.fleet;
+  return put(tree, { ...node, fleet, status, error: error ?? node.error, endedAt: at, calls: [], asks: [] });
 }
 
 function begin(tree: AgentTree, id: string, at: number): AgentTree {

@@ -55,6 +55,22 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     };
   }
 
+  test.skipIf(path !== ours)(
+    "a graph of todos is worked off by a fleet, and what each came to is returned",
+    async () => {
+      await using app = await world(({ prompt }) => say(`did ${/todo `(\w+)`/.exec(prompt)?.[1]}`));
+      const todos = ["a", "b", "c"].map((id) => ({ id, title: `Do ${id}` }));
+      const report = await app.session.fleet.run({ todos, deps: [{ todoId: "c", dependsOn: "a" }], maxConcurrent: 2 });
+      expect(report).toMatchObject({ status: "completed", progress: { total: 3, done: 3 } });
+      expect(report.results.map(({ todoId, status, text }) => [todoId, status, text])).toEqual(
+        ["a", "b", "c"].map((id) => [id, "done", `did ${id}`]),
+      );
+      const fleet = [...app.session.tree().nodes.values()].find(({ name }) => name === "fleet");
+      expect(fleet).toMatchObject({ status: "completed", fleet: { done: 3 }, children: { length: 3 } });
+      expect(await app.session.fleet.wait(report.fleetId)).toEqual(report);
+    },
+  );
+
   run("a prompt is answered, and the session is listed, resumed and deleted", async () => {
     await using app = await world([say("hello"), say("again")]);
     expect((await app.session.sendAndWait("hi"))?.data.content).toBe("hello");

@@ -5,6 +5,11 @@ export {
   type ErrorCode,
   type EventOf,
   type EventType,
+  type FleetDependency,
+  type FleetProgress,
+  type FleetReport,
+  type FleetResult,
+  type FleetTodo,
   type ModelInfo,
   type PermissionDecision,
   type PermissionRequest,
@@ -94,6 +99,7 @@ export type { CallParams, CallResult, ServerRpc, SessionRpc } from "./rpc.ts";
 export type { ClientState } from "./runtime-keeper.ts";
 export { Session } from "./session.ts";
 export type { ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
+export type { FleetGraph, FleetOptions, FleetPlan, SessionFleet } from "./session-fleet.ts";
 export type { CustomAgentConfig } from "./session-options.ts";
 export { HostTask, type HostTaskOptions, SessionTasks, type StartAgent } from "./session-tasks.ts";
 export type { StreamOptions, StreamPart } from "./stream.ts";

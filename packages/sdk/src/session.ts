@@ -14,6 +14,7 @@ import type { EventListener, TypedEventListener } from "./event-hub.ts";
 import { hasActiveWork, readHistory } from "./history.ts";
 import type { AssistantMessageEvent, MessageOptions, WaitLimits } from "./message.ts";
 import { type Call, type Send, type SessionRpc, sessionRpc, typedCall } from "./rpc.ts";
+import { SessionFleet } from "./session-fleet.ts";
 import { SessionTasks } from "./session-tasks.ts";
 import { SessionUi } from "./session-ui.ts";
 import { type StreamOptions, type StreamPart, type StreamSource, streamOf } from "./stream.ts";
@@ -34,6 +35,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
   readonly capabilities: NonNullable<OpenedSession["capabilities"]>;
   readonly rpc: SessionRpc;
   readonly tasks: SessionTasks;
+  readonly fleet: SessionFleet;
   readonly ui: SessionUi;
   readonly #hub: Attached["hub"];
   readonly #activity: Attached["activity"];
@@ -48,6 +50,7 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     this.capabilities = opened.capabilities ?? {};
     this.rpc = sessionRpc(send, attached.sessionId);
     this.tasks = new SessionTasks(this.rpc, attached.cancels);
+    this.fleet = new SessionFleet(this.rpc);
     this.ui = new SessionUi(this.rpc, () => this.capabilities.ui?.elicitation === true);
     this.#hub = attached.hub;
     this.#activity = attached.activity;

@@ -91,7 +91,13 @@ function wordsFor({ kind, text }: { kind: string; text: string }): string {
 /** What the agent itself has used; what is below it has lines of its own. */
 function figures(node: AgentNode, now: number): string[] {
   const { usage } = node;
-  return [timeOf(node, now), count(usage.turns, "turn"), count(usage.calls, "call"), tokensOf(usage)];
+  return [todosOf(node), timeOf(node, now), count(usage.turns, "turn"), count(usage.calls, "call"), tokensOf(usage)];
+}
+
+function todosOf({ fleet }: AgentNode): string {
+  if (!fleet) return "";
+  const failed = fleet.failed + fleet.blocked;
+  return `${fleet.done}/${fleet.total} todos${failed > 0 ? `, ${failed} blocked` : ""}`;
 }
 
 function timeOf({ startedAt, endedAt, status }: AgentNode, now: number): string {

@@ -22,6 +22,7 @@ export const fleetTitle = (request: string): string =>
 export async function startFleet(target: HostedSession, request: FleetRequest): Promise<string> {
   const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none" } = request;
   if (!todos && deps.length > 0) throw invalid("deps without todos");
+  if (todos?.some(({ schema }) => schema)) throw invalid("a schema is not possible yet");
   if (todos) checkGraph(todos, deps);
   await followTrust(target);
   const { session, tasks, runner } = target;
