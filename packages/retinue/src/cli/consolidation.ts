@@ -23,7 +23,13 @@ export async function consolidating(
     return 1;
   }
   const record = (how: "done" | "failed" | "stopped", words: string) =>
-    withStore(({ sessions, config }) => endConsolidation(sessions.store, config, { how, words, at: Date.now() }));
+    withStore(async ({ sessions, config }) => {
+      const { sessionId } = begun.config;
+      await sessions.delete(sessionId).catch((error: unknown) => {
+        terminal.note(`retinue: session ${sessionId} could not be deleted: ${messageOf(error)}`); // Its end is recorded all the same.
+      });
+      await endConsolidation(sessions.store, config, { how, words, at: Date.now() });
+    });
   const late = setTimeout(
     () => {
       setTimeout(() => process.kill(process.pid, "SIGKILL"), LAST_MS);

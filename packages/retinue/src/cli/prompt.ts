@@ -14,6 +14,7 @@ import type {
   SessionMetadata,
 } from "@retinue/sdk";
 import { homeFolder } from "../host/home.ts";
+import { isConsolidating } from "../host/subconscious.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import { addedFolders } from "./added-folders.ts";
@@ -71,7 +72,7 @@ export interface PromptOptions {
   /** The session is removed with its home, so its id is not shown. */
   isThrownAway?: boolean;
   /** What bounds the session besides, or adds to it. */
-  bounds?: Partial<SessionConfigBase>;
+  bounds?: Partial<SessionConfigBase> & { sessionId?: string };
   /** In place of the models that environment and config file name. */
   catalog?: (env: CliContext["env"]) => Catalog;
 }
@@ -235,7 +236,9 @@ async function storedSession(
 ): Promise<SessionMetadata | undefined> {
   if (options.resume !== undefined) return sessionByPrefix(await client.listSessions(), options.resume);
   if (!options.continue) return undefined;
-  const [last] = await client.listSessions({ workingDirectory: cwd });
+  const last = (await client.listSessions({ workingDirectory: cwd })).find(
+    ({ sessionId }) => !isConsolidating(sessionId),
+  );
   if (last) return last;
   throw new AppError("session_not_found", "There is no session of this folder yet: leave out --continue to start one.");
 }

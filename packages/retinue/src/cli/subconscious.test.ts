@@ -1,4 +1,6 @@
 /** Consolidating sessions: by `/subconscious run`, and by a process of its own when a session is closed. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { call, type ModelRequest, say } from "@retinue/sdk/testing";
 import { expect, test } from "vitest";
 import { type CliWorld, type ModelWorld, modelWorld } from "./test-world.ts";
@@ -61,6 +63,31 @@ test("a closed session with enough prompts is consolidated by a process that tas
   expect(tools.sort()).toEqual(["context_board", "glob", "grep", "session_search", "view"]);
   expect(JSON.stringify(request?.body)).toContain("the door is blue");
   expect((await tasksOf(world)).filter(({ kind }) => kind === "consolidation")).toHaveLength(1);
+  const sessions: { sessionId: string }[] = JSON.parse((await world.run(["sessions", "list", "--json"])).stdout);
+  expect(sessions.map(({ sessionId }) => sessionId)).toEqual([ended.sessionId]);
+});
+
+test("an agent of the user called rem-agent gets no more tools by it, and --continue never goes on with a consolidation", async () => {
+  let reach = () => undefined as undefined;
+  const reached = new Promise<void>((resolve) => {
+    reach = () => void resolve();
+  });
+  await using world = await modelWorld((request) => {
+    if (!JSON.stringify(request.body).includes("I am mine")) return say("I see.");
+    reach();
+    return new Promise(() => undefined);
+  });
+  mkdirSync(join(world.home, "agents"), { recursive: true });
+  const mine = "---\nname: rem-agent\ndescription: mine\ntools: [bash, edit, context_board]\n---\nI am mine.\n";
+  writeFileSync(join(world.home, "agents", "rem-agent.agent.md"), mine);
+  const id = await talk(world, 3);
+  await reached;
+  const [request] = world.model.requests.filter(({ body }) => JSON.stringify(body).includes("I am mine"));
+  expect(JSON.stringify(request?.body.tools)).not.toMatch(/"name":"(bash|edit|create)"/);
+  const { stderr } = await world.run(["--continue", "-p", "and now"]);
+  expect(stderr).toContain(`session ${id}`);
+  const { pid } = await consolidation(world, ({ status }) => status === "running");
+  process.kill(pid ?? 0, "SIGKILL");
 });
 
 test("a session with too few prompts, or one that nobody wants consolidated, starts nothing; nor does one without news", async () => {

@@ -13,7 +13,7 @@ import { type BackgroundRun, findRun, saveRun, stateOf } from "./background-runs
 import { SessionBoards } from "./board.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { Consolidations } from "./consolidation.ts";
-import { PARENT_VARIABLE, RUN_VARIABLE, subconsciousSettings } from "./subconscious.ts";
+import { consolidatingSession, PARENT_VARIABLE, RUN_VARIABLE, subconsciousSettings } from "./subconscious.ts";
 
 const TOOLS = ["context_board", "session_search", "view", "grep", "glob"];
 const MAX_TURNS = 40;
@@ -26,7 +26,7 @@ export interface ConsolidatingProcess {
   /** What the agent reads of the session. */
   block: string;
   /** What bounds its session. */
-  config: Pick<SessionConfig, "availableTools" | "budget" | "enableConfigDiscovery" | "memory">;
+  config: Pick<SessionConfig, "availableTools" | "budget" | "enableConfigDiscovery" | "memory"> & { sessionId: string };
   until: number;
 }
 
@@ -56,13 +56,14 @@ export async function beginConsolidation(
   const block =
     session && (await inheritBlock(store.transcripts, session, { tailChars: BLOCK_CHARS, maxChars: BLOCK_CHARS }));
   if (!block) return await refuse("Nothing was said in the session, so there is nothing to consolidate.");
-  return { block, config: boundsOf(run, { runtime, now }), until: run.until };
+  const config = { ...boundsOf(run, { runtime, now }), sessionId: consolidatingSession(id) };
+  return { block, config, until: run.until };
 }
 
 function boundsOf(
   run: BackgroundRun,
   { runtime, now }: { runtime: RuntimeConfig; now: number },
-): ConsolidatingProcess["config"] {
+): Omit<ConsolidatingProcess["config"], "sessionId"> {
   const { maxTokens, maxCost } = subconsciousSettings(runtime);
   const maxSeconds = Math.max(1, Math.floor((run.until - now) / 1000) - MARGIN_SECONDS);
   return {

@@ -17,6 +17,12 @@ export const RUN_VARIABLE = "RETINUE_CONSOLIDATION";
 /** The session that it looks back on. */
 export const PARENT_VARIABLE = "RETINUE_PARENT_SESSION";
 
+const SESSION_PREFIX = "consolidation-";
+
+/** The session of such a process. It repeats what the other one said, so it is deleted with the end of its run, and is nothing to go on with. */
+export const consolidatingSession = (runId: string): string => `${SESSION_PREFIX}${runId}`;
+export const isConsolidating = (sessionId: string): boolean => sessionId.startsWith(SESSION_PREFIX);
+
 export function subconsciousSettings({
   home,
   subconscious,
