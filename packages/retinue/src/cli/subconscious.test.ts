@@ -129,6 +129,25 @@ test("a consolidation whose process is killed is lost, and holds up nobody", asy
   expect(await notesOf(world)).toHaveLength(1);
 });
 
+test("/subconscious run in prompt mode keeps what the rem-agent finds, and says when there is nothing to look back on", async () => {
+  const task = {
+    agent_type: "rem-agent",
+    mode: "background",
+    name: "rem-consolidate",
+    description: "Consolidate session learnings",
+    prompt: "bring the board up to date",
+  };
+  await using world = await modelWorld((request) => {
+    if (isRem(request)) return keeping(request);
+    return request.prompt.includes("exactly once") && request.results.length === 0 ? call("task", task) : say("I see.");
+  });
+  const empty = await world.run(["-p", "/subconscious run", "--quiet"]);
+  expect(empty.stdout).toContain("there is nothing to consolidate");
+  const id = await talk(world, 1, {});
+  expect((await world.run(["--resume", id, "-p", "/subconscious run", "--quiet"])).code).toBe(0);
+  expect(await notesOf(world)).toMatchObject([{ text: "The door is blue.", agent: "rem-agent" }]);
+});
+
 test("a misspelt switch is refused, and a run that nobody has recorded is none", async () => {
   await using world = await modelWorld([]);
   const wrong = await world.run(["-p", "hi"], { env: { RETINUE_SUBCONSCIOUS: "yes please" } });
