@@ -43,7 +43,7 @@ export const GATE_EVENTS = byName(
         cancelled: flag(),
         /** It is not sent back to the model any more: the run has failed. */
         isFinal: flag(),
-        /** For the model. */
+        /** For the model; when it is final, for people. */
         message: text(),
         outcomes: z.array(GateOutcome()),
       }),

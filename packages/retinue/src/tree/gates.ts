@@ -82,7 +82,7 @@ export class Gates implements AgentGates {
   #settle(about: { checkId: string; attempt: number }, outcomes: readonly GateOutcome[]): GateVerdict {
     const failed = outcomes.filter(({ passed }) => !passed);
     const isFinal = failed.some(({ isBlocked }) => isBlocked) || about.attempt > this.#maxFailures;
-    const message = failed.length === 0 ? undefined : failureWords(failed);
+    const message = failed.length === 0 ? undefined : isFinal ? lastWords(failed) : failureWords(failed);
     this.#agent.session.append("gate.completed", {
       ...about,
       passed: failed.length === 0,
@@ -134,6 +134,11 @@ export class Gates implements AgentGates {
   }
 }
 
+/** For people, and for the agent above: nobody puts it right any more. */
+const lastWords = (failed: readonly GateOutcome[]): string =>
+  `The work was not accepted: ${failed.map(({ kind, gate, problem }) => `${kind} \`${gate}\`: ${problem ?? "it failed"}`).join("; ")}.`;
+
+/** For the model, which goes on with it. */
 function failureWords(failed: readonly GateOutcome[]): string {
   const lines = failed.map(({ gate, kind, problem = "it failed", output }) => {
     const shown = output ? `\n\n\`\`\`\n${output}\n\`\`\`` : "";

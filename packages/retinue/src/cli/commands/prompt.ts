@@ -103,7 +103,7 @@ export const prompt = command({
     'retinue -p "What is wrong in this picture?" --attach screen.png',
     'retinue -p "/review main..HEAD"',
     "retinue --resume 3f2a",
-    'retinue -p "Make the tests pass" --autopilot --gate "npm test" --allow-all-tools',
+    'retinue -p "Bring package.json up to date" --autopilot --gate file:package.json --allow-all-tools',
   ],
   async run(input, context) {
     const { runPromptMode } = await import("../prompt-mode.ts");
