@@ -168,7 +168,7 @@ function end(
   if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
     return put(tree, { ...node, status: "completed" });
   }
-  const fleet = event.data.fleet ?? node.fleet;
+  const { fleet = node.fleet } = event.data;
   return put(tree, { ...node, fleet, status, error: error ?? node.error, endedAt: at, calls: [], asks: [] });
 }
 
@@ -342,12 +342,6 @@ function byToolCall(tree: AgentTree, toolCallId: string): string | undefined {
   return tree.nodes.values().find((node) => node.toolCallId === toolCallId)?.id;
 }
 
-function isOver(node: AgentNode): boolean {
-  return (
-    node.status === "completed" || node.status === "failed" || node.status === "cancelled" || node.status === "idle"
-  );
-}
+const isOver = ({ status }: AgentNode): boolean => status !== "running" && status !== "interrupted";
 
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
-}
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

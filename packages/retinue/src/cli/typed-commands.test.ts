@@ -217,3 +217,19 @@ describe("a command in a file", () => {
     expect((await world.run(["-p", "/link", "--quiet"])).code).toBe(2);
   });
 });
+
+describe("/fleet", () => {
+  test("plans, lets agents work the plan off, and prints the main agent's last word", async () => {
+    const query =
+      "INSERT INTO todos (id, title) VALUES ('walls', 'Walls'), ('roof', 'Roof'); INSERT INTO todo_deps VALUES ('roof', 'walls')";
+    const lead = [call("sql", { query }), say("Planned."), say("The house is finished.")];
+    await using world = await modelWorld(({ prompt }) => {
+      const todo = /Yours is the todo `(\w+)`/.exec(prompt)?.[1];
+      return todo === undefined ? (lead.shift() ?? say("?")) : say(`The ${todo} stand.`);
+    });
+    const { code, stdout } = await world.run(["-p", "/fleet build a house", "--allow-all-tools", "--quiet"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("The house is finished.");
+    expect(lead).toEqual([]);
+  });
+});

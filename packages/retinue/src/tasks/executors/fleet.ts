@@ -7,6 +7,7 @@
 import { AppError, type EventData, type EventType, messageOf } from "@retinue/protocol";
 import type { Runner } from "../../loop/runner.ts";
 import { Inbox, type Prompt } from "../../session/inbox.ts";
+import { beginRun, endRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
 import type { TreeParts } from "../../tree/parts.ts";
@@ -157,9 +158,11 @@ export class Fleets implements Executor<FleetRecord> {
     const { world } = this.#options.parts.root;
     const text = "text" in end ? end.text : undefined;
     if (text) this.#append(record, "assistant.message", { messageId: world.newId(), content: text });
-    if (end.way === "completed") this.#append(record, "subagent.completed", about);
-    else if (!("error" in end)) this.#append(record, "subagent.completed", { ...about, cancelled: true });
-    else this.#append(record, "subagent.failed", { ...about, error: end.error, reason: record.reason });
+    const run = this.#boundary(record);
+    if ("error" in end)
+      endRun({ type: "subagent.failed", data: { ...about, error: end.error, reason: record.reason } }, run);
+    else if (end.way === "completed") endRun({ type: "subagent.completed", data: about }, run);
+    else endRun({ type: "subagent.completed", data: { ...about, cancelled: true } }, run);
   }
 
   async close({ id }: FleetRecord): Promise<void> {
@@ -288,7 +291,7 @@ export class Fleets implements Executor<FleetRecord> {
     const now = world.now();
     const row = { id, rootId, parentId: ownerId, cwd: place.workingDirectory, name, userNamed: false };
     log.create({ ...row, createdAt: now, updatedAt: now });
-    this.#append(record, "subagent.started", {
+    const started = {
       toolCallId: callId,
       agentName: agentType,
       agentDisplayName: name,
@@ -300,12 +303,18 @@ export class Fleets implements Executor<FleetRecord> {
       remoteSessionId: id,
       path: [...session.agentPath],
       pathNames: [...pathNames],
-    });
+    };
+    beginRun(started, this.#boundary(record));
     this.#append(record, "user.message", { content: prompt || description, messageId: world.newId() });
     const asking = this.#prompts.get(id);
     this.#prompts.delete(id);
     if (asking) root.inbox.add(asking);
     this.#options.tasks().records.save(record);
+  }
+
+  #boundary({ id, ownerId }: FleetRecord): Parameters<typeof endRun>[1] {
+    const { log } = this.#options.parts.root;
+    return { append: (type, data) => log.append(type, data, { sessionId: id }), parentId: ownerId, run: 1 };
   }
 
   #append<T extends EventType>(record: FleetRecord, type: T, data: EventData<T>): void {
