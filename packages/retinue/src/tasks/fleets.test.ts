@@ -1,4 +1,7 @@
 /** Fleets: what is started when, what becomes of the todos, and who is told. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, say } from "../models/scripted.ts";
 import { inSmallWorld, type TestClient } from "../server/handlers/small-world.ts";
@@ -189,6 +192,52 @@ describe("a fleet whose graph a program gives", () => {
 
 /** The first change of the todos: they were put into the table. */
 const given = (client: TestClient) => client.events.find(({ type }) => type === "session.todos_changed")?.id;
+
+describe("a fleet with worktrees", () => {
+  const git = (cwd: string, ...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd });
+  const write = (file_text: string) => call("create", { path: "shared.txt", file_text });
+
+  test("work that conflicts is tried again on what is there then, and both are merged", async () => {
+    const [first, second] = [held(say("a wrote")), held(say("b wrote"))];
+    const turns = [
+      todo("a", write("from a")),
+      todoHeld("a", first),
+      todo("b", write("from b")),
+      todoHeld("b", second),
+      todo("b", call("edit", { path: "shared.txt", old_str: "from a", new_str: "from both" })),
+      todo("b", say("b joined them")),
+    ];
+    await inSmallWorld(turns, async ({ client, create, folder, provider }) => {
+      git(folder, "init", "--quiet");
+      const sessionId = await create();
+      await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
+      const given = { ...graph("a", "b"), isolation: "worktree" as const, wait: true };
+      const over = client.call("session.fleet.start", { sessionId, ...given });
+      await Promise.all([first.reached, second.reached]);
+      expect(existsSync(join(folder, "shared.txt"))).toBe(false);
+      first.go();
+      await client.until(({ type, data }) => type === "subagent.completed" && data.taskName === "a");
+      second.go();
+      const { report } = await over;
+      expect(shortly(report ?? { results: [] })).toEqual({ a: "done: a wrote", b: "done: b joined them" });
+      expect(report?.results.map(({ worktree }) => worktree?.type)).toEqual(["merged", "merged"]);
+      expect(report?.results.map(({ attempts }) => attempts)).toEqual([1, 2]);
+      expect(readFileSync(join(folder, "shared.txt"), "utf8")).toBe("from both");
+      provider.assertSpent();
+    });
+  });
+
+  test("outside a repository every todo is blocked with the words of git's absence, and nothing runs", async () => {
+    await inSmallWorld([], async ({ client, create }) => {
+      const sessionId = await create();
+      const given = { ...graph("a"), isolation: "worktree" as const, wait: true };
+      const { report } = await client.call("session.fleet.start", { sessionId, ...given });
+      expect(report).toMatchObject({ status: "failed", results: [{ status: "blocked" }] });
+      expect(report?.results[0]?.error).toMatch(/git/);
+    });
+  });
+});
 
 describe("while a fleet works", () => {
   test("it is a node of the tree with its progress, and its agents are below it", async () => {

@@ -48,8 +48,14 @@ export function crewOf({ fleet, leader, tasks, gate, isStopping, signal }: CrewO
       }
       signal.throwIfAborted();
       if (isStopping()) throw new Error("the fleet is being stopped");
-      await tasks.start(record);
-      return { agentId: record.id };
+      const { id: agentId } = record;
+      try {
+        await tasks.start(record);
+      } catch (error) {
+        // It has failed by then, and its record says why. What was refused would be refused again.
+        if (error instanceof AppError && error.code === "spawn_refused") return { agentId, refused: error.message };
+      }
+      return { agentId };
     },
     async ended(agentId) {
       const { records } = tasks;

@@ -13,8 +13,11 @@ import type { Brief, Change, TodoGraph, TodoRow, TodoTable } from "./todo-table.
 export interface Crew {
   /** The latest run of each todo, those of an earlier process included. */
   runs(): readonly Run[];
-  /** Starts the agent of a todo. Rejects when it could not be started. */
-  start(brief: Brief, how: { attempt: number; prompt: string }): Promise<{ agentId: string } | { refused: string }>;
+  /** Starts the agent of a todo, unless that is refused. */
+  start(
+    brief: Brief,
+    how: { attempt: number; prompt: string },
+  ): Promise<{ agentId: string } | { agentId?: string; refused: string }>;
   /** Goes on with an agent that runs, or waits for it. Settles when it has ended. */
   ended(agentId: string): Promise<RunEnd>;
   cancel(agentId: string): Promise<void>;
@@ -148,8 +151,10 @@ export class FleetRun {
     this.#follow(
       id,
       started.then((answer) => {
-        if ("refused" in answer)
-          return { todoId: id, attempt, end: { way: "refused" as const, error: answer.refused } };
+        if ("refused" in answer) {
+          const { agentId, refused: error } = answer;
+          return { todoId: id, attempt, agentId, end: { way: "refused" as const, error } };
+        }
         const run = { todoId: id, attempt, agentId: answer.agentId };
         this.#runs.set(id, run);
         this.#changes.push({ id, status: "in_progress", outcome: "leased", agentId: run.agentId, attempt });

@@ -17,6 +17,7 @@ export async function leaveTodos(
     const { attempt, agentId, end } = run;
     const about = { id: row.id, attempt, agentId };
     if (end?.way === "completed") return [{ ...about, status: "done", outcome: "done", text: end.text }];
+    if (row.status !== "in_progress") return [];
     return [{ ...about, status: "pending", outcome: "again", text: "The fleet was stopped while its agent worked." }];
   });
   await table.write(changes, { named: [], signal });
