@@ -62,8 +62,14 @@ test("a runtime that is killed during a reminder goes on counting when it is res
   const hang = new Promise<never>(() => undefined);
   await using world = await modelWorld(async () => (++asked === 3 ? await hang : say(`Step ${asked}.`)));
   const limit = ["--max-autopilot-continues", "3"];
-  const running = world.start(["-p", "go", "--autopilot", ...limit]);
-  while (asked < 3) await new Promise((resolve) => setImmediate(resolve));
+  const running = world.start(["-p", "go", "--autopilot", ...limit, "--output-format", "json"]);
+  let told = "";
+  running.process.stdout?.on("data", (piece) => {
+    told += String(piece);
+  });
+  // What a client is told of is stored; a request may be sent before that.
+  const reminders = () => told.split('"isAutopilotContinuation":true').length - 1;
+  while (asked < 3 || reminders() < 2) await new Promise((resolve) => setImmediate(resolve));
   running.process.kill("SIGKILL");
   await running.ended;
   const { code, stderr } = await world.run(["--continue"]);
