@@ -4,7 +4,7 @@
  * A fold, so that a restart changes nothing. It holds until the next prompt of the user, and until the session is idle; setting a mode ends
  * that of the prompt. Who keeps to it: tree/toolkit.ts, loop/prompt-limit.ts and loop/permit.ts.
  */
-import type { EventData, PromptTerms } from "@retinue/protocol";
+import type { EventData, EventType, PromptTerms } from "@retinue/protocol";
 
 type Mode = EventData<"session.mode_changed">["newMode"];
 type CallStart = Pick<EventData<"tool.execution_start">, "toolCallId" | "toolName">;
@@ -17,6 +17,11 @@ export class CurrentPrompt {
   isReportTold = false;
   #calls: CallStart[] = [];
   #turnBegan = 0;
+
+  apply(event: { type: EventType; data: object }): void {
+    const fold = FOLDS[event.type] as ((prompt: CurrentPrompt, data: object) => void) | undefined;
+    fold?.(this, event.data);
+  }
 
   onUserMessage({ source, isSentBack, delivery, agentMode, terms }: EventData<"user.message">): void {
     if (source !== undefined || isSentBack) return; // An agent or the runtime speaks.
@@ -31,18 +36,10 @@ export class CurrentPrompt {
     this.#forgetCalls();
   }
 
-  onModeChanged(): void {
-    this.mode = undefined;
-  }
-
   onIdle(): void {
     this.mode = undefined;
     this.terms = undefined;
     this.#forgetCalls();
-  }
-
-  onReport(): void {
-    this.isReportTold = true;
   }
 
   onTurn(): void {
@@ -70,3 +67,20 @@ export class CurrentPrompt {
     this.#turnBegan = 0;
   }
 }
+
+const FOLDS: { [T in EventType]?: (prompt: CurrentPrompt, data: EventData<T>) => void } = {
+  "user.message": (prompt, data) => prompt.onUserMessage(data),
+  "session.mode_changed": (prompt) => {
+    prompt.mode = undefined;
+  },
+  "assistant.turn_start": (prompt) => prompt.onTurn(),
+  "tool.execution_start": (prompt, data) => prompt.onCallStarted(data),
+  "tool.execution_complete": (prompt, data) => prompt.onCallEnded(data),
+  "session.info": (prompt, { infoType }) => {
+    prompt.isReportTold ||= infoType === "report";
+  },
+  "session.warning": (prompt, { warningType }) => {
+    prompt.isReportTold ||= warningType === "report";
+  },
+  "session.idle": (prompt) => prompt.onIdle(),
+};

@@ -74,6 +74,7 @@ export class SessionState {
 
   apply(event: { type: EventType; data: object }): void {
     this.usage.apply(event);
+    this.prompt.apply(event);
     this.autopilot.apply(event);
     this.gates.apply(event);
     const fold = FOLDS[event.type] as ((state: SessionState, data: object) => void) | undefined;
@@ -83,7 +84,6 @@ export class SessionState {
   onUserMessage(data: EventData<"user.message">): void {
     this.interactionId = data.interactionId ?? this.interactionId;
     this.lastError = undefined;
-    this.prompt.onUserMessage(data);
     if (data.source === undefined && data.delivery !== "steering") {
       this.userPrompts++;
       this.originatingMessageId = data.messageId;
@@ -233,7 +233,6 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   },
   "session.mode_changed": (state, data) => {
     state.mode = data.newMode;
-    state.prompt.onModeChanged();
   },
   "session.title_changed": (state, data) => {
     state.title = data.title;
@@ -257,7 +256,6 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   "tool.execution_start": (state, data) => {
     const call = state.openCalls.get(data.toolCallId);
     if (call) call.isStarted = true;
-    state.prompt.onCallStarted(data);
   },
   "permission.requested": (state, data) => {
     const call = state.openCalls.get(data.permissionRequest.toolCallId ?? "");
@@ -283,18 +281,7 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
     for (const { external } of state.openCalls.values())
       if (external?.requestId === data.requestId) external.isCompleted = true;
   },
-  "tool.execution_complete": (state, data) => {
-    state.prompt.onCallEnded(data);
-    state.onCallEnded(data);
-  },
-  "session.info": (state, data) => {
-    if (data.infoType === "report") state.prompt.onReport();
-  },
-  "session.warning": (state, data) => {
-    if (data.warningType === "report") state.prompt.onReport();
-  },
-  "assistant.turn_start": (state) => state.prompt.onTurn(),
-  "session.idle": (state) => state.prompt.onIdle(),
+  "tool.execution_complete": (state, data) => state.onCallEnded(data),
   abort: (state) => {
     state.isModelDue = false;
   },
