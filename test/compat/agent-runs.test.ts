@@ -152,3 +152,26 @@ test.runIf(ours).each([
     await first[Symbol.asyncDispose]();
   },
 );
+
+test.runIf(ours)(
+  "a sub-agent with a schema is corrected until its answer fits, and the data is in its end",
+  async () => {
+    await using talk = await openTalk(world);
+    const schema = { type: "object", properties: { lines: { type: "integer" } }, required: ["lines"] };
+    const args = { name: "count", agent_type: "general-purpose", description: "Count", prompt: "CHILD count", schema };
+    talk.model.reply((request) => {
+      if (isChild(request)) return say(request.texts("user").length > 1 ? '{"lines":7}' : "seven lines");
+      return request.texts("tool").length === 0 ? calls([{ name: "task", args, id: "task-1" }]) : say("thanks");
+    });
+    await talk.session.sendAndWait({ prompt: "delegate" });
+    const [result] = talk.record.all("tool.execution_complete").map(({ data }) => data.result?.content);
+    expect(result).toBe('{"lines":7}');
+    expect(talk.record.all("subagent.completed").map(({ data }) => data)).toMatchObject([
+      { typedResult: { lines: 7 } },
+    ]);
+    const { tasks } = await talk.session.rpc.tasks.list();
+    expect(tasks).toMatchObject([
+      { result: '{"lines":7}', typedResult: { lines: 7 }, ownerId: talk.session.sessionId },
+    ]);
+  },
+);

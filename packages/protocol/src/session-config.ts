@@ -181,6 +181,8 @@ export const CustomAgentConfig = lazy(() =>
     gates: Gates().optional(),
     /** How many times a gate that failed goes back to the agent. Ours. */
     maxGateFailures: MaxGateFailures().optional(),
+    /** A JSON Schema that its answers must fit, unless a call names another one. Ours. */
+    schema: jsonObject().optional(),
   }),
 );
 export type CustomAgentConfig = Of<typeof CustomAgentConfig>;

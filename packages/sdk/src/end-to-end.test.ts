@@ -26,7 +26,7 @@ const RUNTIMES = [
   { name: "peer", path: process.env.RETINUE_PEER_RUNTIME },
 ];
 
-describe.each(RUNTIMES)("$name runtime", ({ path }) => {
+describe.each(RUNTIMES)("$name runtime", ({ name, path }) => {
   const run = test.skipIf(path === undefined);
 
   async function world(script: ModelScript, config: SessionConfig = {}, options: RetinueClientOptions = {}) {
@@ -165,6 +165,31 @@ describe.each(RUNTIMES)("$name runtime", ({ path }) => {
     expect(task).toMatchObject({ type: "agent", id });
     await app.session.waitForIdle({ timeoutMs: 20_000 });
     expect(await app.session.tasks.list()).toHaveLength(1);
+  });
+
+  const ownOnly = test.skipIf(path === undefined || name !== "retinue");
+
+  ownOnly("a background sub-agent with a schema answers with data of its type", async () => {
+    await using app = await world(({ prompt }) => {
+      if (prompt.includes("background agent")) return say("noted");
+      return say(prompt.includes("does not fit") ? '{"count":"3"}' : "three");
+    });
+    const schema = z.object({ count: z.string().transform(Number) });
+    const task = await app.session.tasks.start({
+      agentType: "general-purpose",
+      prompt: "count",
+      name: "counter",
+      schema,
+    });
+    const result: { count: number } = await task.result({ timeoutMs: 20_000 });
+    expect(result).toEqual({ count: 3 });
+    const plain = await app.session.tasks.start({
+      agentType: "general-purpose",
+      prompt: "count again",
+      name: "second",
+      schema: { type: "integer" },
+    });
+    await expect(plain.result({ timeoutMs: 20_000 })).rejects.toThrow(/after 3 corrections/);
   });
 
   run("a host tool that a sub-agent's sub-agent calls runs once, and hooks and permission know who asks", async () => {

@@ -101,7 +101,14 @@ export { Session } from "./session.ts";
 export type { ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
 export type { FleetGraph, FleetOptions, FleetPlan, SessionFleet } from "./session-fleet.ts";
 export type { CustomAgentConfig } from "./session-options.ts";
-export { HostTask, type HostTaskOptions, SessionTasks, type StartAgent } from "./session-tasks.ts";
+export {
+  HostTask,
+  type HostTaskOptions,
+  SessionTasks,
+  type StartAgent,
+  type StartTypedAgent,
+  type TypedTask,
+} from "./session-tasks.ts";
 export type { StreamOptions, StreamPart } from "./stream.ts";
 export type { SectionOverride, SectionTransform, SystemMessageConfig } from "./system-message.ts";
 export {

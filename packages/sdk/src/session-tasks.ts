@@ -1,6 +1,8 @@
 /** The tasks of a session as its program sees them: sub-agents, shells, and work that the program itself reports. */
 import { AppError, type ClientTaskUpdate, type TaskInfo, type TaskProgress } from "@retinue/protocol";
+import { AnswerError, type AnswerSchema } from "./ask.ts";
 import type { CancelTask } from "./attached.ts";
+import type { WaitLimits } from "./message.ts";
 import type { SessionRpc } from "./rpc.ts";
 
 export interface StartAgent {
@@ -10,6 +12,24 @@ export interface StartAgent {
   description?: string;
   model?: string;
 }
+
+/** A sub-agent whose answers are data. */
+export interface StartTypedAgent<Schema> extends StartAgent {
+  /** JSON Schema, or a schema that can describe itself so, such as zod: the result has then its type. */
+  schema: Schema;
+}
+
+type ResultOf<Schema> = Schema extends AnswerSchema<infer Data> ? Data : unknown;
+
+/** A sub-agent that was asked for data. */
+export interface TypedTask<Result> {
+  readonly id: string;
+  /** Resolves with the latest answer when the agent rests; rejects with the reason when it has failed. */
+  result(limits?: WaitLimits): Promise<Result>;
+}
+
+/** Resolves when a task rests or has ended. */
+type WaitForTask = (id: string, limits?: WaitLimits) => Promise<TaskInfo>;
 
 export interface HostTaskOptions {
   clientTaskId: string;
@@ -22,10 +42,12 @@ export interface HostTaskOptions {
 export class SessionTasks {
   readonly #rpc: SessionRpc;
   readonly #cancels: Map<string, CancelTask>;
+  readonly #wait: WaitForTask;
 
-  constructor(rpc: SessionRpc, cancels: Map<string, CancelTask>) {
+  constructor(rpc: SessionRpc, { cancels, wait }: { cancels: Map<string, CancelTask>; wait: WaitForTask }) {
     this.#rpc = rpc;
     this.#cancels = cancels;
+    this.#wait = wait;
   }
 
   async list(): Promise<TaskInfo[]> {
@@ -37,8 +59,18 @@ export class SessionTasks {
   }
 
   /** Starts a background sub-agent without the model; resolves with its id. */
-  async start(agent: StartAgent): Promise<string> {
-    return (await this.#rpc.tasks.startAgent(agent)).agentId;
+  start(agent: StartAgent & { schema?: undefined }): Promise<string>;
+  /** With a schema it resolves with the task, whose result is data of that form. */
+  start<Schema extends AnswerSchema | Record<string, unknown>>(
+    agent: StartTypedAgent<Schema>,
+  ): Promise<TypedTask<ResultOf<Schema>>>;
+  async start({
+    schema,
+    ...agent
+  }: StartAgent & { schema?: AnswerSchema | Record<string, unknown> }): Promise<string | TypedTask<unknown>> {
+    const asked = schema && formOf(schema);
+    const { agentId: id } = await this.#rpc.tasks.startAgent({ ...agent, schema: asked });
+    return schema ? { id, result: async (limits) => typedResult(await this.#wait(id, limits), schema) } : id;
   }
 
   /** Sends a sub-agent a further message. */
@@ -74,6 +106,28 @@ export class SessionTasks {
     const { id, sequence } = registered.task;
     return new HostTask(this.#rpc, { id, sequence, settled: () => this.#cancels.delete(task.clientTaskId) });
   }
+}
+
+const isStandard = (schema: AnswerSchema | Record<string, unknown>): schema is AnswerSchema => "~standard" in schema;
+
+/** What the runtime and the model read. */
+function formOf(schema: AnswerSchema | Record<string, unknown>): Record<string, unknown> {
+  const form = isStandard(schema) ? schema.toJSONSchema?.({ io: "input" }) : schema;
+  if (!form) throw new AppError("invalid_params", "The schema cannot describe itself as JSON Schema.");
+  return { ...form };
+}
+
+/** The answer of an agent as data. Throws the reason when there is none. */
+async function typedResult(task: TaskInfo, schema: AnswerSchema | Record<string, unknown>): Promise<unknown> {
+  const { id, status } = task;
+  if (task.type !== "agent" || (status !== "idle" && status !== "completed")) {
+    const { error = `The agent ${id} has not answered: it is ${status}.` } = { error: undefined, ...task };
+    throw new AppError("task_state", error);
+  }
+  if (!isStandard(schema)) return task.typedResult;
+  const checked = await schema["~standard"].validate(task.typedResult);
+  if (checked.issues) throw new AnswerError(task.result ?? "", checked.issues);
+  return checked.value;
 }
 
 /** One piece of the program's own work. Updates are numbered; this keeps the count. */

@@ -49,7 +49,10 @@ export class Session implements AsyncIterable<SessionEvent>, AsyncDisposable {
     this.workspacePath = opened.workspacePath;
     this.capabilities = opened.capabilities ?? {};
     this.rpc = sessionRpc(send, attached.sessionId);
-    this.tasks = new SessionTasks(this.rpc, attached.cancels);
+    this.tasks = new SessionTasks(this.rpc, {
+      cancels: attached.cancels,
+      wait: (id, limits) => this.waitForTask(id, limits),
+    });
     this.fleet = new SessionFleet(this.rpc);
     this.ui = new SessionUi(this.rpc, () => this.capabilities.ui?.elicitation === true);
     this.#hub = attached.hub;

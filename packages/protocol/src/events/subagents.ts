@@ -1,7 +1,7 @@
 /** Events of sub-agents: start, set-up, end, and which agent speaks for the session. */
 import * as z from "zod";
 import { byName } from "../method.ts";
-import { AgentPath, AgentPathNames, count, flag, lazy, type Of, open, strings, text } from "../schema.ts";
+import { AgentPath, AgentPathNames, count, flag, json, lazy, type Of, open, strings, text } from "../schema.ts";
 import { event } from "./event.ts";
 import { ModelUsage } from "./session.ts";
 
@@ -112,7 +112,13 @@ export const SUBAGENT_EVENTS = byName(
   event("subagent.completed", {
     persisted: true,
     summary: "A run of a sub-agent ended with an answer, or was cancelled.",
-    data: () => open({ ...ended(), cancelled: flag() }),
+    data: () =>
+      open({
+        ...ended(),
+        cancelled: flag(),
+        /** Its answer as data, where a schema was asked for. Ours. */
+        typedResult: json().optional(),
+      }),
   }),
   event("subagent.failed", {
     persisted: true,

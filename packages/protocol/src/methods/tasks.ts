@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { EndReason, FleetProgress } from "../events/subagents.ts";
 import { byName, empty, justSession, method, ofSession } from "../method.ts";
-import { AgentPath, AgentPathNames, count, flag, json, lazy, type Of, text } from "../schema.ts";
+import { AgentPath, AgentPathNames, count, flag, json, jsonObject, lazy, type Of, text } from "../schema.ts";
 import { Budget, Isolation } from "../session-config.ts";
 
 export const TaskStatus = lazy(() => z.enum(["running", "idle", "completed", "failed", "cancelled"]));
@@ -38,6 +38,8 @@ export const AgentTask = lazy(() =>
     prompt: z.string(),
     latestResponse: text(),
     result: text(),
+    /** The latest answer as data, where a schema was asked for. Ours. */
+    typedResult: json().optional(),
     error: text(),
     /** What the last run came to, where its status does not say it. Ours. */
     reason: EndReason().optional(),
@@ -54,6 +56,8 @@ export const AgentTask = lazy(() =>
     /** It works in a git worktree of its own, and when it has ended: what became of its work. Ours. */
     isolation: Isolation().optional(),
     worktree: WorktreeResult().optional(),
+    /** The session of the agent that started it. Ours. */
+    ownerId: text(),
     /** The agent above, when that is a sub-agent too. Ours. */
     parentId: text(),
     /** Ids from the main agent's child down to this agent. Ours. */
@@ -158,6 +162,8 @@ export const TaskProgress = lazy(() =>
       /** Ours. */
       totalToolCalls: count(),
       totalTokens: count(),
+      /** The latest answer as data, where a schema was asked for. Ours. */
+      typedResult: json().optional(),
       /** Of an agent of type `mcp-task`. */
       mcpTask: McpTaskProgress().optional(),
       /** Of an agent of type `fleet`. Ours. */
@@ -259,6 +265,8 @@ const agentTasks = byName(
         budget: Budget().optional(),
         /** It works in a git worktree of its own. Ours. */
         isolation: Isolation().optional(),
+        /** A JSON Schema that its answers must fit. Ours. */
+        schema: jsonObject().optional(),
       }),
     result: () => z.object({ agentId: z.string() }),
   }),

@@ -62,6 +62,8 @@ export interface AgentDefinition {
   gates: readonly Gate[];
   /** How many times a gate that failed goes back to it. */
   maxGateFailures?: number;
+  /** The JSON Schema that its answers must fit, unless a call names another one. */
+  schema?: Readonly<Record<string, unknown>>;
   /** The agent changes nothing, so it may be run again after a crash. */
   readOnly: boolean;
   source: AgentSource;
@@ -119,6 +121,7 @@ const fileHead = lazy(() =>
         spawns: limit().optional(),
       })
       .default({}),
+    schema: z.record(z.string(), z.unknown()).optional(),
     github: z.record(z.string(), z.unknown()).optional(),
     /** The word of Claude Code for `turns` of the budget. */
     maxTurns: limit().optional(),
@@ -178,7 +181,7 @@ export function agentFromFile(text: string, file: AgentFile): AgentDefinition {
     source: file.source,
     ...defined({ isolation: head.isolation }),
     ...defined({ maxGateFailures: head["max-gate-failures"] }),
-    ...defined({ path: isFile ? file.path : undefined, plugin: file.plugin, github: head.github }),
+    ...defined({ path: isFile ? file.path : undefined, plugin: file.plugin, github: head.github, schema: head.schema }),
   };
 }
 
@@ -292,7 +295,7 @@ export function agentFromConfig(config: CustomAgentConfig): AgentDefinition {
     ...defined({ maxGateFailures: config.maxGateFailures }),
     readOnly: false,
     source: "sdk",
-    ...defined({ isolation: config.isolation }),
+    ...defined({ isolation: config.isolation, schema: config.schema }),
   };
 }
 

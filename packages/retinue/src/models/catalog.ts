@@ -235,7 +235,10 @@ function offlineChoice({ session, offline }: Context): ModelChoice {
 }
 
 const sessionLimits = ({ modelCapabilities }: SessionModelConfig): ModelLimits => ({ capabilities: modelCapabilities });
-const sourceLimits = ({ vision }: Source): ModelLimits => ({ capabilities: { supports: { vision } } });
+const sourceLimits = ({ vision, structuredOutput }: Source): ModelLimits => ({
+  capabilities: { supports: { vision } },
+  structuredOutput,
+});
 const limitsOf = ({ vision, ...limits }: ConfiguredModel): ModelLimits => ({
   ...limits,
   capabilities: { supports: { vision } },

@@ -25,6 +25,8 @@ const ConfiguredModel = lazy(() =>
       maxContextWindowTokens: count(),
       maxOutputTokens: count(),
       vision: z.boolean().optional(),
+      /** It takes a JSON Schema for its answer (`response_format`) beside tools. */
+      structuredOutput: z.boolean().optional(),
       multiplier: z.number().optional(),
       billing: Billing().optional(),
     }),
@@ -38,6 +40,7 @@ export interface ConfiguredModel {
   maxContextWindowTokens?: number;
   maxOutputTokens?: number;
   vision?: boolean;
+  structuredOutput?: boolean;
   multiplier?: number;
   billing?: Billing;
 }

@@ -8,6 +8,8 @@ export interface ModelInfo extends Pricing {
   maxOutputTokens?: number;
   vision: boolean;
   reasoningEffort: boolean;
+  /** The endpoint can be told the JSON Schema of an answer. */
+  structuredOutput: boolean;
 }
 
 /** Any source of limits; the names are those of the session's configuration. */
@@ -18,6 +20,7 @@ export interface ModelLimits {
   capabilities?: ModelCapabilities;
   multiplier?: number;
   billing?: Billing;
+  structuredOutput?: boolean;
 }
 
 const DEFAULT_PROMPT_TOKENS = 128_000;
@@ -34,6 +37,7 @@ export function modelInfo(...sources: readonly (ModelLimits | undefined)[]): Mod
     maxOutputTokens: first("maxOutputTokens"),
     vision: first("vision") ?? false,
     reasoningEffort: first("reasoningEffort") ?? false,
+    structuredOutput: first("structuredOutput") ?? false,
     multiplier: first("multiplier"),
     tokenPrices: first("tokenPrices"),
   };
@@ -47,6 +51,7 @@ function flat({ capabilities, ...source }: ModelLimits): Partial<ModelInfo> {
     maxOutputTokens: source.maxOutputTokens ?? limits?.max_output_tokens,
     vision: supports?.vision,
     reasoningEffort: supports?.reasoningEffort,
+    structuredOutput: source.structuredOutput,
     multiplier: source.multiplier ?? source.billing?.multiplier,
     tokenPrices: source.billing?.tokenPrices,
   };

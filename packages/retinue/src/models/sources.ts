@@ -17,6 +17,8 @@ export interface Source {
   /** Models that this source is known to have, when it is not asked for by name. */
   serves?: RegExp;
   vision?: boolean;
+  /** Its models take a JSON Schema for their answers. */
+  structuredOutput?: boolean;
 }
 
 export interface SourceOptions {
@@ -99,7 +101,10 @@ function openaiSource(env: SourceOptions["env"]): Source[] {
   const endpoint: Endpoint = { id: "openai", type: "openai", baseUrl, apiKey, origin };
   const serves = env.OPENAI_BASE_URL ? undefined : /^(gpt|chatgpt|codex|o\d)/;
   const defaultModel = env.RETINUE_MODEL ?? "gpt-4.1";
-  return [{ endpoint, wireApi: "completions", models: [], defaultModel, serves, vision: serves !== undefined }];
+  const isOwn = serves !== undefined;
+  return [
+    { endpoint, wireApi: "completions", models: [], defaultModel, serves, vision: isOwn, structuredOutput: isOwn },
+  ];
 }
 
 function anthropicSource(env: SourceOptions["env"]): Source[] {

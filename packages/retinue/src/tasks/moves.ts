@@ -24,7 +24,8 @@ export function checkMove(id: string, from: TaskStatus, to: TaskStatus): void {
 
 /** How a run of a task ended. `text` is its answer, or what there is of it. */
 export type End =
-  | { way: "completed"; text?: string; reason?: EndReason }
+  /** `result` is the answer as data, where a schema was asked for. */
+  | { way: "completed"; text?: string; reason?: EndReason; result?: { value: unknown } }
   /** `closed`: it had answered, and nobody can send it messages any more. */
   | { way: "cancelled" | "closed" }
   | { way: "failed" | "timed_out" | "over_budget" | "lost" | "refused"; error: string; text?: string };

@@ -87,6 +87,12 @@ export const AgentRecord = lazy(() =>
     worktree: WorktreeResult().optional(),
     /** How long the current run has worked, when an earlier process began it. */
     workedMs: z.number().optional(),
+    /** The JSON Schema that every answer must fit. */
+    schema: z.record(z.string(), z.unknown()).optional(),
+    /** How often an answer of the current run did not fit. */
+    corrections: z.number().optional(),
+    /** The latest answer as data. In an object, because `null` is an answer. */
+    result: z.object({ value: z.unknown() }).optional(),
     /** The log has a `subagent.started` without an end. Changes in the transaction of those events, and the log decides. */
     owesEnd: z.boolean(),
     /** How many runs have begun. The log decides. */

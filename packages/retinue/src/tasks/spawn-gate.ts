@@ -14,6 +14,7 @@ import type { TaskInput } from "../tools/task-input.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
+import { unusableSchema } from "./executors/typed-result.ts";
 import { type AgentRecord, newHead } from "./record.ts";
 
 /** `callId` is the call that starts the agent; absent when a client does. */
@@ -53,6 +54,9 @@ export function spawnGate(configuration: Configuration, { depthOf, admit }: Gate
       available: availableModels(configuration),
       settings: limits.models,
     });
+    const schema = input.schema ?? definition.schema;
+    const unusable = schema && unusableSchema(schema);
+    if (unusable !== undefined) throw new AppError("spawn_refused", unusable);
     const { mode, note } = modeOf(owner, input.mode ?? "sync");
     const id = session.world.newId();
     const refusal = await admit?.({ definition, taskId: id });
@@ -84,6 +88,7 @@ export function spawnGate(configuration: Configuration, { depthOf, admit }: Gate
       budget: lowerBudget(definition.budget, input.budget),
       isolation,
       place: inheritedPlace(owner),
+      schema,
       owesEnd: false,
     };
   };

@@ -55,4 +55,12 @@ test("a schema that nobody could mean is refused with the place", () => {
   expect(schemaProblem({ $ref: "https://example.com/other.json" })).toContain("$ref");
   expect(schemaProblem({ $schema: "http://json-schema.org/draft-03/schema" })).toContain("$schema");
   expect(schemaProblem(7)).toBeDefined();
+  let deep: object = {};
+  for (let level = 0; level < 20_000; level++) deep = { not: deep };
+  expect(schemaProblem(deep)).toContain("deeper");
+});
+
+test("a pattern that takes for ever is a problem after a moment", async () => {
+  const fit = await fitAnswer({ type: "string", pattern: "^(a+)+$" }, JSON.stringify(`${"a".repeat(60)}!`));
+  expect(fit).toMatchObject({ ok: false, problem: expect.stringMatching(/timed out/) });
 });

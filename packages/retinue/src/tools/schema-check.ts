@@ -3,6 +3,7 @@
  *
  * The validator is loaded with the first check. It interprets the schema and makes no code of it, because a schema may come from a model.
  */
+import { runInNewContext } from "node:vm";
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
 
@@ -13,6 +14,8 @@ export type Fit = { ok: true; value: unknown } | { ok: false; problem: string };
 /** More is no result that anybody reads. */
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_PROBLEM = 2000;
+/** A pattern of a schema can take for ever on an answer that was written for it. */
+const LIMIT_MS = 1000;
 
 /** The value in an answer: the whole of it is JSON, or it has exactly one fenced block and that is JSON. */
 export async function fitAnswer(schema: JsonSchema, answer: string): Promise<Fit> {
@@ -24,21 +27,43 @@ export async function fitAnswer(schema: JsonSchema, answer: string): Promise<Fit
 export async function fitValue(schema: JsonSchema, value: unknown): Promise<Fit> {
   const { CfWorkerJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/cf-worker");
   try {
-    const { valid, errorMessage } = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema)(
-      value,
-    );
+    const validate = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema);
+    const { valid, errorMessage } = within(LIMIT_MS, () => validate(value));
     return valid ? { ok: true, value } : unfit(errorMessage ?? "it does not fit");
   } catch (error) {
     return unfit(`the schema cannot be used: ${messageOf(error)}`);
   }
 }
 
+/** A timer cannot interrupt what runs without a pause; the engine can, even in the middle of a pattern. */
+function within<T>(ms: number, work: () => T): T {
+  const done: T[] = [];
+  runInNewContext("work()", { work: () => done.push(work()) }, { timeout: ms });
+  const [first] = done;
+  if (first === undefined) throw new Error("it came to nothing");
+  return first;
+}
+
 /** What is wrong with a schema; undefined when it can be used. The validator itself takes a misspelt type for one that nothing has. */
 export function schemaProblem(schema: unknown): string | undefined {
+  if (depthOf(schema) > MAX_DEPTH) return `it is deeper than ${MAX_DEPTH} levels`;
   const parsed = Schema.safeParse(schema);
   if (parsed.success) return undefined;
   const [issue] = parsed.error.issues;
   return `"${issue?.path.join(".") ?? ""}": ${issue?.message ?? "it cannot be read"}`;
+}
+
+const MAX_DEPTH = 100;
+
+/** Level by level: what is too deep to be read is too deep to be counted by recursion. */
+function depthOf(value: unknown): number {
+  let depth = 0;
+  let level = [value];
+  while (level.length > 0 && depth <= MAX_DEPTH) {
+    depth++;
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+  }
+  return depth;
 }
 
 const TypeName = z.enum(["object", "array", "string", "number", "integer", "boolean", "null"]);

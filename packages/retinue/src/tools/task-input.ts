@@ -32,6 +32,10 @@ export const TaskInput = lazy(() =>
       })
       .optional()
       .describe("What this piece of work may use at most; it can only lower the agent's own limits"),
+    schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("A JSON Schema that the answer must fit; the answer is then JSON, checked before you get it"),
   }),
 );
 export type TaskInput = z.output<ReturnType<typeof TaskInput>>;

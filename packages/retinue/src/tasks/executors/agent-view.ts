@@ -16,7 +16,8 @@ export interface AgentViewOptions extends Pick<TreeParts, "root" | "usage"> {
 export function agentView({ root, usage, pathOf }: AgentViewOptions): TaskView<AgentRecord> {
   return {
     describe: (record) => ({ ...agentTask(record, root.world.now()), ...pathIn(pathOf(record)) }),
-    progress: ({ id }): TaskProgress => {
+    progress: (record): TaskProgress => {
+      const { id } = record;
       const { totalToolCalls, totalTokens } = billOf(usage.of(id));
       return {
         type: "agent",
@@ -24,6 +25,7 @@ export function agentView({ root, usage, pathOf }: AgentViewOptions): TaskView<A
         ...usage.activity.intent(id),
         totalToolCalls,
         totalTokens,
+        typedResult: record.result?.value,
       };
     },
     notice: (record) => agentNotice(record, root.world.newId()),
@@ -43,6 +45,7 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     prompt: latestPrompt(record),
     latestResponse: latest,
     result: latest,
+    typedResult: record.result?.value,
     error: record.error,
     reason: record.reason,
     model: record.model,
@@ -56,6 +59,7 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     activeStartedAt: isoIfAny(record.activeSince),
     isolation: record.isolation,
     worktree: record.worktree,
+    ownerId: record.ownerId,
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }

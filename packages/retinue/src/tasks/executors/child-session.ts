@@ -7,6 +7,7 @@
 import { AppError } from "@retinue/protocol";
 import { callerOf, settleInterrupted } from "../../loop/calls.ts";
 import type { RunEnd } from "../../loop/drive.ts";
+import type { Prompt } from "../../session/inbox.ts";
 import { endRun } from "../../session/run-boundary.ts";
 import type { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
@@ -19,7 +20,8 @@ import type { AgentRecord, TaskRecord } from "../record.ts";
 import { agentView } from "./agent-view.ts";
 import { firstPrompt, type InheritBlock, SpawnRefused } from "./first-prompt.ts";
 import { type Child, type ChildDeps, loadSession, openChild, recordStart } from "./open-child.ts";
-import { timeLimit } from "./time-limit.ts";
+import { type TimeLimit, timeLimit } from "./time-limit.ts";
+import { judge, responseFormat, withSchema } from "./typed-result.ts";
 
 export interface ChildSessionsOptions extends ChildDeps {
   /** The agent that a session of the tree belongs to, or that stands for it; the main agent when the session is unknown. */
@@ -73,35 +75,29 @@ export class ChildSessions implements Executor<AgentRecord> {
     const prompt = await firstPrompt(record, child, { ...this.#options, signal }).catch(refusedSpawn);
     if (typeof prompt !== "string") return prompt;
     if (signal.aborted) return stopOf(signal)?.isParked ? undefined : { way: "cancelled" };
-    const { inbox, world, parent, root } = child.session;
-    inbox.add({
-      kind: "prompt",
-      id: world.newId(),
-      messageId: world.newId(),
-      prompt,
-      displayPrompt: record.prompt,
-      source: `agent-${parent?.id ?? root.id}`,
-    });
+    const { parent, root } = child.session;
+    addPrompt(child, record, { prompt, displayPrompt: record.prompt, source: `agent-${parent?.id ?? root.id}` });
     child.runner.wake();
-    return await endOf(child, record, options);
+    return await endOf(child, record, { ...options, save: this.#options.save });
   }
 
   async continue(record: AgentRecord, options: RunOptions): Promise<End | undefined> {
     const child = this.#child(record);
-    if (isPlaceGone(record)) return endWithoutPlace(child);
+    if (isPlaceGone(record)) return await endWithoutPlace(child, record);
     const { state, inbox } = child.session;
     const hasPrompt = state.messages.length > 0 || !inbox.isEmpty;
     if (!hasPrompt) return await this.start(record, options);
     child.runner.continuePending();
-    return await endOf(child, record, options);
+    return await endOf(child, record, { ...options, save: this.#options.save });
   }
 
   message(record: AgentRecord, { text, source }: { text: string; source: string }): void {
-    const { session, agent } = this.#child(record);
-    const { inbox, world } = session;
-    recordStart(record, { session, agent });
-    inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), prompt: text, source });
+    const child = this.#child(record);
+    recordStart(record, child);
+    const displayPrompt = record.schema && text;
+    addPrompt(child, record, { prompt: withSchema(text, record), displayPrompt, source });
     record.workedMs = undefined; // A new run has all its time.
+    record.corrections = undefined;
   }
 
   /** An agent that answered has run its stop hook already; for the others it runs now. */
@@ -120,6 +116,7 @@ export class ChildSessions implements Executor<AgentRecord> {
   ended(record: AgentRecord, end: End): void {
     if (!record.owesEnd) return; // No run was started that has no end.
     record.owesEnd = false;
+    record.result = end.way === "completed" ? end.result : undefined;
     const { agentType, displayName, model, modelSelectionSource } = record;
     const used = this.#options.parts.usage.of(record.id);
     const about = {
@@ -137,7 +134,8 @@ export class ChildSessions implements Executor<AgentRecord> {
     const { reason } = record;
     const run = { append, parentId: record.ownerId, run: record.runs ?? 1 };
     if ("error" in end) endRun({ type: "subagent.failed", data: { ...about, error: end.error, reason } }, run);
-    else if (end.way === "completed") endRun({ type: "subagent.completed", data: { ...about, reason } }, run);
+    else if (end.way === "completed")
+      endRun({ type: "subagent.completed", data: { ...about, reason, typedResult: record.result?.value } }, run);
     else endRun({ type: "subagent.completed", data: { ...about, cancelled: true } }, run);
   }
 
@@ -200,9 +198,14 @@ function refusedSpawn(error: unknown): End {
   return { way: "failed", error: error.message };
 }
 
-/** The end of the run, once the agent has read the notices of its own tasks. */
-async function endOf(child: Child, record: AgentRecord, { signal, joining }: RunOptions): Promise<End | undefined> {
-  const { runner } = child;
+/** The end of the run, once the agent has read the notices of its own tasks and its answer has the form that was asked for. */
+async function endOf(
+  child: Child,
+  record: AgentRecord,
+  options: RunOptions & Pick<ChildDeps, "save">,
+): Promise<End | undefined> {
+  const { signal, save } = options;
+  const { runner, session } = child;
   child.hasBegun = true;
   child.hasAnswered = false;
   const onAbort = () => {
@@ -213,21 +216,49 @@ async function endOf(child: Child, record: AgentRecord, { signal, joining }: Run
   onAbort();
   const limit = timeLimit(child, record);
   try {
-    // Nothing was left to do: an earlier process finished the run and did not record its end.
-    let end = (await runner.ended()) ?? leftEnd(child.session);
-    while (end.type === "completed" && !signal.aborted) {
-      const own = joining();
-      if ((!own && !runner.isRunning) || limit.isLate) break;
-      await Promise.race([own, limit.late]);
-      end = (await runner.ended()) ?? end;
+    for (;;) {
+      const end = await restOf(child, { ...options, limit });
+      child.hasAnswered = end.type === "completed" && !limit.isLate;
+      const ofRun = limit.isLate ? undefined : asEnd(end, child);
+      const judged = ofRun && (await judge(ofRun, record));
+      if (limit.isLate) return { way: "timed_out", error: limit.error, text: session.state.lastAssistantText };
+      if (!judged || "end" in judged) return judged?.end;
+      const stop = stopOf(signal); // It came while no turn ran that it could have stopped.
+      if (stop) return stop.isParked ? undefined : { way: "cancelled" };
+      record.corrections = (record.corrections ?? 0) + 1;
+      addPrompt(child, record, { prompt: judged.next, source: "system" });
+      save(record);
+      runner.wake();
     }
-    if (limit.isLate) return { way: "timed_out", error: limit.error, text: child.session.state.lastAssistantText };
-    child.hasAnswered = end.type === "completed";
-    return asEnd(end, child);
   } finally {
     limit.clear();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** Resolves when nothing is left to do for the agent. */
+async function restOf(
+  { runner, session }: Child,
+  { signal, joining, limit }: RunOptions & { limit: TimeLimit },
+): Promise<RunEnd> {
+  // Nothing was left to do: an earlier process finished the run and did not record its end.
+  let end = (await runner.ended()) ?? leftEnd(session);
+  while (end.type === "completed" && !signal.aborted) {
+    const own = joining();
+    if ((!own && !runner.isRunning) || limit.isLate) break;
+    await Promise.race([own, limit.late]);
+    end = (await runner.ended()) ?? end;
+  }
+  return end;
+}
+
+function addPrompt(
+  { session: { inbox, world }, agent }: Child,
+  record: AgentRecord,
+  prompt: Pick<Prompt, "prompt" | "displayPrompt" | "source">,
+): void {
+  const format = agent.model().info.structuredOutput ? responseFormat(record) : undefined;
+  inbox.add({ kind: "prompt", id: world.newId(), messageId: world.newId(), ...prompt, responseFormat: format });
 }
 
 const REFUSED = "Every call of the agent was refused, and it has said nothing else.";
@@ -243,8 +274,10 @@ function asEnd(end: RunEnd, { agent, session }: Child): End | undefined {
 }
 
 /** Another process had brought its work back and was killed before it recorded the end; or somebody has deleted the folder. */
-function endWithoutPlace(child: Child): End | undefined {
-  if (child.session.state.run.hasAnswered) return asEnd(leftEnd(child.session), child);
+async function endWithoutPlace(child: Child, record: AgentRecord): Promise<End | undefined> {
+  const left = child.session.state.run.hasAnswered ? asEnd(leftEnd(child.session), child) : undefined;
+  const judged = left && (await judge(left, record));
+  if (judged && "end" in judged) return judged.end;
   return { way: "failed", error: "The worktree that the agent worked in is gone." };
 }
 

@@ -4,6 +4,7 @@ import { invoked, skillContext } from "../../skills/skill.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { AgentRecord } from "../record.ts";
 import type { Child } from "./open-child.ts";
+import { withSchema } from "./typed-result.ts";
 
 /** The inherit block of a new sub-agent. */
 export type InheritBlock = (record: AgentRecord) => Promise<string | undefined>;
@@ -32,7 +33,7 @@ export async function firstPrompt(
   });
   await session.log.recorded({ signal }); // The inherit block is read from the store, and must include the parent's current turn.
   const inherited = await inherit(record);
-  return [hookWords, ...skills, inherited, record.prompt].filter(Boolean).join("\n\n");
+  return [hookWords, ...skills, inherited, withSchema(record.prompt, record)].filter(Boolean).join("\n\n");
 }
 
 async function startHooks(

@@ -43,6 +43,7 @@ function described(record: McpTaskRecord, now: number): AgentTask {
     completedAt: isoIfAny(record.completedAt),
     activeTimeMs: activeMs(record, now),
     activeStartedAt: isoIfAny(record.activeSince),
+    ownerId: record.ownerId,
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }
