@@ -152,11 +152,10 @@ export function limitsPassed(events: readonly LawEvent[], { maxDepth }: Witness)
 }
 
 /** Law 4 while the session is at rest: nothing runs, waits or holds a slot. */
-export function leftBehind({ sessions, config }: Runtime): string[] {
+export function leftBehind({ sessions }: Runtime): string[] {
   const broken: string[] = [];
   for (const { tree, tasks, runner } of sessions.open) {
-    if (tree.limiter.free !== config.maxConcurrent)
-      broken.push(`law 4: ${config.maxConcurrent - tree.limiter.free} places are still held`);
+    if (tree.limiter.taken > 0) broken.push(`law 4: ${tree.limiter.taken} places are still held`);
     if (tree.limiter.waiting > 0) broken.push(`law 4: ${tree.limiter.waiting} agents still wait for a place`);
     const asks = ASK_KINDS.flatMap((kind) => tree.asks.list(kind).map(() => kind));
     if (asks.length > 0) broken.push(`law 4: open asks: ${asks.join(", ")}`);

@@ -187,6 +187,7 @@ function catalogOf(provider: Provider, maxPromptTokens?: number): Catalog {
   const choice = { id: "plans", wireModel: "plans", provider, info: modelInfo({ maxPromptTokens }) };
   return {
     forSession: () => ({
+      known: () => ({ models: [], isComplete: false }),
       choose: (model) => (model === undefined || model === "plans" ? choice : { ...choice, id: model }),
     }),
     list: async () => [],

@@ -1,19 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { chooseModel, type ModelWish } from "./model-policy.ts";
+import { type AvailableModel, chooseModel, type ModelWish } from "./model-policy.ts";
 
-const available = [
-  { id: "gpt-mini", multiplier: 0.25 },
-  { id: "gpt-main", multiplier: 1 },
-  { id: "claude-main", multiplier: 1 },
-  { id: "claude-small", multiplier: 0.3 },
-  { id: "claude-grand", multiplier: 10 },
-  { id: "unpriced-1" },
+const available: readonly AvailableModel[] = [
+  { id: "gpt-mini", multiplier: 0.25, family: "openai", hasEffort: true },
+  { id: "gpt-main", multiplier: 1, family: "openai" },
+  { id: "claude-main", multiplier: 1, family: "anthropic" },
+  { id: "claude-small", multiplier: 0.3, family: "anthropic" },
+  { id: "claude-grand", multiplier: 10, family: "anthropic" },
+  { id: "unpriced-1", family: "house" },
 ];
+const running = (model: string, from = available) => {
+  const known = from.find(({ id }) => id === model || id.endsWith(`/${model}`));
+  if (!known) throw new Error(`there is no ${model}`);
+  return { model, known: { ...known, id: model } };
+};
 const agent: ModelWish["agent"] = { name: "worker", models: [], modelPolicy: "preferred", modelClass: "session" };
 const wish = (more: Partial<ModelWish> = {}): ModelWish => ({
   agent,
-  session: { model: "gpt-main" },
+  session: running("gpt-main"),
   available,
+  isOpen: false,
   ...more,
 });
 
@@ -75,7 +81,7 @@ describe("a model that is not there", () => {
   });
 
   test("is taken as it is when the endpoint does not tell its models", () => {
-    expect(chooseModel(wish({ requested: "anything", available: null })).model).toBe("anything");
+    expect(chooseModel(wish({ requested: "anything", available: [], isOpen: true })).model).toBe("anything");
   });
 });
 
@@ -109,22 +115,76 @@ describe("classes of models", () => {
     expect(chooseModel(wish({ agent: fast, settings: { fastModel: "gone" } })).model).toBe("gpt-main");
   });
 
+  test("a model that was chosen because it is fast thinks little, where it can be told so", () => {
+    const effort = (fastModel: string, more: Partial<ModelWish> = {}) =>
+      chooseModel(wish({ agent: fast, settings: { fastModel }, ...more })).reasoningEffort;
+    expect(effort("gpt-mini")).toBe("low");
+    expect(effort("claude-small")).toBeUndefined();
+    expect(effort("gpt-mini", { agent: { ...fast, reasoningEffort: "high" } })).toBe("high");
+    expect(chooseModel(wish({ requested: "gpt-mini" })).reasoningEffort).toBeUndefined();
+  });
+
+  test("other-family is the session's model when every other family costs more, and says so", () => {
+    const dear = available.filter(({ id }) => /gpt|grand/.test(id));
+    const choice = chooseModel(wish({ agent: other, available: dear }));
+    expect(choice).toMatchObject({ model: "gpt-main", modelSelectionSource: "runtime_policy" });
+    expect(choice.note).toContain("Every model of another maker costs more");
+    const settings = { costGuard: false };
+    expect(chooseModel(wish({ agent: other, available: dear, settings })).model).toBe("claude-grand");
+  });
+
   test("other-family is the ablest model of another family that costs no more", () => {
     expect(chooseModel(wish({ agent: other }))).toMatchObject({
       model: "claude-main",
       modelSelectionSource: "complementary_default",
     });
-    expect(chooseModel(wish({ agent: other, session: { model: "claude-main" } })).model).toBe("gpt-main");
+    expect(chooseModel(wish({ agent: other, session: running("claude-main") })).model).toBe("gpt-main");
     expect(chooseModel(wish({ agent: other, settings: { otherFamily: false } })).model).toBe("gpt-main");
-    expect(chooseModel(wish({ agent: other, available: null })).model).toBe("gpt-main");
+    expect(chooseModel(wish({ agent: other, available: [], isOpen: true })).model).toBe("gpt-main");
   });
 });
 
 describe("reasoning effort", () => {
   test("is the agent's own, or the session's only on the session's model", () => {
-    const session = { model: "gpt-main", reasoningEffort: "high" };
+    const session = { ...running("gpt-main"), reasoningEffort: "high" };
     expect(chooseModel(wish({ session })).reasoningEffort).toBe("high");
     expect(chooseModel(wish({ session, requested: "gpt-mini" })).reasoningEffort).toBeUndefined();
     expect(chooseModel(wish({ session, agent: { ...agent, reasoningEffort: "low" } })).reasoningEffort).toBe("low");
   });
+});
+
+describe("a model with and without its provider", () => {
+  const qualified = available.map((model) => ({ ...model, id: `p/${model.id}` }));
+
+  test.each(["gpt-main", "p/gpt-main"])("is the same one, for a session on %s", (model) => {
+    const session = { ...running(model, qualified), reasoningEffort: "high" };
+    const on = (more: Partial<ModelWish>) => chooseModel(wish({ session, available: qualified, ...more }));
+    for (const requested of ["gpt-main", "p/gpt-main"]) {
+      expect(on({ requested })).toMatchObject({ model: requested, reasoningEffort: "high" });
+      expect(on({ requested }).note).toBeUndefined();
+    }
+    for (const requested of ["claude-grand", "p/claude-grand"])
+      expect(on({ requested })).toMatchObject({ model, modelSelectionSource: "runtime_policy" });
+    expect(on({ agent: { ...agent, modelClass: "other-family" } }).model).toBe("p/claude-main");
+    expect(() => on({ requested: "q/gpt-main" })).toThrow("Unknown model: q/gpt-main.");
+  });
+});
+
+test("prices of tokens are compared with each other, and never with prices of requests", () => {
+  const priced: readonly AvailableModel[] = [
+    { id: "gpt-main", tokenPrice: 10, family: "openai" },
+    { id: "gpt-mini", tokenPrice: 1, family: "openai" },
+    { id: "claude-grand", tokenPrice: 50, family: "anthropic" },
+    { id: "grok", multiplier: 100, family: "xai" },
+  ];
+  const on = (requested: string) =>
+    chooseModel(wish({ requested, available: priced, session: running("gpt-main", priced) }));
+  expect(["claude-grand", "gpt-mini", "grok"].map((model) => on(model).model)).toEqual([
+    "gpt-main",
+    "gpt-mini",
+    "grok",
+  ]);
+  expect(on("claude-grand").note).toBe(
+    "The model claude-grand costs more than the session's gpt-main, so gpt-main was used.",
+  );
 });

@@ -8,11 +8,16 @@ import { AppError, type ModelSelectionSource } from "@retinue/protocol";
 import { type AgentDefinition, normaliseName } from "./definition.ts";
 
 export interface AvailableModel {
+  /** `provider/model`, or the model alone: both name the same one. */
   id: string;
-  /** Cost relative to the provider's base model; absent when the provider has no prices. */
+  /** What a request costs, relative to the provider's base model; absent when requests have no price. */
   multiplier?: number;
-  /** Who made it, such as `gpt` or `claude`; guessed from the id when absent. */
-  family?: string;
+  /** What an input and an output token cost together; absent when tokens have no price. */
+  tokenPrice?: number;
+  /** Who made it, such as `openai`. */
+  family: string;
+  /** It can be told how long to think. */
+  hasEffort?: boolean;
 }
 
 export interface ModelSettings {
@@ -30,9 +35,11 @@ export interface ModelWish {
   /** The `model` argument of the task call. */
   requested?: string;
   agent: Pick<AgentDefinition, "name" | "models" | "modelPolicy" | "modelClass" | "reasoningEffort">;
-  session: { model: string; reasoningEffort?: string };
-  /** null: the endpoint does not list its models, so any id is accepted. */
-  available: readonly AvailableModel[] | null;
+  /** Its model is in use, so it is there, whatever the list says. */
+  session: { model: string; reasoningEffort?: string; known: AvailableModel };
+  available: readonly AvailableModel[];
+  /** There may be more models than these, so any id is accepted. */
+  isOpen: boolean;
   settings?: ModelSettings;
 }
 
@@ -45,13 +52,20 @@ export interface ModelChoice {
   note?: string;
 }
 
-type Picked = Omit<ModelChoice, "reasoningEffort">;
+interface Picked extends Omit<ModelChoice, "reasoningEffort"> {
+  /** Chosen because the agent needs no better one. */
+  isFast?: boolean;
+}
 
 /** Throws `spawn_refused`, with the valid list, for a model that was asked for by name and does not exist. */
 export function chooseModel(wish: ModelWish): ModelChoice {
-  const choice = guardCost(pickModel(wish), wish);
-  return { ...choice, reasoningEffort: effortFor(choice.model, wish) };
+  const picked = guardCost(pickModel(wish), wish);
+  const { isFast: _, ...choice } = picked;
+  return { ...choice, reasoningEffort: effortFor(picked, wish) };
 }
+
+/** `provider/model` and `model` are one model. Makers may stand before a name as well: `provider/maker/model`. */
+export const isSameModel = (a: string, b: string): boolean => a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 
 function pickModel(wish: ModelWish): Picked {
   const { requested, agent, session } = wish;
@@ -90,54 +104,66 @@ function byClass(wish: ModelWish): Picked | undefined {
   if (agent.modelClass === "fast" && settings?.fastModel !== undefined) {
     const model = settings.fastModel === "cheapest" ? cheapest(wish) : settings.fastModel;
     if (model === undefined || !isAvailable(model, wish)) return undefined;
-    return { model, taskModelSource: "unset", modelSelectionSource: "agent_definition_default" };
+    return { model, taskModelSource: "unset", modelSelectionSource: "agent_definition_default", isFast: true };
   }
-  if (agent.modelClass === "other-family" && (settings?.otherFamily ?? true)) {
-    const model = otherFamily(wish);
-    if (model !== undefined) return { model, taskModelSource: "unset", modelSelectionSource: "complementary_default" };
-  }
+  if (agent.modelClass === "other-family" && (settings?.otherFamily ?? true)) return otherFamily(wish);
   return undefined;
 }
 
 /** A model whose price, or the session's, is not known is let through. */
 function guardCost(choice: Picked, wish: ModelWish): Picked {
   const { session, settings } = wish;
-  if (settings?.costGuard === false || choice.model === session.model) return choice;
-  const wanted = multiplierOf(choice.model, wish);
-  const own = multiplierOf(session.model, wish);
-  if (wanted === undefined || own === undefined || wanted <= own) return choice;
+  const wanted = find(choice.model, wish);
+  if (settings?.costGuard === false || !wanted || !isDearer(wanted, session.known)) return choice;
   return {
     ...choice,
     model: session.model,
     modelSelectionSource: "runtime_policy",
-    note: `The model ${choice.model} costs more (${wanted}x) than the session's ${session.model} (${own}x), so ${session.model} was used.`,
+    note: `The model ${choice.model} costs more${times(wanted)} than the session's ${session.model}${times(session.known)}, so ${session.model} was used.`,
   };
 }
 
-/** The effort of the agent, then the user's, and the session's only where the model is the session's. */
-function effortFor(model: string, wish: ModelWish): string | undefined {
-  const own = wish.agent.reasoningEffort ?? settingFor(wish)?.effortLevel;
-  return own ?? (model === wish.session.model ? wish.session.reasoningEffort : undefined);
+const times = ({ multiplier }: AvailableModel): string => (multiplier === undefined ? "" : ` (${multiplier}x)`);
+
+/** Prices of requests and prices of tokens cannot be compared with each other. */
+function isDearer(a: AvailableModel, b: AvailableModel): boolean {
+  return compareCost(a, b) > 0;
 }
 
-function cheapest(wish: ModelWish): string | undefined {
-  const priced = (wish.available ?? []).filter((model) => model.multiplier !== undefined);
-  return priced.sort((a, b) => (a.multiplier ?? 0) - (b.multiplier ?? 0))[0]?.id;
+function compareCost(a: AvailableModel, b: AvailableModel): number {
+  if (a.tokenPrice !== undefined && b.tokenPrice !== undefined) return a.tokenPrice - b.tokenPrice;
+  return a.multiplier !== undefined && b.multiplier !== undefined ? a.multiplier - b.multiplier : 0;
+}
+
+/** The effort of the agent, then the user's, and the session's only where the model is the session's. A fast model is not chosen to think for long. */
+function effortFor({ model, isFast }: Picked, wish: ModelWish): string | undefined {
+  const own = wish.agent.reasoningEffort ?? settingFor(wish)?.effortLevel;
+  if (own !== undefined) return own;
+  const chosen = find(model, wish);
+  if (isFast && chosen?.hasEffort) return "low";
+  return chosen === wish.session.known ? wish.session.reasoningEffort : undefined;
+}
+
+function cheapest({ available }: ModelWish): string | undefined {
+  const priced = available.filter((model) => model.multiplier !== undefined || model.tokenPrice !== undefined);
+  return priced.sort(compareCost)[0]?.id;
 }
 
 /** The most expensive model of another family that costs no more than the session's: a critic should be as able as the author. */
-function otherFamily(wish: ModelWish): string | undefined {
-  const family = familyOf(find(wish.session.model, wish) ?? { id: wish.session.model });
-  const limit = wish.settings?.costGuard === false ? Infinity : (multiplierOf(wish.session.model, wish) ?? Infinity);
-  const others = (wish.available ?? []).filter(
-    (model) => familyOf(model) !== family && (model.multiplier ?? 0) <= limit,
-  );
-  return others.sort((a, b) => (b.multiplier ?? 0) - (a.multiplier ?? 0))[0]?.id;
+function otherFamily(wish: ModelWish): Picked | undefined {
+  const { session, available, settings } = wish;
+  const others = available.filter(({ family }) => family !== session.known.family);
+  const affordable = settings?.costGuard === false ? others : others.filter((model) => !isDearer(model, session.known));
+  const model = affordable.sort((a, b) => compareCost(b, a))[0]?.id;
+  if (model !== undefined) return { model, taskModelSource: "unset", modelSelectionSource: "complementary_default" };
+  if (others.length === 0) return undefined;
+  const note = `Every model of another maker costs more than the session's ${session.model}, so ${session.model} was used.`;
+  return { ...inherited(wish), modelSelectionSource: "runtime_policy", note };
 }
 
 function requireModel(id: string, wish: ModelWish): void {
   if (isAvailable(id, wish)) return;
-  const valid = (wish.available ?? []).map((model) => model.id);
+  const valid = wish.available.map((model) => model.id);
   throw new AppError("spawn_refused", `Unknown model: ${id}. Valid models are: ${valid.join(", ")}`);
 }
 
@@ -156,17 +182,17 @@ const inherited = (wish: ModelWish): Picked => ({
 const absent = (wanted: string, used: string): string =>
   `The model ${wanted} is not available here, so ${used} was used.`;
 
-/** The session's own model is in use, so it is there, whatever the list says. */
-const isAvailable = (id: string, wish: ModelWish): boolean =>
-  wish.available === null || id === wish.session.model || find(id, wish) !== undefined;
+const isAvailable = (id: string, wish: ModelWish): boolean => wish.isOpen || find(id, wish) !== undefined;
 
-const find = (id: string, wish: ModelWish): AvailableModel | undefined =>
-  wish.available?.find((model) => model.id === id);
+function find(id: string, { session, available }: ModelWish): AvailableModel | undefined {
+  const listed = lookUp(id, available);
+  const own = lookUp(session.model, available);
+  const isOwn = listed ? listed === own : id === session.model || (!own && isSameModel(id, session.model));
+  return isOwn ? session.known : listed;
+}
 
-const multiplierOf = (id: string, wish: ModelWish): number | undefined => find(id, wish)?.multiplier;
-
-const familyOf = (model: AvailableModel): string =>
-  model.family ?? (/^[a-z]+/i.exec(model.id)?.[0] ?? model.id).toLowerCase();
+const lookUp = (id: string, models: readonly AvailableModel[]): AvailableModel | undefined =>
+  models.find((model) => model.id === id) ?? models.find((model) => isSameModel(model.id, id));
 
 function settingFor(wish: ModelWish): NonNullable<ModelSettings["agents"]>[string] | undefined {
   const wanted = normaliseName(wish.agent.name);

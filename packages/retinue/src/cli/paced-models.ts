@@ -13,9 +13,11 @@ export function pacedCatalog(options: CatalogOptions, pace: Pace): Catalog {
   const known = new Map<Provider, Provider>();
   return {
     list: (given) => catalog.list(given),
+    subagents: () => catalog.subagents?.() ?? {},
     forSession(config, given) {
       const models = catalog.forSession(config, given);
       return {
+        known: () => models.known(),
         choose(model) {
           const choice = models.choose(model);
           const provider = known.get(choice.provider) ?? paced(choice.provider, pace);

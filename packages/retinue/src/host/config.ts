@@ -22,7 +22,8 @@ export interface RuntimeConfig {
   /** How long an MCP server may take to start, where its configuration does not say. */
   serverStartMs: number;
   maxDepth: number;
-  maxConcurrent: number;
+  /** How many sub-agents may work at the same time; undefined where the environment does not say it. */
+  maxConcurrent: number | undefined;
   /** What an ask does while no attached client can answer it, where the session does not say. */
   unattended: Unattended;
   /** Whether closed sessions are consolidated by themselves; undefined when the environment does not say. */
@@ -63,7 +64,9 @@ export function runtimeConfig(
     serverWaitMs: number(env, "RETINUE_MCP_WAIT_MS"),
     serverStartMs: number(env, "RETINUE_MCP_START_TIMEOUT_MS"),
     maxDepth: number(env, "RETINUE_SUBAGENT_MAX_DEPTH"),
-    maxConcurrent: number(env, "RETINUE_SUBAGENT_MAX_CONCURRENT"),
+    maxConcurrent: isNumberSet(env, "RETINUE_SUBAGENT_MAX_CONCURRENT")
+      ? number(env, "RETINUE_SUBAGENT_MAX_CONCURRENT")
+      : undefined,
     unattended: unattended(env),
     subconscious: subconscious(env),
     idleTimeoutSeconds: 0,
@@ -123,6 +126,11 @@ export const foreignName = (name: string): string => name.replace(/^RETINUE_/, "
 
 const isSet = (env: RuntimeConfig["env"], name: string): boolean =>
   Boolean(env[name]?.trim() || env[foreignName(name)]?.trim());
+
+function isNumberSet(env: RuntimeConfig["env"], name: keyof typeof NUMBERS): boolean {
+  const other = env[foreignName(name)]?.trim() ?? "";
+  return (env[name]?.trim() ?? "") !== "" || (other !== "" && Number.isFinite(Number(other)));
+}
 
 /** A number of our own that makes no sense is refused. One that was set for another runtime is brought into its bounds, and the doctor says so. */
 function number(env: RuntimeConfig["env"], name: keyof typeof NUMBERS): number {

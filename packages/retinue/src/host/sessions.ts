@@ -17,6 +17,7 @@ import type { Client } from "../tree/client.ts";
 import type { World } from "../world.ts";
 import { RemoteAgentCatalog } from "./agent-catalog.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
+import { NUMBERS } from "./config.ts";
 import { checkConfig, checkFolder } from "./config-check.ts";
 import { CONSOLIDATED } from "./detached-consolidation.ts";
 import { ENVIRONMENT } from "./environment.ts";
@@ -80,7 +81,12 @@ export class Sessions {
     this.#toOpen = {
       ...options,
       remoteAgents: this.shared.remoteAgents,
-      limiter: new Limiter(runtime.maxConcurrent),
+      limiter: new Limiter(
+        () =>
+          runtime.maxConcurrent ??
+          catalog.subagents?.().maxConcurrent ??
+          NUMBERS.RETINUE_SUBAGENT_MAX_CONCURRENT.otherwise,
+      ),
       onClosed: (hosted) => {
         const { id } = hosted.session;
         this.#idle.forget(hosted);

@@ -9,23 +9,30 @@ import { RunClock } from "./run-clock.ts";
 
 /** Gives out a limited number of places, in the order in which they were requested. */
 export class Limiter {
-  #free: number;
+  #taken = 0;
+  #places: number | undefined;
+  readonly #countPlaces: () => number;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(places: number) {
-    this.#free = places;
+  /** How many there are is asked for when the first one is taken. */
+  constructor(places: number | (() => number)) {
+    this.#countPlaces = typeof places === "number" ? () => places : places;
   }
 
   get free(): number {
-    return this.#free;
+    this.#places ??= this.#countPlaces();
+    return this.#places - this.#taken;
+  }
+  get taken(): number {
+    return this.#taken;
   }
   get waiting(): number {
     return this.#waiting.length;
   }
 
   async take(signal?: AbortSignal): Promise<void> {
-    if (this.#free > 0) {
-      this.#free--;
+    if (this.free > 0) {
+      this.#taken++;
       return;
     }
     await new Promise<void>((resolve, reject) => {
@@ -46,7 +53,7 @@ export class Limiter {
   give(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.#free++;
+    else this.#taken--;
   }
 }
 

@@ -56,7 +56,23 @@ export interface Catalog {
   agentCatalog?(): ModelsConfig["agentCatalog"];
 }
 
+/** A model that is known by name, without asking an endpoint. */
+export interface KnownModel extends Pick<ModelInfo, "multiplier" | "tokenPrices" | "reasoningEffort"> {
+  /** `provider/model` */
+  id: string;
+  /** Who made it, where somebody has said so. */
+  family?: string;
+}
+
+export interface KnownModels {
+  models: readonly KnownModel[];
+  /** There are no others. */
+  isComplete: boolean;
+}
+
 export interface SessionModels {
+  /** What the session or the configuration names. Endpoints are not asked. */
+  known(): KnownModels;
   /** The same choice, and the same provider, for the same name. Throws `not_configured` when nothing can serve it. */
   choose(model?: string): ModelChoice;
 }
@@ -81,6 +97,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
       };
       const context: Context = { session, askToken, provide, offline, sources: () => sourcesFor(session.gitHubToken) };
       return {
+        known: () => knownModels(context),
         choose(model) {
           const known = chosen.get(model);
           if (known) return known;
@@ -107,6 +124,27 @@ function retryWait({ RETINUE_RETRY_WAIT_MS: text }: CatalogOptions["env"]): numb
 }
 
 const MAX_RETRY_WAIT_MS = 60_000;
+
+/** A single provider of the session has no list, unless the session names models as well. */
+function knownModels({ session, sources: read }: Context): KnownModels {
+  const { provider, providers = [], models = [] } = session;
+  if (models.length > 0)
+    return { isComplete: true, models: models.map((model) => knownModel(`${model.provider}/${model.id}`, model)) };
+  if (provider || providers.length > 0) return { isComplete: false, models: [] };
+  const { all } = read();
+  const listed = all.flatMap((source) =>
+    source.models.map((model) => ({
+      ...knownModel(`${source.endpoint.id}/${model.id}`, limitsOf(model)),
+      family: model.family,
+    })),
+  );
+  return { isComplete: listed.length > 0 && all.every(({ models }) => models.length > 0), models: listed };
+}
+
+function knownModel(id: string, limits: ModelLimits): KnownModel {
+  const { multiplier, tokenPrices, reasoningEffort } = modelInfo(limits);
+  return { id, multiplier, tokenPrices, reasoningEffort };
+}
 
 interface Context {
   session: SessionModelConfig;
@@ -239,9 +277,9 @@ const sourceLimits = ({ vision, structuredOutput }: Source): ModelLimits => ({
   capabilities: { supports: { vision } },
   structuredOutput,
 });
-const limitsOf = ({ vision, ...limits }: ConfiguredModel): ModelLimits => ({
+const limitsOf = ({ vision, reasoningEffort, ...limits }: ConfiguredModel): ModelLimits => ({
   ...limits,
-  capabilities: { supports: { vision } },
+  capabilities: { supports: { vision, reasoningEffort } },
 });
 
 async function listAll({ all }: { all: readonly Source[] }, signal: AbortSignal): Promise<ListedModel[]> {

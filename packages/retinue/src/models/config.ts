@@ -27,6 +27,10 @@ const ConfiguredModel = lazy(() =>
       vision: z.boolean().optional(),
       /** It takes a JSON Schema for its answer (`response_format`) beside tools. */
       structuredOutput: z.boolean().optional(),
+      /** It can be told how long to think. */
+      reasoningEffort: z.boolean().optional(),
+      /** Who made it, where its name does not say so. */
+      family: z.string().min(1).optional(),
       multiplier: z.number().optional(),
       billing: Billing().optional(),
     }),
@@ -41,6 +45,8 @@ export interface ConfiguredModel {
   maxOutputTokens?: number;
   vision?: boolean;
   structuredOutput?: boolean;
+  reasoningEffort?: boolean;
+  family?: string;
   multiplier?: number;
   billing?: Billing;
 }
@@ -103,6 +109,8 @@ export const ModelsConfig = lazy(() =>
         costGuard: z.boolean().optional(),
         fastModel: z.string().optional(),
         otherFamily: z.boolean().optional(),
+        /** How many may work at the same time, where the environment does not say it. */
+        maxConcurrent: z.number().int().min(1).max(256).optional(),
       })
       .optional(),
   }),

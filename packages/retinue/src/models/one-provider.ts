@@ -12,5 +12,5 @@ export function oneProvider(provider: Provider, { model = provider.id }: { model
     choices.set(id, choice);
     return choice;
   };
-  return { forSession: () => ({ choose }), list: async () => [] };
+  return { forSession: () => ({ choose, known: () => ({ models: [], isComplete: false }) }), list: async () => [] };
 }

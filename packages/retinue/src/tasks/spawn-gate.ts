@@ -6,11 +6,12 @@
 import { AppError } from "@retinue/protocol";
 import { type AgentDefinition, toInherit } from "../agents/definition.ts";
 import { unknownTools } from "../agents/effective-tools.ts";
-import { type AvailableModel, chooseModel } from "../agents/model-policy.ts";
+import { chooseModel } from "../agents/model-policy.ts";
 import type { ToolRef } from "../agents/tool-patterns.ts";
 import { beginRun, endRun } from "../session/run-boundary.ts";
 import type { Session } from "../session/session.ts";
 import type { TaskInput } from "../tools/task-input.ts";
+import { availableModels, modelNamed } from "../tree/available-models.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
@@ -50,8 +51,12 @@ export function spawnGate(configuration: Configuration, { depthOf, admit }: Gate
     const choice = chooseModel({
       requested: input.model,
       agent: definition,
-      session: { model: owner.model().id, reasoningEffort: session.state.reasoningEffort },
-      available: availableModels(configuration),
+      session: {
+        model: owner.model().id,
+        reasoningEffort: session.state.reasoningEffort,
+        known: modelNamed(owner.model().id, configuration),
+      },
+      ...availableModels(configuration),
       settings: limits.models,
     });
     const schema = input.schema ?? definition.schema;
@@ -142,10 +147,4 @@ function modeOf({ session, kit: { definition } }: WorkingAgent, wanted: Mode): {
     mode: "sync",
     note: "Inside a sub-agent, background work runs as sync: this call has waited for the answer.",
   };
-}
-
-function availableModels({ limits, models, current }: Configuration): readonly AvailableModel[] | null {
-  const ids = limits.allowedModels ?? current.models?.map(({ id }) => id) ?? [];
-  if (ids.length === 0 && !limits.allowedModels) return null;
-  return ids.map((id) => ({ id, multiplier: models.choose(id).info.multiplier }));
 }
