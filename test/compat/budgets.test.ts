@@ -124,7 +124,8 @@ describe.runIf(ours)("other limits", () => {
     let turn = 0;
     talk.model.reply((request) => (isChild(request) ? say("child") : turn++ === 0 ? calls(tasks(5)) : say("done")));
     expect(await talk.ask("go")).toBe("done");
-    expect(talk.record.all("subagent.started")).toHaveLength(2);
+    expect(talk.record.all("subagent.completed")).toHaveLength(2);
+    expect(talk.record.all("subagent.failed")).toHaveLength(3);
     const refused = talk.model.lastRequest.texts("tool").filter((text) => text.includes("no agent was started"));
     expect(refused).toHaveLength(3);
   });

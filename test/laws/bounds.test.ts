@@ -220,7 +220,7 @@ describe("models that go wrong", () => {
       says: `level ${depth}`,
     });
     const events = await scene.run(endless(8));
-    expect(events.filter(({ type }) => type === "subagent.started")).toHaveLength(3);
+    expect(events.filter(({ type, data }) => type === "subagent.started" && data.path)).toHaveLength(3);
     expect(
       results(events)
         .map(textOf)
@@ -291,7 +291,7 @@ describe("models that go wrong", () => {
     expect(missing).toContain("no_such_tool");
     expect(missing).toContain("bash");
     const told = events.filter(({ type }) => type.startsWith("subagent.")).map(({ type }) => type);
-    expect(told).toEqual(["subagent.started", "subagent.failed"]); // Of the one that exists.
+    expect(told).toEqual(["subagent.started", "subagent.failed", "subagent.started", "subagent.failed"]); // Of each of the two.
     expect(await scene.broken()).toEqual([]);
   });
 });

@@ -118,7 +118,7 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
     name: data.agentName,
     displayName: data.agentDisplayName || data.agentName,
     taskName: data.taskName,
-    description: data.agentDescription ?? "",
+    description: data.taskDescription || (data.agentDescription ?? ""),
     childSessionId: data.remoteSessionId ?? id,
     toolCallId: data.toolCallId,
     mode: data.executionMode === "background" ? "background" : "sync",

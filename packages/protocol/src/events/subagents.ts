@@ -83,6 +83,8 @@ export const SUBAGENT_EVENTS = byName(
         agentDescription: z.string(),
         /** What its task is called: two tasks of one agent differ by it. Ours. */
         taskName: text(),
+        /** What its task is about, in the words of the call. Ours. */
+        taskDescription: text(),
         agentType: text(),
         executionMode: text(),
         /** The agent above, when that is a sub-agent too. */

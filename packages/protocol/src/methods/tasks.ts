@@ -74,6 +74,8 @@ export const ShellTask = lazy(() =>
     id: z.string(),
     description: z.string(),
     status: TaskStatus(),
+    /** The session of the agent that started it. Ours. */
+    ownerId: text(),
     command: z.string(),
     attachmentMode: z.enum(["attached", "detached"]),
     executionMode: z.enum(["sync", "background"]).optional(),

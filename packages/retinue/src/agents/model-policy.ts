@@ -167,6 +167,14 @@ function requireModel(id: string, wish: ModelWish): void {
   throw new AppError("spawn_refused", `Unknown model: ${id}. Valid models are: ${valid.join(", ")}`);
 }
 
+/** The model of an agent that the main agent takes on: undefined when it names none. Throws when it insists on one that is not there. */
+export function modelOfSelected(wish: Omit<ModelWish, "requested">): { model?: string; missing?: string } {
+  const [first] = wish.agent.models;
+  const model = wish.agent.models.find((id) => isAvailable(id, wish));
+  if (first !== undefined && model === undefined && wish.agent.modelPolicy === "required") requireModel(first, wish);
+  return { model, missing: model === undefined ? first : undefined };
+}
+
 const fromDefinition = (model: string): Picked => ({
   model,
   taskModelSource: "custom_agent_definition",

@@ -62,7 +62,7 @@ const nameOf = ({ taskName, agentDisplayName }: { taskName?: string | undefined;
 function agentWords(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "subagent.started":
-      return `▸ ${nameOf(event.data)} (${visible(event.data.agentName)}) starts: ${oneLine(event.data.agentDescription, 200)}`;
+      return `▸ ${nameOf(event.data)} (${visible(event.data.agentName)}) starts: ${oneLine(event.data.taskDescription || event.data.agentDescription, 200)}`;
     case "subagent.failed":
       return `✗ ${nameOf(event.data)} failed: ${oneLine(event.data.error, 300)}`;
     case "subagent.completed":

@@ -47,7 +47,7 @@ import { Transcript } from "../tree/transcript.ts";
 import { Usage } from "../tree/usage.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../tree/working-agent.ts";
 import { Worktrees } from "../workspace/worktrees/worktrees.ts";
-import type { RuntimeConfig } from "./config.ts";
+import { concurrencyOf, type RuntimeConfig } from "./config.ts";
 import { CONSOLIDATING_AGENT, type Consolidations } from "./consolidation.ts";
 import { keepRunTime } from "./run-time.ts";
 import { stopLate } from "./time-limit.ts";
@@ -307,8 +307,9 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
     definition.name === CONSOLIDATING_AGENT
       ? await options.consolidations?.admit(root, { config: configuration.current, taskId })
       : undefined;
-  const gate = spawnGate(configuration, { depthOf, admit });
-  const { maxConcurrent } = options.runtime;
+  const isTaken = async (id: string) => (await store.sessions.get(id)) !== undefined;
+  const gate = spawnGate(configuration, { depthOf, isTaken, admit });
+  const maxConcurrent = concurrencyOf(options.runtime, options.catalog);
   const fleets: Fleets = new Fleets({ parts, tasks, gate, main, runner, service, shells, maxConcurrent });
   const registry: Tasks = new Tasks({
     root,

@@ -2,6 +2,7 @@
 import { tmpdir } from "node:os";
 import { AppError } from "@retinue/protocol/errors";
 import { parseUnattended, UNATTENDED_WORDS, type Unattended, WAIT } from "../asks/unattended.ts";
+import type { Catalog } from "../models/catalog.ts";
 import { isLogLevel, LOG_LEVELS, type LogLevel, logLevel } from "./diagnostics.ts";
 import { homeFolder } from "./home.ts";
 
@@ -75,6 +76,11 @@ export function runtimeConfig(
       ? number(env, "RETINUE_MAX_AUTOPILOT_CONTINUES")
       : undefined,
   };
+}
+
+/** The environment first, then the configuration file. */
+export function concurrencyOf({ maxConcurrent }: RuntimeConfig, { subagents }: Pick<Catalog, "subagents">): number {
+  return maxConcurrent ?? subagents?.().maxConcurrent ?? NUMBERS.RETINUE_SUBAGENT_MAX_CONCURRENT.otherwise;
 }
 
 /** The first word is the default. A misspelt one is refused: a guard that somebody believes to be on must not be off. */

@@ -7,6 +7,7 @@ import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { fileNotices, fileProblems, instructionNotices } from "./project-notices.ts";
+import { deselectAgent } from "./select-agent.ts";
 
 /** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
 export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
@@ -20,7 +21,8 @@ export async function trustProject(target: HostedSession, folder: string, home: 
 }
 
 /** Loads what has become trusted, drops what is trusted no longer, and reads files again that have changed. */
-export async function followTrust({ session, tree }: HostedSession): Promise<void> {
+export async function followTrust(target: HostedSession): Promise<void> {
+  const { session, tree } = target;
   const { configuration, gate, fileHooks, plugins } = tree;
   const { enableConfigDiscovery, enableFileHooks = enableConfigDiscovery } = configuration.current;
   const before = new Set(fileProblems(configuration));
@@ -39,7 +41,7 @@ export async function followTrust({ session, tree }: HostedSession): Promise<voi
   session.announce("session.skills_loaded", { skills: configuration.skills.list() });
   const { selectedAgent } = session.state;
   if (selectedAgent === undefined || configuration.agents.find(selectedAgent)) return;
-  session.append("subagent.deselected", {});
+  deselectAgent(target);
   const cause =
     why === "trust" ? `, since the folder ${visible(gate.root)} is not trusted` : ": its file is gone or broken";
   const message = `The agent ${visible(selectedAgent)} is not there any more${cause}. The default agent goes on.`;

@@ -1,13 +1,16 @@
 /**
- * Lets the main agent take on an agent: its prompt, tools and limits, its servers and its skills.
+ * Lets the main agent take on an agent: its prompt, tools and limits, its model, its servers and its skills.
  *
  * What the definition names and what is not there is refused where a program gave it, and a warning where a file did.
  */
 import { AppError } from "@retinue/protocol";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { unknownTools } from "../agents/effective-tools.ts";
+import { modelOfSelected } from "../agents/model-policy.ts";
 import { invoked } from "../skills/skill.ts";
+import { availableModels, modelNamed } from "../tree/available-models.ts";
 import type { HostedSession } from "./hosted-session.ts";
+import { switchModel } from "./model-switch.ts";
 
 /** Throws, and changes nothing, for an agent that cannot be selected. */
 export function selectAgent(target: HostedSession, wanted: string): AgentDefinition {
@@ -21,14 +24,49 @@ export function selectAgent(target: HostedSession, wanted: string): AgentDefinit
   );
   if (definition.source === "sdk" && mistakes.length > 0) throw new AppError("invalid_params", mistakes.join(". "));
   for (const words of mistakes) warn(target, words);
+  const model = wantedModel(target, definition);
   session.append("subagent.selected", {
     agentName: name,
     agentDisplayName: displayName,
     tools: tools ? [...tools] : null,
   });
+  takeOnModel(target, definition, model);
   for (const skill of skills.preload(definition)) session.append("skill.invoked", invoked(skill, "context-load"));
   warnOfServerTools(target, definition).catch(() => undefined); // The next prompt tries again, and says what is wrong.
   return definition;
+}
+
+/** The default agent is active again, on the model that the session had before. */
+export function deselectAgent(target: HostedSession): void {
+  target.session.append("subagent.deselected", {});
+  giveBackModel(target);
+}
+
+function wantedModel({ tree, main, session }: HostedSession, agent: AgentDefinition): string | undefined {
+  const { configuration } = tree;
+  const own = session.state.modelBefore?.model ?? main.model().id;
+  const { model, missing } = modelOfSelected({
+    agent,
+    session: { model: own, known: modelNamed(own, configuration) },
+    ...availableModels(configuration),
+  });
+  if (missing !== undefined) {
+    const message = `The model ${missing} of the agent ${agent.name} is not available here, so ${own} is used.`;
+    session.announce("session.warning", { warningType: "agent_model", message });
+  }
+  return model;
+}
+
+/** A model that somebody chooses later replaces it, and stays when the agent goes. */
+function takeOnModel(target: HostedSession, { reasoningEffort }: AgentDefinition, model: string | undefined): void {
+  if (model === undefined) giveBackModel(target);
+  else if (model !== target.session.state.model)
+    switchModel(target, { model, reasoningEffort, source: "agent", cause: "agent_selected" });
+}
+
+function giveBackModel(target: HostedSession): void {
+  const before = target.session.state.modelBefore;
+  if (before) switchModel(target, { ...before, source: "agent", cause: "agent_deselected" });
 }
 
 /** For a session that is opened again: the agent that the main agent has taken on brings its servers. */

@@ -17,7 +17,7 @@ import type { Client } from "../tree/client.ts";
 import type { World } from "../world.ts";
 import { RemoteAgentCatalog } from "./agent-catalog.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
-import { NUMBERS } from "./config.ts";
+import { concurrencyOf } from "./config.ts";
 import { checkConfig, checkFolder } from "./config-check.ts";
 import { CONSOLIDATED } from "./detached-consolidation.ts";
 import { ENVIRONMENT } from "./environment.ts";
@@ -81,12 +81,7 @@ export class Sessions {
     this.#toOpen = {
       ...options,
       remoteAgents: this.shared.remoteAgents,
-      limiter: new Limiter(
-        () =>
-          runtime.maxConcurrent ??
-          catalog.subagents?.().maxConcurrent ??
-          NUMBERS.RETINUE_SUBAGENT_MAX_CONCURRENT.otherwise,
-      ),
+      limiter: new Limiter(() => concurrencyOf(runtime, catalog)),
       onClosed: (hosted) => {
         const { id } = hosted.session;
         this.#idle.forget(hosted);
@@ -139,7 +134,8 @@ export class Sessions {
       if (loaded) warnUnreadable(hosted.session, loaded.problems);
       if (config.agent) selectAgent(hosted, config.agent);
       startSelected(hosted);
-      if (config.model && config.model !== hosted.session.state.model) useModel(hosted, config);
+      const { model, modelBefore } = hosted.session.state;
+      if (config.model && config.model !== (modelBefore?.model ?? model)) useModel(hosted, config);
       if (!disableResume) recordResume(hosted, { isJoining, continuePendingWork });
       if (loaded) await recover(hosted, loaded.left, { continuePendingWork });
       await hosted.session.log.committed();

@@ -12,6 +12,7 @@ import {
   type SessionConfig,
 } from "@retinue/protocol";
 import { type ConfiguredModel, type ModelsConfig, readModelsConfig } from "./config.ts";
+import { type KnownModels, knownModel, knownToSession } from "./known-models.ts";
 import { type ListedModel, listed, type ModelInfo, type ModelLimits, modelInfo } from "./model-info.ts";
 import { listRemoteModels } from "./model-list.ts";
 import type { Provider } from "./provider.ts";
@@ -54,20 +55,6 @@ export interface Catalog {
   maxAutopilotContinues?(): number | undefined;
   /** Where further agents come from, if the file says so. */
   agentCatalog?(): ModelsConfig["agentCatalog"];
-}
-
-/** A model that is known by name, without asking an endpoint. */
-export interface KnownModel extends Pick<ModelInfo, "multiplier" | "tokenPrices" | "reasoningEffort"> {
-  /** `provider/model` */
-  id: string;
-  /** Who made it, where somebody has said so. */
-  family?: string;
-}
-
-export interface KnownModels {
-  models: readonly KnownModel[];
-  /** There are no others. */
-  isComplete: boolean;
 }
 
 export interface SessionModels {
@@ -125,12 +112,9 @@ function retryWait({ RETINUE_RETRY_WAIT_MS: text }: CatalogOptions["env"]): numb
 
 const MAX_RETRY_WAIT_MS = 60_000;
 
-/** A single provider of the session has no list, unless the session names models as well. */
 function knownModels({ session, sources: read }: Context): KnownModels {
-  const { provider, providers = [], models = [] } = session;
-  if (models.length > 0)
-    return { isComplete: true, models: models.map((model) => knownModel(`${model.provider}/${model.id}`, model)) };
-  if (provider || providers.length > 0) return { isComplete: false, models: [] };
+  const ofSession = knownToSession(session);
+  if (ofSession) return ofSession;
   const { all } = read();
   const listed = all.flatMap((source) =>
     source.models.map((model) => ({
@@ -139,11 +123,6 @@ function knownModels({ session, sources: read }: Context): KnownModels {
     })),
   );
   return { isComplete: listed.length > 0 && all.every(({ models }) => models.length > 0), models: listed };
-}
-
-function knownModel(id: string, limits: ModelLimits): KnownModel {
-  const { multiplier, tokenPrices, reasoningEffort } = modelInfo(limits);
-  return { id, multiplier, tokenPrices, reasoningEffort };
 }
 
 interface Context {

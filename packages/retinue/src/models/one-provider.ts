@@ -1,5 +1,6 @@
 /** A catalog with one provider that serves every model: for programs that embed the runtime, and for tests. */
 import type { Catalog, ModelChoice } from "./catalog.ts";
+import { knownToSession, NOTHING_KNOWN } from "./known-models.ts";
 import { modelInfo } from "./model-info.ts";
 import type { Provider } from "./provider.ts";
 
@@ -12,5 +13,8 @@ export function oneProvider(provider: Provider, { model = provider.id }: { model
     choices.set(id, choice);
     return choice;
   };
-  return { forSession: () => ({ choose, known: () => ({ models: [], isComplete: false }) }), list: async () => [] };
+  return {
+    forSession: (session) => ({ choose, known: () => knownToSession(session) ?? NOTHING_KNOWN }),
+    list: async () => [],
+  };
 }

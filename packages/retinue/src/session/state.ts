@@ -24,6 +24,8 @@ export class SessionState {
   reasoningEffort: string | undefined;
   title: string | undefined;
   selectedAgent: string | undefined;
+  /** What the session had before an agent with a model of its own was selected. */
+  modelBefore: { model: string; reasoningEffort?: string } | undefined;
   startTime: string | undefined;
   /** The current interaction. */
   interactionId: string | undefined;
@@ -228,6 +230,10 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
     state.reasoningEffort = data.reasoningEffort ?? state.reasoningEffort;
   },
   "session.model_change": (state, data) => {
+    const before = data.previousModel
+      ? { model: data.previousModel, reasoningEffort: data.previousReasoningEffort ?? undefined }
+      : undefined;
+    state.modelBefore = data.cause === "agent_selected" ? (state.modelBefore ?? before) : undefined;
     state.model = data.newModel;
     state.reasoningEffort = data.reasoningEffort ?? undefined;
   },

@@ -15,6 +15,8 @@ import { availableModels, modelNamed } from "../tree/available-models.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
+import type { World } from "../world.ts";
+import { newAgentId } from "./agent-id.ts";
 import { unusableSchema } from "./executors/typed-result.ts";
 import { type AgentRecord, newHead } from "./record.ts";
 
@@ -27,27 +29,40 @@ export type Admit = (start: { definition: AgentDefinition; taskId: string }) => 
 export interface GateOptions {
   /** How many sub-agents there are from the main agent's child down to an agent, itself included. */
   depthOf(owner: WorkingAgent): number;
+  /** Whether a session has this id. */
+  isTaken(id: string): Promise<boolean>;
   admit?: Admit;
 }
 
-/** Throws `spawn_refused` or `agent_not_found`, with words for the model. */
-export function spawnGate(configuration: Configuration, { depthOf, admit }: GateOptions): SpawnGate {
+/** More than start at the same moment. */
+const MANY = 1000;
+
+/** Throws `spawn_refused` or `agent_not_found`, with words for the model; clients are told of a start that failed. */
+export function spawnGate(configuration: Configuration, { depthOf, isTaken, admit }: GateOptions): SpawnGate {
+  const given = new Set<string>(); // The agents of one turn start together, before any of them is stored.
+  const idFor = async (name: string, { newId }: World) => {
+    const id = await newAgentId(name, { newId, isTaken: async (each) => given.has(each) || (await isTaken(each)) });
+    given.add(id);
+    const [oldest] = given;
+    if (oldest !== undefined && given.size > MANY) given.delete(oldest);
+    return id;
+  };
   const warned = new Set<string>();
   /** What a program gives must be right. A file may be written for another program, and its agent starts without what is not there. */
-  const complain = (words: string, about: { definition: AgentDefinition; owner: WorkingAgent; callId?: string }) => {
-    if (about.definition.source === "sdk") throw refusedStart(words, about);
+  const complain = (words: string, about: { definition: AgentDefinition; owner: WorkingAgent }) => {
+    if (about.definition.source === "sdk") throw new AppError("spawn_refused", words);
     const message = `${words}. It starts without.`;
     if (!warned.has(message))
       about.owner.session.root.announce("session.warning", { warningType: "agent_file", message });
     warned.add(message);
   };
-  return async (owner, input, callId) => {
+  const pass: SpawnGate = async (owner, input, callId) => {
     const { session } = owner;
     const { agents, skills, limits } = configuration;
     const definition = agents.get(input.agent_type);
     checkDepth(depthOf(owner), limits.maxDepth);
     const mistakes = [unknownTools(await toolsFor(definition, owner), definition), skills.unknownOf(definition)];
-    for (const words of mistakes) if (words !== undefined) complain(words, { definition, owner, callId });
+    for (const words of mistakes) if (words !== undefined) complain(words, { definition, owner });
     const choice = chooseModel({
       requested: input.model,
       agent: definition,
@@ -63,7 +78,7 @@ export function spawnGate(configuration: Configuration, { depthOf, admit }: Gate
     const unusable = schema && unusableSchema(schema);
     if (unusable !== undefined) throw new AppError("spawn_refused", unusable);
     const { mode, note } = modeOf(owner, input.mode ?? "sync");
-    const id = session.world.newId();
+    const id = await idFor(input.name, session.world);
     const refusal = await admit?.({ definition, taskId: id });
     if (refusal !== undefined) throw new AppError("spawn_refused", refusal);
     const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
@@ -80,7 +95,7 @@ export function spawnGate(configuration: Configuration, { depthOf, admit }: Gate
       agentType: definition.name,
       name: input.name,
       displayName: isBuiltin ? input.name : definition.displayName,
-      description: isBuiltin ? input.description : definition.description || input.description,
+      description: input.description || definition.description,
       prompt: input.prompt,
       mode,
       isMultiTurn: session.parent === undefined && isolation === undefined, // Its worktree ends with its answer.
@@ -97,7 +112,19 @@ export function spawnGate(configuration: Configuration, { depthOf, admit }: Gate
       owesEnd: false,
     };
   };
+  return async (owner, input, callId) => {
+    try {
+      return await pass(owner, input, callId);
+    } catch (error) {
+      if (isRefusal(error))
+        recordRefusal(error.message, { owner, input, callId, definition: configuration.agents.find(input.agent_type) });
+      throw error;
+    }
+  };
 }
+
+const isRefusal = (error: unknown): error is AppError =>
+  error instanceof AppError && (error.code === "spawn_refused" || error.code === "agent_not_found");
 
 /** Everything that the agent could name. The `skill` tool is not there for every owner. */
 async function toolsFor({ toolDefinitions }: AgentDefinition, { kit }: WorkingAgent): Promise<ToolRef[]> {
@@ -105,21 +132,29 @@ async function toolsFor({ toolDefinitions }: AgentDefinition, { kit }: WorkingAg
   return [...(await kit.all()), ...declared, { name: "skill", source: "builtin" }];
 }
 
+interface Refusal {
+  owner: WorkingAgent;
+  input: TaskInput;
+  callId?: string;
+  definition?: AgentDefinition;
+}
+
 /** The clients are told as of every other agent that failed: a start and its end. It has had no session, so its id is one that nobody else has. */
-function refusedStart(
-  error: string,
-  { definition, owner, callId }: { definition: AgentDefinition; owner: WorkingAgent; callId?: string },
-): AppError {
+function recordRefusal(error: string, { owner, input, callId, definition }: Refusal): void {
   const { log, world } = owner.session;
   const id = world.newId();
-  const { name: agentName, displayName: agentDisplayName, description: agentDescription } = definition;
-  const about = { toolCallId: callId ?? id, agentName, agentDisplayName };
+  const about = {
+    toolCallId: callId ?? id,
+    agentName: definition?.name ?? input.agent_type,
+    agentDisplayName: definition?.displayName ?? input.name,
+    taskName: input.name,
+  };
+  const agentDescription = definition?.description ?? input.description;
   const parentId = owner.session.parent ? owner.session.id : undefined;
   const append: Session["append"] = (type, data) => log.append(type, data, { sessionId: id });
   const run = { append, parentId: owner.session.id, run: 1 };
   beginRun({ ...about, agentDescription, parentId }, run);
   endRun({ type: "subagent.failed", data: { ...about, error } }, run);
-  return new AppError("spawn_refused", error);
 }
 
 /** What is started by a confined agent is confined to the same folder, also after a restart without that agent. */

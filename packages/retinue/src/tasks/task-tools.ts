@@ -103,13 +103,14 @@ function startedInBackground(record: TaskRecord): Outcome {
 async function readAgent({ owner, tasks, signal }: Self, input: ReadInput): Promise<Outcome> {
   const record = visible(tasks, owner, input.agent_id);
   if (!record) return failure("Agent not found", { error: "Agent not found" });
-  if (input.wait && record.status === "running") {
+  const hasNewer = input.since_turn !== undefined && record.turns.length > input.since_turn;
+  if (input.wait && record.status === "running" && !hasNewer) {
     const timeoutMs = (input.timeout ?? DEFAULT_WAIT_SECONDS) * 1000;
     await owner.slot.waiting(
       () => tasks.wait(record.id, { afterTurns: input.since_turn ?? record.turns.length, timeoutMs, signal }),
       signal,
     );
-  } else if (record.status !== "running") {
+  } else if (record.status !== "running" || hasNewer) {
     // The answer was read, so its notice would only repeat it.
     await tasks.wait(record.id, { afterTurns: 0, timeoutMs: 0, signal });
   }

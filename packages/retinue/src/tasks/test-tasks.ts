@@ -74,7 +74,7 @@ export function idIn({ messages }: ModelRequest): string {
   const texts = messages.flatMap((message) =>
     message.role === "tool" ? [message.text] : message.role === "user" ? [String(message.content)] : [],
   );
-  const found = [...texts.join("\n").matchAll(/agent_id:? "?([0-9a-f-]{36})/g)].at(-1);
+  const found = [...texts.join("\n").matchAll(/agent_id:? "?([a-z0-9-]+)/g)].at(-1);
   if (!found?.[1]) throw new Error("nobody named an agent");
   return found[1];
 }

@@ -1,6 +1,6 @@
 /** The models that sub-agents of a session may get, as the model policy wants to know them: what they cost and who made them. */
 import { type AvailableModel, isSameModel, type ModelWish } from "../agents/model-policy.ts";
-import type { KnownModel } from "../models/catalog.ts";
+import type { KnownModel } from "../models/known-models.ts";
 import { makerOf } from "../models/maker.ts";
 import { ratesOf } from "../models/price.ts";
 import type { Configuration } from "./configuration.ts";

@@ -1,7 +1,7 @@
 /** The agents of a session, and which one is selected as its main agent. */
 import { agentInfo, agentsUpdate } from "../../agents/agent-info.ts";
 import { followTrust } from "../../host/project-trust.ts";
-import { selectAgent } from "../../host/select-agent.ts";
+import { deselectAgent, selectAgent } from "../../host/select-agent.ts";
 import { discoverAgents } from "../../workspace/discovery.ts";
 import { type Handlers, hosted } from "../handler.ts";
 
@@ -25,9 +25,9 @@ export const agentHandlers: Handlers = {
     return { agent: agentInfo(selectAgent(hosted(params, scope), params.name)) };
   },
   "session.agent.deselect": (params, scope) => {
-    const { session, main } = hosted(params, scope);
-    session.append("subagent.deselected", {});
-    main.kit.takeOnServers().catch(() => undefined); // Leaves those of the agent; the next prompt tries again.
+    const target = hosted(params, scope);
+    deselectAgent(target);
+    target.main.kit.takeOnServers().catch(() => undefined); // Leaves those of the agent; the next prompt tries again.
     return {};
   },
   "session.agent.setPrompt": (params, scope) => {

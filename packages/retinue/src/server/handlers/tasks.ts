@@ -24,13 +24,12 @@ export const taskHandlers: Handlers = {
     const { tree, tasks, main } = target;
     const { agents } = tree.configuration;
     const { sessionId: _, agentType, description = params.name, ...input } = params;
-    if (!agents.find(agentType)) {
-      throw new AppError(
-        "agent_not_found",
-        `Unknown agent type: ${agentType}. Valid types: ${agents.names().join(", ")}`,
-      );
-    }
-    const record = await tasks.gate(main, { ...input, agent_type: agentType, description, mode: "background" });
+    const wanted = { ...input, agent_type: agentType, description, mode: "background" as const };
+    const record = await tasks.gate(main, wanted).catch((error: unknown) => {
+      if (agents.find(agentType)) throw error;
+      const words = `Unknown agent type: ${agentType}. Valid types: ${agents.names().join(", ")}`;
+      throw new AppError("agent_not_found", words, { cause: error });
+    });
     await tasks.registry.start(record);
     return { agentId: record.id };
   },

@@ -133,7 +133,6 @@ function announce(
   const { definition } = agent.kit;
   const { model, reasoningEffort } = record;
   if (!isKnown) session.log.create(rowOf(record, session));
-  recordStart(record, { session, agent });
   if (definition && definition.source !== "builtin") {
     session.append("subagent.selected", {
       agentName: definition.name,
@@ -141,6 +140,7 @@ function announce(
       tools: definition.tools ? [...definition.tools] : null,
     });
   }
+  recordStart(record, { session, agent });
   session.append("subagent.configured", { model, multiTurn: record.isMultiTurn, reasoningEffort });
   session.append("session.model_change", {
     newModel: model,
@@ -169,13 +169,16 @@ function rowOf(record: AgentRecord, { parent, world, place }: Session): SessionR
 export function recordStart(record: AgentRecord, { session, agent }: Pick<Child, "session" | "agent">): void {
   const isNested = session.parent?.parent !== undefined;
   const { model, taskModelSource, modelSelectionSource } = record;
+  const { definition } = agent.kit;
+  const isCustom = definition !== undefined && definition.source !== "builtin";
   record.owesEnd = true;
   record.runs = (record.runs ?? 0) + 1;
   const data: EventData<"subagent.started"> = {
     toolCallId: record.callId,
     agentName: record.agentType,
     agentDisplayName: record.displayName ?? record.name,
-    agentDescription: record.description,
+    agentDescription: isCustom ? definition.description : record.description,
+    taskDescription: record.description,
     taskName: record.name,
     agentType: record.agentType,
     executionMode: record.mode,

@@ -42,6 +42,7 @@ function shellTask(record: ShellRecord, shell: Shell | undefined): ShellTask {
     id: record.alias ?? record.id,
     description: record.description,
     status: record.status === "orphaned" ? "running" : record.status,
+    ownerId: record.ownerId,
     command: record.command,
     attachmentMode: record.isDetached ? "detached" : "attached",
     executionMode: record.mode,
