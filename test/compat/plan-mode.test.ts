@@ -174,7 +174,7 @@ describe("leaving plan mode", () => {
     await using talk = await leave("autopilot_fleet", [call("task_complete", { summary: "built by many" })]);
     expect(await talk.session.rpc.mode.get()).toBe("autopilot");
     expect(talk.record.one("tool.execution_complete").data.result?.content).toContain(
-      "a fleet of sub-agents starts now",
+      "a fleet of sub-agents carries the plan out",
     );
     const [, prompt] = talk.record.all("user.message");
     expect(prompt?.data.content).toBe("Fleet deployed: the plan");

@@ -5,15 +5,14 @@ import { findRun } from "./background-runs.ts";
 import { type BoardOptions, SessionBoards } from "./board.ts";
 import type { RuntimeConfig } from "./config.ts";
 import { Consolidations } from "./consolidation.ts";
-import { RUN_VARIABLE, subconsciousSettings } from "./subconscious.ts";
+import { RUN_VARIABLE, subconsciousSwitch } from "./subconscious.ts";
 
 export function boardsOf(
   store: Store,
   runtime: RuntimeConfig,
   { now }: World,
 ): { boards: SessionBoards; consolidations: Consolidations } {
-  const isDefault = () => subconsciousSettings(runtime).isOn;
-  const boards = new SessionBoards({ store, isDefault, given: givenBy(store, runtime) });
+  const boards = new SessionBoards({ store, isDefault: subconsciousSwitch(runtime), given: givenBy(store, runtime) });
   return { boards, consolidations: new Consolidations({ store, boards, now }) };
 }
 

@@ -1,4 +1,5 @@
 /** Whether closed sessions are consolidated by themselves, and within which bounds: environment first, then config.json. */
+import { AppError } from "@retinue/protocol";
 import { readModelsConfig } from "../models/config.ts";
 import type { RuntimeConfig } from "./config.ts";
 
@@ -29,4 +30,17 @@ export function subconsciousSettings({
 }: Pick<RuntimeConfig, "home" | "subconscious">): SubconsciousSettings {
   const { enabled = false, ...given } = readModelsConfig(home).subconscious ?? {};
   return { minUserTurns: 3, maxSeconds: 300, maxTokens: 400_000, ...given, isOn: subconscious ?? enabled };
+}
+
+/** Off while config.json cannot be read: whoever needs the file to work reports that. It is read once, as it is for models. */
+export function subconsciousSwitch(runtime: Pick<RuntimeConfig, "home" | "subconscious">): () => boolean {
+  let isOn = runtime.subconscious;
+  return () => {
+    try {
+      isOn ??= subconsciousSettings(runtime).isOn;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
+    return isOn ?? false;
+  };
 }

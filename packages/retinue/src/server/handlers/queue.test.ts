@@ -1,3 +1,6 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { say } from "../../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "./small-world.ts";
@@ -110,7 +113,9 @@ test("a queued command runs when the session is idle, after the prompts", async 
 });
 
 test("a queued command that results in a prompt sends it", async () => {
-  await inSmallWorld([[say("reviewed")]], async ({ client, create, provider }) => {
+  await inSmallWorld([[say("reviewed")]], async ({ client, create, provider, folder }) => {
+    execFileSync("git", ["init", "--quiet", folder]);
+    writeFileSync(join(folder, "lock.ts"), "export const lock = 1;\n");
     const sessionId = await create();
     await client.call("session.commands.enqueue", { sessionId, command: "/review the lock" });
     await client.received("session.idle");
