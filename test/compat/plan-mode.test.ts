@@ -170,15 +170,13 @@ describe("leaving plan mode", () => {
     expect(talk.record.one("session.task_complete").data).toMatchObject({ summary: "built", success: true });
   });
 
-  test("by autopilot_fleet starts a fleet with the plan, and says so", async () => {
+  test("by autopilot_fleet asks the model for the todos of a fleet that carries the plan out", async () => {
     await using talk = await leave("autopilot_fleet", [call("task_complete", { summary: "built by many" })]);
     expect(await talk.session.rpc.mode.get()).toBe("autopilot");
-    expect(talk.record.one("tool.execution_complete").data.result?.content).toContain(
-      "a fleet of sub-agents carries the plan out",
-    );
-    const [, prompt] = talk.record.all("user.message");
-    expect(prompt?.data.content).toBe("Fleet deployed: the plan");
-    expect(prompt?.data.transformedContent).toContain("plan.md");
+    const words = talk.model.requests[1]?.texts("tool").at(-1);
+    expect(words).toContain("a fleet of sub-agents carries the plan out");
+    expect(words).toContain("into the `todos` table");
+    expect(words).toContain("plan.md");
   });
 
   test("with autoApproveEdits approves the edits that follow", async () => {

@@ -133,7 +133,9 @@ test("limits of the runtime are options", async () => {
   await using app = await startInMemory({ provider, config: { maxDepth: 0 } });
   const session = await app.client.createSession();
   await session.sendAndWait("delegate this");
-  expect(childrenOf(session.tree(), mainNode(session.tree()))).toEqual([]);
+  expect(childrenOf(session.tree(), mainNode(session.tree()))).toMatchObject([
+    { status: "failed", error: expect.stringContaining("Maximum sub-agent depth of 0 reached"), calls: [] },
+  ]);
 });
 
 describe("a session with an endless query", () => {

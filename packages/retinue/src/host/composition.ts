@@ -22,6 +22,7 @@ import { answerKeeper } from "../session/inbox.ts";
 import { passingEvent } from "../session/passing-event.ts";
 import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
+import { agentIds } from "../tasks/agent-id.ts";
 import type { EngineFor } from "../tasks/engine.ts";
 import { ChildSessions } from "../tasks/executors/child-session.ts";
 import { ClientWork } from "../tasks/executors/client-work.ts";
@@ -308,7 +309,8 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
       ? await options.consolidations?.admit(root, { config: configuration.current, taskId })
       : undefined;
   const isTaken = async (id: string) => (await store.sessions.get(id)) !== undefined;
-  const gate = spawnGate(configuration, { depthOf, isTaken, admit });
+  const newAgentId = agentIds({ newId: root.world.newId, isTaken });
+  const gate = spawnGate(configuration, { depthOf, newAgentId, admit });
   const maxConcurrent = concurrencyOf(options.runtime, options.catalog);
   const fleets: Fleets = new Fleets({ parts, tasks, gate, main, runner, service, shells, maxConcurrent });
   const registry: Tasks = new Tasks({

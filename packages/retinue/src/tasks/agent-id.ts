@@ -13,6 +13,22 @@ export interface AgentIdOptions {
   isTaken(id: string): Promise<boolean>;
 }
 
+/** More than start at the same moment. */
+const MANY = 1000;
+
+/** Gives every name an id of its own. The agents of one turn start together, before any of them is stored. */
+export function agentIds(options: AgentIdOptions): (name: string) => Promise<string> {
+  const given = new Set<string>();
+  const isTaken = async (id: string) => given.has(id) || (await options.isTaken(id));
+  return async (name) => {
+    const id = await newAgentId(name, { newId: options.newId, isTaken });
+    given.add(id);
+    const [oldest] = given;
+    if (oldest !== undefined && given.size > MANY) given.delete(oldest);
+    return id;
+  };
+}
+
 export async function newAgentId(name: string, { newId, isTaken }: AgentIdOptions): Promise<string> {
   const slug = slugOf(name);
   for (let tries = 0; tries < 3; tries++) {

@@ -15,8 +15,6 @@ import { availableModels, modelNamed } from "../tree/available-models.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
-import type { World } from "../world.ts";
-import { newAgentId } from "./agent-id.ts";
 import { unusableSchema } from "./executors/typed-result.ts";
 import { type AgentRecord, newHead } from "./record.ts";
 
@@ -29,24 +27,13 @@ export type Admit = (start: { definition: AgentDefinition; taskId: string }) => 
 export interface GateOptions {
   /** How many sub-agents there are from the main agent's child down to an agent, itself included. */
   depthOf(owner: WorkingAgent): number;
-  /** Whether a session has this id. */
-  isTaken(id: string): Promise<boolean>;
+  /** For an agent of this name. */
+  newAgentId(name: string): Promise<string>;
   admit?: Admit;
 }
 
-/** More than start at the same moment. */
-const MANY = 1000;
-
 /** Throws `spawn_refused` or `agent_not_found`, with words for the model; clients are told of a start that failed. */
-export function spawnGate(configuration: Configuration, { depthOf, isTaken, admit }: GateOptions): SpawnGate {
-  const given = new Set<string>(); // The agents of one turn start together, before any of them is stored.
-  const idFor = async (name: string, { newId }: World) => {
-    const id = await newAgentId(name, { newId, isTaken: async (each) => given.has(each) || (await isTaken(each)) });
-    given.add(id);
-    const [oldest] = given;
-    if (oldest !== undefined && given.size > MANY) given.delete(oldest);
-    return id;
-  };
+export function spawnGate(configuration: Configuration, { depthOf, newAgentId, admit }: GateOptions): SpawnGate {
   const warned = new Set<string>();
   /** What a program gives must be right. A file may be written for another program, and its agent starts without what is not there. */
   const complain = (words: string, about: { definition: AgentDefinition; owner: WorkingAgent }) => {
@@ -78,7 +65,7 @@ export function spawnGate(configuration: Configuration, { depthOf, isTaken, admi
     const unusable = schema && unusableSchema(schema);
     if (unusable !== undefined) throw new AppError("spawn_refused", unusable);
     const { mode, note } = modeOf(owner, input.mode ?? "sync");
-    const id = await idFor(input.name, session.world);
+    const id = await newAgentId(input.name);
     const refusal = await admit?.({ definition, taskId: id });
     if (refusal !== undefined) throw new AppError("spawn_refused", refusal);
     const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
