@@ -15,6 +15,7 @@ import type {
   UserInputResponse,
 } from "@retinue/sdk";
 import { type Always, type PermissionWords, permissionWords } from "./permission-words.ts";
+import { askPlan } from "./plan-question.ts";
 import type { Questioner, Terminal } from "./terminal.ts";
 
 export interface AskingOptions {
@@ -46,13 +47,7 @@ export function askingAt(options: AskingOptions): Handlers {
     onPermissionRequest,
     onUserInputRequest: (request, { childSessionId }) => turns((at) => askQuestion(at, request, childSessionId)),
     onElicitationRequest: (form) => turns((at) => askForm(at, form)),
-    onExitPlanModeRequest: ({ summary, planContent }) =>
-      turns(async ({ terminal: at }) => {
-        at.note(`\nThe plan:\n${visibleText(planContent?.trim() || summary)}\n`);
-        const answer = await at.ask("Carry it out? [y/n, or what should change] ", options);
-        if (answer !== undefined && isYes(answer)) return { approved: true, selectedAction: "interactive" };
-        return answer && !isNo(answer) ? { approved: false, feedback: answer } : { approved: false };
-      }),
+    onExitPlanModeRequest: (plan) => turns((at) => askPlan(plan, at)),
   };
 }
 
@@ -196,4 +191,3 @@ function who({ agentPath }: Pick<AskingOptions, "agentPath">, childSessionId: st
 const NO_ANSWER = "The user gave no answer.";
 
 const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
-const isNo = (answer: string): boolean => /^no?$/i.test(answer.trim());

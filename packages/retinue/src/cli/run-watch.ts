@@ -17,7 +17,7 @@ export class RunWatch {
   #hasEnded = false;
   #answer = "";
   #error: string | undefined;
-  /** What an earlier process has answered was accepted in this one. */
+  /** It is over without words of the model: an answer of an earlier process was accepted, or a plan is kept for later. */
   #hasPassed = false;
   #unfinished: { reason: string; message: string } | undefined;
 
@@ -56,6 +56,9 @@ export class RunWatch {
         return;
       case "gate.completed":
         this.#hasPassed = event.data.passed;
+        return;
+      case "exit_plan_mode.completed":
+        this.#hasPassed = event.data.selectedAction === "exit_only";
         return;
       case "session.autopilot_ended":
         this.#unfinished = ENDS_UNFINISHED.has(event.data.reason) ? event.data : undefined;
