@@ -77,7 +77,7 @@ async function afterCrash(database: string, continuePendingWork: boolean): Promi
   await client.answerOpen(SESSION);
   await client.atRest(SESSION);
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: SESSION });
-  return [...brokenLaws(events, { clients: [client], maxDepth: 4 }), ...leftBehind(world.runtime)];
+  return [...brokenLaws(events, { clients: [client], maxDepth: 6 }), ...leftBehind(world.runtime)];
 }
 
 test.each([false, true])(

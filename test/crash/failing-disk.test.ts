@@ -48,7 +48,7 @@ async function whole(client: LawClient, sessionId: string): Promise<void> {
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   const said = events.filter(({ type }) => type === "assistant.message").map(({ data }) => data.content);
   expect([said.includes("worker"), said.at(-1)]).toEqual([true, "root"]);
-  expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
+  expect(brokenLaws(events, { clients: [client], maxDepth: 6 })).toEqual([]);
   const sent = client.events.filter(({ ephemeral }) => !ephemeral).map(({ id }) => id);
   expect(events.map(({ id }) => id).filter((id) => sent.includes(id))).toEqual(sent);
   expect(events.some(({ type }) => type === "abort")).toBe(false);
@@ -137,7 +137,7 @@ test("what is aborted while the store refuses stops, the client is told that it 
   await client.until("session.idle");
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
   expect(events.filter(({ type }) => type === "abort")).toHaveLength(1);
-  expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
+  expect(brokenLaws(events, { clients: [client], maxDepth: 6 })).toEqual([]);
   await client.call("session.send", { sessionId, prompt: promptOf({ says: "and on" }) });
   await client.until("assistant.message", ({ data }) => data.content === "and on");
 });

@@ -73,7 +73,7 @@ async function run(fault: Fault): Promise<Outcome> {
   await world.resumeSession(last, sessionId);
   await last.atRest(sessionId);
   const { events } = await last.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
-  problems.push(...brokenLaws(events, { clients: [client, next, last], maxDepth: 4 }), ...left);
+  problems.push(...brokenLaws(events, { clients: [client, next, last], maxDepth: 6 }), ...left);
   problems.push(...lost(events, [client, next]), ...said);
   if (!JSON.stringify(events).includes("after the resume")) problems.push("the work did not go on");
   const told = [client, next].flatMap(({ events }) => events).filter(({ type }) => type === "session.error");

@@ -62,7 +62,7 @@ test("a full disk ends the run with a clear error, and the session goes on when 
     "before",
     "after",
   ]);
-  expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
+  expect(brokenLaws(events, { clients: [client], maxDepth: 6 })).toEqual([]);
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
 });
@@ -93,7 +93,7 @@ test("a disk that fills up while agents work stops them, tells the clients, and 
   await world.resumeSession(next, sessionId);
   await next.atRest(sessionId);
   const { events } = await next.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
-  expect(brokenLaws(events, { clients: [client, next], maxDepth: 4 })).toEqual([]);
+  expect(brokenLaws(events, { clients: [client, next], maxDepth: 6 })).toEqual([]);
 });
 
 test("a home that cannot be made, and a store that is no database, are named with what to do", () => {

@@ -121,7 +121,7 @@ async function end(crashable: Crashable, sessionId: string, clients: LawClient[]
 function problemsOf({ events, answers, states, effects, clients }: Run): string[] {
   const repeated = effects.filter((name, at) => effects.indexOf(name) !== at);
   return [
-    ...brokenLaws(events, { clients, maxDepth: 4 }),
+    ...brokenLaws(events, { clients, maxDepth: 6 }),
     ...(JSON.stringify(answers, Object.keys(ANSWERS).sort()) === JSON.stringify(ANSWERS, Object.keys(ANSWERS).sort())
       ? []
       : [`other answers: ${JSON.stringify(answers)}`]),

@@ -79,7 +79,7 @@ async function problemsOf(
   const lines = existsSync(file("shell.txt")) ? readFileSync(file("shell.txt"), "utf8").trim().split("\n").length : 0;
   const said = log.filter(({ type }) => type === "assistant.message").map(({ data }) => data.content);
   return [
-    ...brokenLaws(log, { clients, maxDepth: 4 }),
+    ...brokenLaws(log, { clients, maxDepth: 6 }),
     ...acknowledged
       .filter((id) => prompts.filter((each) => each === id).length !== 1)
       .map((id) => `the prompt ${id} was acknowledged and is ${prompts.includes(id) ? "twice" : "not"} in the log`),

@@ -108,7 +108,7 @@ async function run(at: string): Promise<{ problems: string[]; calls: number }> {
     answer: "done",
   };
   const problems = [
-    ...brokenLaws(events, { clients, maxDepth: 4 }),
+    ...brokenLaws(events, { clients, maxDepth: 6 }),
     ...(JSON.stringify(seen) === JSON.stringify(wanted) ? [] : [JSON.stringify(seen)]),
     ...(at === "never" || isKilled ? [] : ["it was not killed"]),
   ];

@@ -420,7 +420,7 @@ describe("clients", () => {
     await other.answerOpen(scene.sessionId);
     await other.until("session.idle");
     const { events } = await other.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: scene.sessionId });
-    expect(brokenLaws(events, { clients: [scene.client, other], maxDepth: 4 })).toEqual([]);
+    expect(brokenLaws(events, { clients: [scene.client, other], maxDepth: 6 })).toEqual([]);
     expect(results(events).every(({ data }) => data.success)).toBe(true);
   });
 
@@ -487,6 +487,6 @@ describe("clients", () => {
     await next.until("session.idle");
     const { events } = await next.call<{ events: LawEvent[] }>("session.getMessages", { sessionId: scene.sessionId });
     expect(next.acknowledged.size).toBe(0);
-    expect(brokenLaws(events, { clients: [scene.client], maxDepth: 4 })).toEqual([]);
+    expect(brokenLaws(events, { clients: [scene.client], maxDepth: 6 })).toEqual([]);
   });
 });

@@ -20,8 +20,9 @@ export const PATHS = [
   "MCP task",
   "fleet",
 ] as const;
-export const DEPTHS = [0, 1, 2, 3, 4] as const;
-export const MAX_DEPTH = 4;
+/** The main agent, its child, the first with an agent between, the deepest that may start one, and one that may not. Those between are like 2. */
+export const DEPTHS = [0, 1, 2, 5, 6] as const;
+export const MAX_DEPTH = 6;
 export const ATTACHED = ["sdk", "protocol 2", "our SDK", "terminal", "nobody"] as const satisfies readonly Attached[];
 export const FAULTS = [
   "nothing",
@@ -70,7 +71,7 @@ export interface Cell {
 const SAME_FOR_EVERY_PROGRAM: readonly Cell["fault"][] = ["model error", "budget", "budget, killed"];
 
 /** The main agent asks, its child asks, and the deepest agent asks; all programs meet these in the same way at the depths between. */
-const DEPTHS_OF_OTHER_PROGRAMS: readonly number[] = [0, 1, 4];
+const DEPTHS_OF_OTHER_PROGRAMS: readonly number[] = [0, 1, MAX_DEPTH];
 
 function isRun(cell: Cell): boolean {
   const { fault, depth, attached } = cell;
@@ -83,7 +84,7 @@ function isRun(cell: Cell): boolean {
 
 /**
  * The client that is there first, and the one that goes on with the session. Where another program comes, the two also speak different
- * protocols: at depth 1 the client that comes is one of protocol 3, at depth 4 the one that was there first.
+ * protocols: at depth 1 the client that comes is one of protocol 3, at the deepest the one that was there first.
  */
 export function clientsOf(cell: Cell): { first: Attached; next: Attached } {
   const { attached, depth } = cell;

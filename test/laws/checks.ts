@@ -26,7 +26,7 @@ const CHECKS = {
     isFor: always,
   },
   delivery: {
-    says: "law 2: what the worker came to reaches the agent that started it, and only once; law 3: at depth 4 the start is refused in words",
+    says: "law 2: what the worker came to reaches the agent that started it, and only once; law 3: at the limit the start is refused in words",
     isFor: always,
   },
   limits: {

@@ -51,7 +51,7 @@ describe("a session whose close the store refuses", () => {
       expect(world.runtime.sessions.open).toEqual([]);
       const events = await eventsOf(scene);
       expect(events.at(-1)?.type).toBe("session.shutdown");
-      expect(brokenLaws(events, { clients: [client], maxDepth: 4 })).toEqual([]);
+      expect(brokenLaws(events, { clients: [client], maxDepth: 6 })).toEqual([]);
     });
   });
 

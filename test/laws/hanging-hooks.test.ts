@@ -106,7 +106,7 @@ test.each(CASES)("a $hook hook of $place that hangs does not delay $what", async
   if (what === "shutdown") return;
   await client.until("session.idle");
   const { events } = await client.call<{ events: LawEvent[] }>("session.getMessages", { sessionId });
-  expect([...brokenLaws(events, { clients: [client, second], maxDepth: 4 }), ...leftBehind(world.runtime)]).toEqual([]);
+  expect([...brokenLaws(events, { clients: [client, second], maxDepth: 6 }), ...leftBehind(world.runtime)]).toEqual([]);
 });
 
 test("stop hooks that hang, of every agent of a chain, delay a cancellation by one bound and not by one for each", async () => {

@@ -8,7 +8,7 @@ import { TaskServer } from "../../packages/retinue/src/mcp/fixtures/task-server.
 import { type Cell, cellName, holdMark, jobOf, processMark, workerAnswer } from "./cell.ts";
 import type { Gates } from "./gates.ts";
 
-/** Both dialects are run at every second depth. */
+/** One dialect is run at even depths, the other at odd ones. */
 const dialectOf = ({ depth }: Cell) => (depth % 2 === 0 ? "2025" : "2026");
 
 /** Where a process is to be reaped too. */

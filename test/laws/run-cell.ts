@@ -316,6 +316,7 @@ function isResultOf(result: LawEvent, events: readonly LawEvent[], worker: strin
 function refused(events: readonly LawEvent[]): boolean {
   return events.some(
     ({ type, data }) =>
-      type === "tool.execution_complete" && JSON.stringify(data).includes("Maximum sub-agent depth of 4 reached"),
+      type === "tool.execution_complete" &&
+      JSON.stringify(data).includes(`Maximum sub-agent depth of ${MAX_DEPTH} reached`),
   );
 }

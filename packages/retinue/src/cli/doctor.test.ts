@@ -27,7 +27,7 @@ describe("retinue doctor", () => {
       "→ Run retinue init, or set OPENAI_API_KEY",
     ])
       expect(stdout).toContain(words);
-    expect(stdout).toContain("RETINUE_SUBAGENT_MAX_DEPTH is not set: 4");
+    expect(stdout).toContain("RETINUE_SUBAGENT_MAX_DEPTH is not set: 6");
     expect(code).toBe(0);
   });
 

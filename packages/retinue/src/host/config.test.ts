@@ -27,7 +27,7 @@ test("a number or a word of the environment that makes no sense is refused by na
   });
   expect(read({ COPILOT_SUBAGENT_MAX_DEPTH: "999" }).maxDepth).toBe(64);
   expect(read({ COPILOT_SUBAGENT_MAX_DEPTH: "abc", RETINUE_SUBAGENT_MAX_CONCURRENT: "" })).toMatchObject({
-    maxDepth: 4,
+    maxDepth: 6,
     maxConcurrent: undefined,
   });
 });

@@ -40,7 +40,7 @@ export const VERSION = "0.1.0";
 
 /** Numbers that the environment sets. */
 export const NUMBERS = {
-  RETINUE_SUBAGENT_MAX_DEPTH: { least: 0, most: 64, otherwise: 4 },
+  RETINUE_SUBAGENT_MAX_DEPTH: { least: 0, most: 64, otherwise: 6 },
   RETINUE_SUBAGENT_MAX_CONCURRENT: { least: 1, most: 256, otherwise: 16 },
   RETINUE_HOOK_TIMEOUT_MS: { least: 1, most: 3_600_000, otherwise: 60_000 },
   RETINUE_MCP_WAIT_MS: { least: 0, most: 3_600_000, otherwise: 5000 },

@@ -271,7 +271,7 @@ describe("the offline model with sub-agents", () => {
     const failing = {
       ...agents(),
       task: () => {
-        throw new Error("Maximum sub-agent depth of 4 reached.");
+        throw new Error("Maximum sub-agent depth of 6 reached.");
       },
     };
     expect((await play("Explore with sub-agents", failing)).answer).toContain(
