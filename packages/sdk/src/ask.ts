@@ -13,7 +13,7 @@ export interface AnswerIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-type Checked<Data> =
+export type Checked<Data> =
   | { readonly value: Data; readonly issues?: undefined }
   | { readonly issues: readonly AnswerIssue[] };
 

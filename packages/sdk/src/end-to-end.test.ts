@@ -67,7 +67,38 @@ describe.each(RUNTIMES)("$name runtime", ({ name, path }) => {
       );
       const fleet = [...app.session.tree().nodes.values()].find(({ name }) => name === "fleet");
       expect(fleet).toMatchObject({ status: "completed", fleet: { done: 3 }, children: { length: 3 } });
-      expect(await app.session.fleet.wait(report.fleetId)).toEqual(report);
+      const { data, ...read } = report;
+      expect(await app.session.fleet.wait(report.fleetId)).toEqual(read);
+      expect(data).toEqual({});
+    },
+  );
+
+  test.skipIf(path !== ours)(
+    "results of a fleet have the types of their schemas, and one that zod does not take is an error of that todo",
+    async () => {
+      const answers: Record<string, string> = { a: '{"at":"2026-01-02"}', b: "7", c: "8" };
+      await using app = await world(({ prompt }) => say(answers[/todo `(\w+)`/.exec(prompt)?.[1] ?? ""] ?? ""));
+      const day = z.object({ at: z.string().transform((at) => new Date(at)) });
+      const even = z.int().refine((n) => n % 2 === 0, "it is odd");
+      const { results, data } = await app.session.fleet.run({
+        todos: [
+          { id: "a", title: "When", schema: day },
+          { id: "b", title: "Odd" },
+          { id: "c", title: "Even" },
+        ],
+        schema: even,
+      });
+      const year: number | undefined = data.a?.at.getUTCFullYear();
+      const eight: number | undefined = data.c;
+      expect([year, eight, data.b]).toEqual([2026, 8, undefined]);
+      expect(results.map(({ typedResult, error }) => [typedResult, error])).toEqual([
+        [{ at: "2026-01-02" }, undefined],
+        [7, "The answer does not fit the schema: it is odd"],
+        [8, undefined],
+      ]);
+      const unclear = { "~standard": { validate: (value: unknown) => ({ value }) } };
+      const bad = app.session.fleet.run({ todos: [{ id: "a", title: "A", schema: unclear }] });
+      await expect(bad).rejects.toThrow("cannot describe itself");
     },
   );
 

@@ -99,7 +99,15 @@ export type { CallParams, CallResult, ServerRpc, SessionRpc } from "./rpc.ts";
 export type { ClientState } from "./runtime-keeper.ts";
 export { Session } from "./session.ts";
 export type { ResumeSessionConfig, SessionConfig, SessionConfigBase } from "./session-config.ts";
-export type { FleetGraph, FleetOptions, FleetPlan, SessionFleet } from "./session-fleet.ts";
+export type {
+  FleetData,
+  FleetGraph,
+  FleetOptions,
+  FleetPlan,
+  SessionFleet,
+  TypedFleetReport,
+  TypedTodo,
+} from "./session-fleet.ts";
 export type { CustomAgentConfig } from "./session-options.ts";
 export {
   HostTask,

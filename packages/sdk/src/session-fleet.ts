@@ -1,25 +1,47 @@
 /** Fleets of a session as its program sees them: todos, most of all a graph of its own, that several agents work off. */
-import type { FleetDependency, FleetReport, FleetTodo } from "@retinue/protocol";
+import type { FleetDependency, FleetReport, FleetResult, FleetTodo } from "@retinue/protocol";
+import { AnswerError } from "./ask.ts";
+import { checkResult, formOf, type ResultOf, type ResultSchema } from "./result-schema.ts";
 import type { SessionRpc } from "./rpc.ts";
 
-export interface FleetOptions {
+export interface FleetOptions<Schema extends ResultSchema | undefined = ResultSchema | undefined> {
   /** How many agents work at the same time at most. */
   maxConcurrent?: number;
   /** How often a todo that failed is tried again (default 1). */
   retries?: number;
   /** `worktree`: each agent writes in a git worktree of its own, and its changes are merged when it has completed. */
   isolation?: "none" | "worktree";
+  /** What the results of todos without a schema of their own must be: JSON Schema, or a schema that can describe itself so, such as zod. */
+  schema?: Schema;
 }
 
-export interface FleetGraph extends FleetOptions {
-  todos: readonly FleetTodo[];
+/** A todo of a graph. With a schema its result is data. */
+export interface TypedTodo extends Omit<FleetTodo, "schema"> {
+  schema?: ResultSchema;
+}
+
+export interface FleetGraph<
+  Todos extends readonly TypedTodo[] = readonly TypedTodo[],
+  Schema extends ResultSchema | undefined = ResultSchema | undefined,
+> extends FleetOptions<Schema> {
+  todos: Todos;
   /** What must be done before what. */
   deps?: readonly FleetDependency[];
 }
 
-export interface FleetPlan extends FleetOptions {
+export interface FleetPlan<Schema extends ResultSchema | undefined = ResultSchema | undefined>
+  extends FleetOptions<Schema> {
   /** The work that the main agent splits into todos. */
   prompt?: string;
+}
+
+/** By the id of its todo, what each agent with a schema has answered. One that is not done has nothing. */
+export type FleetData<Todos extends readonly TypedTodo[], Schema> = {
+  [Todo in Todos[number] as Todo["id"]]?: Todo extends { schema: infer Own } ? ResultOf<Own> : ResultOf<Schema>;
+};
+
+export interface TypedFleetReport<Data> extends FleetReport {
+  data: Data;
 }
 
 export class SessionFleet {
@@ -34,10 +56,19 @@ export class SessionFleet {
     return (await this.#rpc.fleet.start(sent(work))).fleetId ?? "";
   }
 
-  /** The same, and resolves when it is over with what every todo came to. A todo that failed does not reject; its result says so. */
-  async run(work: FleetGraph | FleetPlan): Promise<FleetReport> {
+  /**
+   * The same, and resolves when it is over with what every todo came to. A todo that failed does not reject; its result says so. `data` has the
+   * results of todos with a schema, with its type.
+   */
+  run<const Todos extends readonly TypedTodo[], Schema extends ResultSchema | undefined = undefined>(
+    work: FleetGraph<Todos, Schema>,
+  ): Promise<TypedFleetReport<FleetData<Todos, Schema>>>;
+  run<Schema extends ResultSchema | undefined = undefined>(
+    work: FleetPlan<Schema>,
+  ): Promise<TypedFleetReport<Record<string, ResultOf<Schema>>>>;
+  async run(work: FleetGraph | FleetPlan): Promise<TypedFleetReport<Record<string, unknown>>> {
     const { report, fleetId } = await this.#rpc.fleet.start({ ...sent(work), wait: true });
-    return report ?? (await this.read(fleetId));
+    return await withData(report ?? (await this.read(fleetId)), work);
   }
 
   /** What the todos have come to so far; of the latest fleet when none is named. */
@@ -51,7 +82,27 @@ export class SessionFleet {
   }
 }
 
-function sent(work: FleetGraph | FleetPlan) {
-  if (!("todos" in work)) return work;
-  return { ...work, todos: [...work.todos], deps: work.deps && [...work.deps] };
+function sent({ schema: all, ...work }: FleetGraph | FleetPlan) {
+  const schema = all && formOf(all);
+  if (!("todos" in work)) return { ...work, schema };
+  const todos = work.todos.map((todo) => ({ ...todo, schema: todo.schema && formOf(todo.schema) }));
+  return { ...work, schema, todos, deps: work.deps && [...work.deps] };
+}
+
+/** One result that the program's own schema does not take must not cost the others, so it is an error of that result. */
+async function withData(
+  report: FleetReport,
+  work: FleetGraph | FleetPlan,
+): Promise<TypedFleetReport<Record<string, unknown>>> {
+  const own = new Map("todos" in work ? work.todos.map(({ id, schema }) => [id, schema]) : []);
+  const data: [string, unknown][] = [];
+  const results: FleetResult[] = [];
+  for (const result of report.results) {
+    const { todoId, typedResult, text = "" } = result;
+    const schema = own.get(todoId) ?? work.schema;
+    const checked = typedResult === undefined ? undefined : await checkResult(typedResult, schema ?? {});
+    results.push(checked?.issues ? { ...result, error: new AnswerError(text, checked.issues).message } : result);
+    if (checked && !checked.issues) data.push([todoId, checked.value]);
+  }
+  return { ...report, results, data: Object.fromEntries(data) };
 }

@@ -1,8 +1,9 @@
 /** The tasks of a session as its program sees them: sub-agents, shells, and work that the program itself reports. */
 import { AppError, type ClientTaskUpdate, type TaskInfo, type TaskProgress } from "@retinue/protocol";
-import { AnswerError, type AnswerSchema } from "./ask.ts";
+import { AnswerError } from "./ask.ts";
 import type { CancelTask } from "./attached.ts";
 import type { WaitLimits } from "./message.ts";
+import { checkResult, formOf, type ResultOf, type ResultSchema } from "./result-schema.ts";
 import type { SessionRpc } from "./rpc.ts";
 
 export interface StartAgent {
@@ -18,8 +19,6 @@ export interface StartTypedAgent<Schema> extends StartAgent {
   /** JSON Schema, or a schema that can describe itself so, such as zod: the result has then its type. */
   schema: Schema;
 }
-
-type ResultOf<Schema> = Schema extends AnswerSchema<infer Data> ? Data : unknown;
 
 /** A sub-agent that was asked for data. */
 export interface TypedTask<Result> {
@@ -61,13 +60,8 @@ export class SessionTasks {
   /** Starts a background sub-agent without the model; resolves with its id. */
   start(agent: StartAgent & { schema?: undefined }): Promise<string>;
   /** With a schema it resolves with the task, whose result is data of that form. */
-  start<Schema extends AnswerSchema | Record<string, unknown>>(
-    agent: StartTypedAgent<Schema>,
-  ): Promise<TypedTask<ResultOf<Schema>>>;
-  async start({
-    schema,
-    ...agent
-  }: StartAgent & { schema?: AnswerSchema | Record<string, unknown> }): Promise<string | TypedTask<unknown>> {
+  start<Schema extends ResultSchema>(agent: StartTypedAgent<Schema>): Promise<TypedTask<ResultOf<Schema>>>;
+  async start({ schema, ...agent }: StartAgent & { schema?: ResultSchema }): Promise<string | TypedTask<unknown>> {
     const asked = schema && formOf(schema);
     const { agentId: id } = await this.#rpc.tasks.startAgent({ ...agent, schema: asked });
     return schema ? { id, result: async (limits) => typedResult(await this.#wait(id, limits), schema) } : id;
@@ -108,24 +102,14 @@ export class SessionTasks {
   }
 }
 
-const isStandard = (schema: AnswerSchema | Record<string, unknown>): schema is AnswerSchema => "~standard" in schema;
-
-/** What the runtime and the model read. */
-function formOf(schema: AnswerSchema | Record<string, unknown>): Record<string, unknown> {
-  const form = isStandard(schema) ? schema.toJSONSchema?.({ io: "input" }) : schema;
-  if (!form) throw new AppError("invalid_params", "The schema cannot describe itself as JSON Schema.");
-  return { ...form };
-}
-
 /** The answer of an agent as data. Throws the reason when there is none. */
-async function typedResult(task: TaskInfo, schema: AnswerSchema | Record<string, unknown>): Promise<unknown> {
+async function typedResult(task: TaskInfo, schema: ResultSchema): Promise<unknown> {
   const { id, status } = task;
   if (task.type !== "agent" || (status !== "idle" && status !== "completed")) {
     const { error = `The agent ${id} has not answered: it is ${status}.` } = { error: undefined, ...task };
     throw new AppError("task_state", error);
   }
-  if (!isStandard(schema)) return task.typedResult;
-  const checked = await schema["~standard"].validate(task.typedResult);
+  const checked = await checkResult(task.typedResult, schema);
   if (checked.issues) throw new AnswerError(task.result ?? "", checked.issues);
   return checked.value;
 }

@@ -41,8 +41,8 @@ export const FleetResult = lazy(() =>
     attempts: z.number(),
     /** What the agent answered. */
     text: text(),
-    /** The same as data, when a schema was given. */
-    data: json().optional(),
+    /** The same as data, when its agent had a schema. */
+    typedResult: json().optional(),
     /** What became of its work, when it had a worktree of its own. */
     worktree: WorktreeResult().optional(),
     /** Why it is blocked, or what its last try failed with. */
@@ -74,6 +74,8 @@ export const FLEET_METHODS = byName(
         /** The graph itself, so that nobody plans. Ours, and all below. */
         todos: z.array(FleetTodo()).max(100_000).optional(),
         deps: z.array(FleetDependency()).optional(),
+        /** JSON Schema for the results of all todos that have none of their own. */
+        schema: z.record(z.string(), json()).optional(),
         /** How many agents work at the same time at most. */
         maxConcurrent: z.number().int().min(1).max(256).optional(),
         /** How often a todo that failed is tried again; once when absent. */

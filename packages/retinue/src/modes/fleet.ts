@@ -7,6 +7,7 @@ import { AppError, type Params } from "@retinue/protocol";
 import { fleetRecord } from "../host/fleet-report.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
+import { unusableSchema } from "../tools/schema-check.ts";
 import fleetWords from "./words/fleet.md";
 
 export type FleetRequest = Omit<Params<"session.fleet.start">, "sessionId" | "wait">;
@@ -20,9 +21,9 @@ export const fleetTitle = (request: string): string =>
 
 /** Resolves with its id when the start is recorded. */
 export async function startFleet(target: HostedSession, request: FleetRequest): Promise<string> {
-  const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none" } = request;
+  const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none", schema } = request;
   if (!todos && deps.length > 0) throw invalid("deps without todos");
-  if (todos?.some(({ schema }) => schema)) throw invalid("a schema is not possible yet");
+  checkSchema(schema, "the fleet");
   if (todos) checkGraph(todos, deps);
   await followTrust(target);
   const { session, tasks, runner } = target;
@@ -33,6 +34,7 @@ export async function startFleet(target: HostedSession, request: FleetRequest): 
     maxConcurrent,
     retries,
     isolation: isolation === "none" ? undefined : isolation,
+    schema,
   });
   session.announce("pending_messages.modified", {});
   runner.wake();
@@ -59,6 +61,13 @@ function checkGraph(todos: NonNullable<FleetRequest["todos"]>, deps: NonNullable
   for (const { todoId, dependsOn } of deps)
     for (const id of [todoId, dependsOn])
       if (!ids.has(id)) throw invalid(`deps name ${id}, which is none of the todos`);
+  for (const { id, schema } of todos) checkSchema(schema, `the todo ${id}`);
+}
+
+/** Said at the start, since a program has a mistake to mend; one that the model plans with is refused with its agent. */
+function checkSchema(schema: FleetRequest["schema"], whose: string): void {
+  const unusable = schema && unusableSchema(schema);
+  if (unusable !== undefined) throw invalid(`${unusable} It is that of ${whose}.`);
 }
 
 const invalid = (words: string) => new AppError("invalid_params", `Invalid fleet: ${words}`);

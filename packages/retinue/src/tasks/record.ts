@@ -181,6 +181,8 @@ export const FleetRecord = lazy(() =>
     retries: z.number(),
     /** Each agent works in a git worktree of its own. */
     isolation: Isolation().optional(),
+    /** The JSON Schema that the answers of todos without one of their own must fit. */
+    schema: z.record(z.string(), z.unknown()).optional(),
     progress: FleetProgress(),
   }),
 );

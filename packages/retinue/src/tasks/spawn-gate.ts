@@ -10,12 +10,12 @@ import { chooseModel } from "../agents/model-policy.ts";
 import type { ToolRef } from "../agents/tool-patterns.ts";
 import { beginRun, endRun } from "../session/run-boundary.ts";
 import type { Session } from "../session/session.ts";
+import { unusableSchema } from "../tools/schema-check.ts";
 import type { TaskInput } from "../tools/task-input.ts";
 import { availableModels, modelNamed } from "../tree/available-models.ts";
 import type { Configuration } from "../tree/configuration.ts";
 import { lowerBudget } from "../tree/limits.ts";
 import type { WorkingAgent } from "../tree/working-agent.ts";
-import { unusableSchema } from "./executors/typed-result.ts";
 import { type AgentRecord, newHead } from "./record.ts";
 
 /** `callId` is the call that starts the agent; absent when a client does. */

@@ -44,6 +44,17 @@ function within<T>(ms: number, work: () => T): T {
   return first;
 }
 
+/** A larger one would fill the context of the agent. */
+const MAX_SCHEMA = 64 * 1024;
+
+/** Why an agent cannot be asked for this, in words; undefined when it can. */
+export function unusableSchema(schema: JsonSchema): string | undefined {
+  const { length } = JSON.stringify(schema);
+  if (length > MAX_SCHEMA) return `The schema has ${length} characters; at most ${MAX_SCHEMA} are read.`;
+  const problem = schemaProblem(schema);
+  return problem === undefined ? undefined : `The schema cannot be used: ${problem}`;
+}
+
 /** What is wrong with a schema; undefined when it can be used. The validator itself takes a misspelt type for one that nothing has. */
 export function schemaProblem(schema: unknown): string | undefined {
   if (depthOf(schema) > MAX_DEPTH) return `it is deeper than ${MAX_DEPTH} levels`;

@@ -43,6 +43,7 @@ export interface FleetStart {
   maxConcurrent?: number;
   retries?: number;
   isolation?: "worktree";
+  schema?: FleetRecord["schema"];
 }
 
 export class Fleets implements Executor<FleetRecord> {
@@ -66,7 +67,7 @@ export class Fleets implements Executor<FleetRecord> {
   }
 
   /** One at a time: two would share the todos of the session. Resolves when the start is recorded. */
-  async begin({ request, prompt, graph, maxConcurrent, retries = 1, isolation }: FleetStart): Promise<FleetRecord> {
+  async begin({ request, prompt, graph, maxConcurrent, retries = 1, ...start }: FleetStart): Promise<FleetRecord> {
     const { parts, tasks } = this.#options;
     const { world, id: rootId } = parts.root;
     this.#refuseSecond();
@@ -92,7 +93,8 @@ export class Fleets implements Executor<FleetRecord> {
       leaves,
       maxConcurrent: maxConcurrent ?? this.#options.maxConcurrent,
       retries,
-      isolation,
+      isolation: start.isolation,
+      schema: start.schema,
       progress: { ...NONE, total: graph?.todos.length ?? 0, pending: graph?.todos.length ?? 0 },
     };
     if (prompt && record.planPromptId !== undefined)

@@ -4,24 +4,13 @@
  * Each run is judged by its final answer. One that does not fit goes back to the agent with the reason, a few times; then the run has failed, and the
  * answer stays in its turns.
  */
-import { fitAnswer, type JsonSchema, schemaProblem } from "../../tools/schema-check.ts";
+import { fitAnswer } from "../../tools/schema-check.ts";
 import type { End } from "../moves.ts";
 import type { AgentRecord } from "../record.ts";
 import misfitWords from "./misfit.md";
 import words from "./typed-result.md";
 
 export const MAX_CORRECTIONS = 3;
-
-/** A larger one would fill the context of the agent. */
-const MAX_SCHEMA = 64 * 1024;
-
-/** Why an agent cannot be asked for this, in words; undefined when it can. */
-export function unusableSchema(schema: JsonSchema): string | undefined {
-  const { length } = JSON.stringify(schema);
-  if (length > MAX_SCHEMA) return `The schema has ${length} characters; at most ${MAX_SCHEMA} are read.`;
-  const problem = schemaProblem(schema);
-  return problem === undefined ? undefined : `The schema cannot be used: ${problem}`;
-}
 
 /** A prompt with the form of its answer before it. */
 export function withSchema(prompt: string, { schema }: Pick<AgentRecord, "schema">): string {

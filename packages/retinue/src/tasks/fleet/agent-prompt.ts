@@ -3,6 +3,7 @@ import words from "./agent-prompt.md";
 import type { RunEnd } from "./todo-run.ts";
 import type { Brief } from "./todo-table.ts";
 
+/** Half of a JSON value is none, so data is cut only when there is no room at all. */
 const MAX_ANSWER = 4_000;
 const MAX_ANSWERS = 16_000;
 
@@ -30,10 +31,11 @@ function answersOf(needed: readonly { todoId: string; agentId?: string; end?: Ru
       unread++;
       continue;
     }
-    const text = end.text.slice(0, Math.min(MAX_ANSWER, room));
+    const text = end.text.slice(0, end.isData ? room : Math.min(MAX_ANSWER, room));
     room -= text.length;
     const isCut = text.length < end.text.length ? `\n[Cut. The whole is with read_agent, agent_id "${agentId}".]` : "";
-    parts.push(`## ${todoId}\n\n${text}${isCut}`);
+    const said = end.isData ? `\`\`\`json\n${text}\n\`\`\`` : text;
+    parts.push(`## ${todoId}\n\n${said}${isCut}`);
   }
   if (parts.length === 0) return undefined;
   const rest = unread > 0 ? `\n\n${unread} more have answered; there was no room for them here.` : "";

@@ -4,6 +4,7 @@
  * That call is made up of fleet, todo and attempt. It is in the record of the agent, so the record is the lease of the todo.
  */
 import { AppError } from "@retinue/protocol";
+import * as z from "zod";
 import type { WorkingAgent } from "../../tree/working-agent.ts";
 import type { FleetRecord, TaskRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
@@ -30,7 +31,9 @@ export interface CrewOptions {
 export function crewOf({ fleet, leader, tasks, gate, isStopping, signal }: CrewOptions): Crew {
   return {
     runs: () => runsOf(fleet, tasks),
-    async start({ id, title, agentType = DEFAULT_AGENT }, { attempt, prompt }) {
+    async start({ id, title, agentType = DEFAULT_AGENT, schema: own }, { attempt, prompt }) {
+      const schema = own === undefined ? { value: fleet.schema } : schemaIn(own);
+      if (!schema) return { refused: "Its schema in the table todo_agents is not a JSON object." };
       const input = {
         agent_type: agentType,
         name: id.slice(0, MAX_NAME),
@@ -38,6 +41,7 @@ export function crewOf({ fleet, leader, tasks, gate, isStopping, signal }: CrewO
         prompt,
         mode: "sync" as const,
         isolation: fleet.isolation,
+        schema: schema.value,
       };
       let record: TaskRecord;
       try {
@@ -74,6 +78,16 @@ export function crewOf({ fleet, leader, tasks, gate, isStopping, signal }: CrewO
   };
 }
 
+/** The table is the model's too, so anything may be there. */
+function schemaIn(text: string): { value: Record<string, unknown> } | undefined {
+  try {
+    const { data } = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
+    return data && { value: data };
+  } catch {
+    return undefined; // Said where the todo is refused.
+  }
+}
+
 const callOf = ({ id }: FleetRecord, todoId: string, attempt: number): string => `${id}:${todoId}:${attempt}`;
 
 /** The latest run of each todo. */
@@ -99,11 +113,13 @@ function endOf(record: TaskRecord): RunEnd | undefined {
   if (answer !== undefined && work?.type === "conflicts")
     return unmerged(record, `${work.why} (${work.files.join(", ")})`);
   if (answer !== undefined && work?.type === "failed") return unmerged(record, work.error);
-  if (answer !== undefined) return { way: "completed", text: answer.slice(0, MAX_TEXT) };
+  if (answer !== undefined) return { way: "completed", text: answer.slice(0, MAX_TEXT), isData: isData(record) };
   if (record.status === "failed") return { way: "failed", error: record.error ?? "Its agent failed." };
   if (record.status === "cancelled") return { way: "cancelled", error: "Its agent was cancelled." };
   return record.status === "completed" ? { way: "failed", error: "Its agent ended without an answer." } : undefined;
 }
+
+const isData = (record: TaskRecord): boolean => record.kind === "agent" && record.result !== undefined;
 
 function unmerged(record: TaskRecord, why: string): RunEnd {
   const ref = record.kind === "agent" && record.worktree && "ref" in record.worktree ? record.worktree.ref : undefined;

@@ -36,6 +36,7 @@ export function resultsOf(fleet: FleetRecord, rows: readonly Result[], tasks: Pi
         status,
         agentId: run?.agentId ?? row.agentId,
         attempts: Math.max(run?.attempt ?? 0, attempt),
+        typedResult: isDone && agent?.kind === "agent" ? agent.result?.value : undefined,
         text: (isDone ? (answer ?? text) : answer)?.slice(0, MAX_TEXT),
         worktree: agent?.kind === "agent" ? agent.worktree : undefined,
         error: isDone ? undefined : (text ?? undefined),

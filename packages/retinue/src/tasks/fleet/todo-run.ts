@@ -11,7 +11,8 @@ export interface Run {
 }
 
 export type RunEnd =
-  | { way: "completed"; text: string }
+  /** `isData`: the text is JSON that fits a schema. */
+  | { way: "completed"; text: string; isData?: boolean }
   | { way: "failed"; error: string }
   /** Ended by somebody, or not allowed to start: trying again would be against their will, or in vain. */
   | { way: "cancelled" | "refused"; error: string };
