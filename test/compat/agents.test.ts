@@ -225,6 +225,53 @@ test("an agent named at the creation is active from the start, and an unknown on
   await expect(openTalk(world, { customAgents, agent: "nobody" })).rejects.toThrow(/nobody/);
 });
 
+test.runIf(ours)(
+  "an agent named at the creation is selected live, and before its own sub-agent is selected and starts",
+  async () => {
+    const prompted = { displayName: "", description: "Rhymes", prompt: "You are a poet." };
+    const customAgents = [
+      { ...prompted, name: "poet" },
+      { ...prompted, name: "critic", prompt: "You are a critic." },
+    ];
+    await using talk = await openTalk(world, { customAgents, agent: "poet" });
+    await talk.record.until("subagent.selected");
+    talk.model.reply(scripts([calls([task({ agent_type: "critic" })]), say("thanks")], () => say("poor")));
+    await talk.ask("delegate");
+    const named = talk.record.events.flatMap((event) =>
+      event.type === "subagent.selected" || event.type === "subagent.started"
+        ? [[event.type, event.data.agentName, event.agentId !== undefined]]
+        : [],
+    );
+    expect(named).toEqual([
+      ["subagent.selected", "poet", false],
+      ["subagent.selected", "critic", true],
+      ["subagent.started", "critic", true],
+    ]);
+  },
+);
+
+test.runIf(ours)(
+  "what a sub-agent reports as its intent is an event of it and the latest intent of its task",
+  async () => {
+    let progress: unknown;
+    const look = async () => {
+      const { agentId: id = "" } = talk.record.one("subagent.started");
+      ({ progress } = await talk.session.rpc.tasks.getProgress({ id }));
+      return "probed";
+    };
+    await using talk = await openTalk(world, { tools: [probe(look)] });
+    const child = (request: ModelRequest) => {
+      const steps = [call("report_intent", { intent: " Reading\nthe tests " }), call("probe"), say("read")];
+      return steps[request.texts("tool").length] ?? say("read");
+    };
+    talk.model.reply(scripts([calls([task()]), say("thanks")], child));
+    expect(await talk.ask("delegate")).toBe("thanks");
+    expect(progress).toMatchObject({ latestIntent: "Reading the tests" });
+    const { agentId } = talk.record.one("subagent.started");
+    expect(talk.record.all("assistant.intent")).toMatchObject([{ agentId, data: { intent: "Reading the tests" } }]);
+  },
+);
+
 test("excluded built-in agents are not offered", async () => {
   await using talk = await openTalk(world, { excludedBuiltinAgents: ["explore"] });
   await talk.ask("hi");

@@ -147,7 +147,39 @@ test("a skill that does not exist is an error that the model reads", async () =>
   talk.model.script(call("skill", { skill: "flying" }), say("went on"));
   expect(await talk.ask("fly")).toBe("went on");
   expect(talk.record.one("tool.execution_complete").data.error?.message).toContain("Skill not found: flying");
+  if (ours) expect(talk.model.lastRequest.texts("tool")[0]).toContain("Skills that can be loaded: baking.");
 });
+
+test.runIf(ours)("a built-in sub-agent is not offered the skills of the session", async () => {
+  await using talk = await openTalk(world, { skillDirectories: [skills] });
+  const task = {
+    name: "helper",
+    agent_type: "general-purpose",
+    description: "Help",
+    prompt: "CHILD do it",
+    mode: "sync",
+  };
+  talk.model.script(call("task", task), say("done"), say("thanks"));
+  await talk.ask("delegate");
+  const [main, child] = talk.model.requests;
+  expect(JSON.stringify(main?.body.tools)).toContain("baking: Bakes bread");
+  expect(child?.texts("user")[0]).toContain("CHILD do it");
+  expect(child?.toolNames).not.toContain("skill");
+  expect(JSON.stringify(child?.body)).not.toContain("baking");
+});
+
+test.runIf(ours)(
+  "an agent that names an unknown skill does not start, and the model reads which ones there are",
+  async () => {
+    const baker = { name: "baker", prompt: "You bake.", skills: ["frying"] };
+    await using talk = await openTalk(world, { skillDirectories: [skills], customAgents: [baker] });
+    const task = { name: "helper", agent_type: "baker", description: "Help", prompt: "bake", mode: "sync" };
+    talk.model.script(call("task", task), say("thanks"));
+    expect(await talk.ask("delegate")).toBe("thanks");
+    expect(talk.model.lastRequest.texts("tool")[0]).toContain("Skill not found: frying. Valid skills are: baking");
+    expect(talk.record.one("subagent.failed").data.error).toContain("Valid skills are: baking");
+  },
+);
 
 test("a slash command of the host runs its handler, and an error comes back", async () => {
   const ran: string[] = [];

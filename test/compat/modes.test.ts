@@ -2,7 +2,7 @@
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { call, say } from "../support/model-answers.ts";
-import { startClient, type World } from "../support/runtime.ts";
+import { ours, startClient, type World } from "../support/runtime.ts";
 import { openTalk } from "../support/talk.ts";
 
 let world: World;
@@ -90,9 +90,35 @@ test("sendAndWait returns in autopilot: completed, out of reminders, and after a
   talk.model.reply(() => say("still going"));
   await talk.session.sendAndWait({ prompt: "never finished" }, 20_000);
   expect(talk.record.all("session.idle")).toHaveLength(2);
+  expect(talk.record.all("user.message").filter(({ data }) => data.isAutopilotContinuation)).toHaveLength(1 + 5);
   const task = { agent_type: "explore", name: "look", description: "d", prompt: "look", mode: "background" };
   talk.model.script(call("task", task), say("started"), say("found"), call("task_complete", { summary: "found" }));
   await talk.session.sendAndWait({ prompt: "delegate" }, 20_000);
   expect(talk.record.all("session.idle")).toHaveLength(3);
   expect(talk.record.all("session.task_complete")).toHaveLength(2);
 });
+
+test.runIf(ours)(
+  "sendAndWait in autopilot is still open when the model falls silent with an agent at work",
+  async () => {
+    await using talk = await openTalk(world);
+    await talk.session.rpc.mode.set({ mode: "autopilot" });
+    const task = { agent_type: "explore", name: "look", description: "d", prompt: "CHILD look", mode: "background" };
+    const main = [call("task", task), say("started"), call("task_complete", { summary: "found" })];
+    talk.model.reply(async (request) => {
+      if (!request.texts("user")[0]?.includes("CHILD")) return main.shift() ?? say("ok");
+      await talk.record.until("assistant.idle");
+      return say("found");
+    });
+    await talk.session.sendAndWait({ prompt: "delegate" }, 20_000);
+    const order = talk.record.story().filter((type) => /idle|task_complete|subagent.completed/.test(type));
+    expect(order).toEqual([
+      "assistant.idle",
+      "subagent.completed",
+      "session.task_complete",
+      "assistant.idle",
+      "session.idle",
+    ]);
+    expect(talk.record.all("user.message").filter(({ data }) => data.isAutopilotContinuation)).toEqual([]);
+  },
+);
