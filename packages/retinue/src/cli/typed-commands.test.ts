@@ -232,4 +232,36 @@ describe("/fleet", () => {
     expect(stdout).toContain("The house is finished.");
     expect(lead).toEqual([]);
   });
+
+  test("with --worktree the agents write apart from each other, and what they wrote is in the working tree afterwards", async () => {
+    const query = "INSERT INTO todos (id, title) VALUES ('walls', 'Walls'), ('roof', 'Roof')";
+    const lead = [call("sql", { query }), say("Planned."), say("Merged.")];
+    const asked = new Map<string, number>();
+    const folders = new Set<string>();
+    await using world = await modelWorld(({ prompt, system }) => {
+      const todo = /Yours is the todo `(\w+)`/.exec(prompt)?.[1];
+      if (todo === undefined) return lead.shift() ?? say("?");
+      folders.add(/[^\s"'`<>]*\/worktrees\/[\w-]+/.exec(system)?.[0] ?? "");
+      asked.set(todo, (asked.get(todo) ?? 0) + 1);
+      if (asked.get(todo) === 1) return call("create", { path: `${todo}.txt`, file_text: `the ${todo}` });
+      return say(existsSync(join(world.folder, `${todo}.txt`)) ? "too early" : "apart");
+    });
+    repository(world);
+    const { code, stdout } = await world.run(["-p", "/fleet --worktree build a house", "--allow-all-tools", "--quiet"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("Merged.") });
+    for (const part of ["walls", "roof"])
+      expect(readFileSync(join(world.folder, `${part}.txt`), "utf8")).toBe(`the ${part}`);
+    expect([...folders].filter(Boolean)).toHaveLength(2);
+    expect([...folders].filter((each) => existsSync(each))).toEqual([]);
+  });
+
+  test.each([
+    ["/fleet --worktree build", 1, "is not in a git repository"],
+    ["/fleet --woktree build", 2, "/fleet knows the option --worktree, not --woktree"],
+  ])("%j is refused in words outside a repository", async (line, exit, text) => {
+    await using world = await modelWorld([]);
+    const { code, stdout, stderr } = await world.run(["-p", line, "--quiet"]);
+    expect({ code, stdout }).toEqual({ code: exit, stdout: "" });
+    expect(stderr).toContain(text);
+  });
 });

@@ -3,11 +3,13 @@
  *
  * Either the main agent is asked for the plan, or a program gives the graph. What happens then is in tasks/executors/fleet.ts.
  */
-import { AppError, type Params } from "@retinue/protocol";
+import { AppError, type CommandOutcome, type Params } from "@retinue/protocol";
 import { fleetRecord } from "../host/fleet-report.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
 import { unusableSchema } from "../tools/schema-check.ts";
+import { repositoryAround } from "../workspace/worktrees/repository.ts";
+import { type CommandCall, completed } from "./command.ts";
 import fleetWords from "./words/fleet.md";
 
 export type FleetRequest = Omit<Params<"session.fleet.start">, "sessionId" | "wait">;
@@ -19,14 +21,36 @@ export function fleetPrompt(request: string): string {
 export const fleetTitle = (request: string): string =>
   request === "" ? "Fleet deployed" : `Fleet deployed: ${request}`;
 
+/** `/fleet [--worktree] the work`. An option that is none is refused, since nobody means it for the model; after `--` all is the work. */
+export async function fleetCommand({ target, input, signal }: CommandCall): Promise<CommandOutcome> {
+  let prompt = input.trim();
+  let isolation: FleetRequest["isolation"];
+  for (let word = optionIn(prompt); word !== undefined; word = optionIn(prompt)) {
+    prompt = prompt.slice(word.length).trimStart();
+    if (word === "--") break;
+    if (word !== "--worktree") throw new AppError("invalid_params", `/fleet knows the option --worktree, not ${word}`);
+    isolation = "worktree";
+  }
+  await startFleet(target, { prompt, isolation }, { signal });
+  return completed(fleetTitle(prompt));
+}
+
+const optionIn = (line: string): string | undefined => /^--\S*/.exec(line)?.[0];
+
 /** Resolves with its id when the start is recorded. */
-export async function startFleet(target: HostedSession, request: FleetRequest): Promise<string> {
+export async function startFleet(
+  target: HostedSession,
+  request: FleetRequest,
+  { signal }: { signal: AbortSignal },
+): Promise<string> {
   const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none", schema } = request;
   if (!todos && deps.length > 0) throw invalid("deps without todos");
   checkSchema(schema, "the fleet");
   if (todos) checkGraph(todos, deps);
-  await followTrust(target);
   const { session, tasks, runner } = target;
+  // Said now and not by every agent, which would cost the plan.
+  if (isolation === "worktree") await repositoryAround(session.place.workingDirectory, signal);
+  await followTrust(target);
   const { id } = await tasks.fleets.begin({
     request: prompt,
     prompt: todos ? undefined : { prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments },

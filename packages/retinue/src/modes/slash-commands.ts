@@ -15,7 +15,7 @@ import { moveTo, rename } from "../host/workspace-record.ts";
 import type { Mode } from "../session/state.ts";
 import { existingFolder } from "../workspace/folders.ts";
 import { type CommandCall, command, completed, prompting, report, type SlashCommand, shown, typed } from "./command.ts";
-import { fleetTitle, startFleet } from "./fleet.ts";
+import { fleetCommand } from "./fleet.ts";
 import { research } from "./research.ts";
 import { reviewing } from "./review.ts";
 import {
@@ -84,10 +84,12 @@ const COMMANDS: readonly SlashCommand[] = [
         ? shown(target.session.place.workingDirectory)
         : completed(`Working in ${await moveTo(target, input)}`),
   ),
-  command("fleet", "Split work over several sub-agents", { hint: "the work" }, async ({ target, input }) => {
-    await startFleet(target, { prompt: input });
-    return completed(fleetTitle(input));
-  }),
+  command(
+    "fleet",
+    "Split work over several sub-agents, with --worktree in a git worktree each",
+    { hint: "--worktree, the work" },
+    fleetCommand,
+  ),
   report("help", "List the commands", ({ all }) => helpText(all())),
   prompting("init", "Write an AGENTS.md for this project", {
     hint: "what to mind",

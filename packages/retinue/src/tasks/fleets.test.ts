@@ -228,13 +228,18 @@ describe("a fleet with worktrees", () => {
     });
   });
 
-  test("outside a repository every todo is blocked with the words of git's absence, and nothing runs", async () => {
+  test("outside a repository it is refused in words, before anything is planned or started", async () => {
     await inSmallWorld([], async ({ client, create }) => {
       const sessionId = await create();
-      const given = { ...graph("a"), isolation: "worktree" as const, wait: true };
-      const { report } = await client.call("session.fleet.start", { sessionId, ...given });
-      expect(report).toMatchObject({ status: "failed", results: [{ status: "blocked" }] });
-      expect(report?.results[0]?.error).toMatch(/git/);
+      const words = /An agent cannot work in a worktree here: .* is not in a git repository/;
+      for (const work of [graph("a"), { prompt: "build" }]) {
+        const start = client.call("session.fleet.start", { sessionId, ...work, isolation: "worktree" });
+        await expect(start).rejects.toThrow(words);
+      }
+      const typed = client.call("session.commands.invoke", { sessionId, name: "fleet", input: "--worktree build" });
+      await expect(typed).rejects.toThrow(words);
+      expect(await agentsOf(client, sessionId)).toEqual([]);
+      expect(await statuses(client, sessionId)).toEqual({});
     });
   });
 });

@@ -117,3 +117,16 @@ test("the command fleet starts one: the main agent is asked for the plan, and th
     provider.assertSpent();
   });
 });
+
+test("the command fleet refuses an option that it does not know, and takes what comes after -- for the work", async () => {
+  await inSmallWorld([[say("nothing to split")]], async ({ client, create, provider }) => {
+    const sessionId = await create();
+    const fleet = (input: string) => client.call("session.commands.invoke", { sessionId, name: "fleet", input });
+    await expect(fleet("--worktrees build it")).rejects.toThrow("/fleet knows the option --worktree, not --worktrees");
+    expect(await fleet("-- --worktree is a flag to document")).toMatchObject({
+      message: "Fleet deployed: --worktree is a flag to document",
+    });
+    await client.received("session.idle");
+    provider.assertSpent();
+  });
+});

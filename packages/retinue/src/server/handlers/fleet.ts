@@ -7,7 +7,7 @@ import { type Handlers, hosted } from "../handler.ts";
 export const fleetHandlers: Handlers = {
   "session.fleet.start": async ({ wait = false, ...params }, scope) => {
     const target = hosted(params, scope);
-    const fleetId = await startFleet(target, params);
+    const fleetId = await startFleet(target, params, scope);
     if (!wait) return { started: true, fleetId };
     await fleetOver(target, fleetId, scope);
     return { started: true, fleetId, report: await fleetReport(target, fleetId, scope) };
