@@ -6,7 +6,7 @@ import { notification } from "../../session/wording.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import type { TaskView } from "../executor.ts";
 import { latestPrompt } from "../messages.ts";
-import { type AgentRecord, activeMs, type TaskRecord } from "../record.ts";
+import { type AgentRecord, activeMs, type FleetRecord, type McpTaskRecord, type TaskRecord } from "../record.ts";
 
 export interface AgentViewOptions extends Pick<TreeParts, "root" | "usage"> {
   /** From the main agent's child down to this one. */
@@ -33,6 +33,22 @@ export function agentView({ root, usage, pathOf }: AgentViewOptions): TaskView<A
 }
 
 function agentTask(record: AgentRecord, now: number): AgentTask {
+  return {
+    ...joinedTask(record, now),
+    status: record.status === "orphaned" ? "idle" : record.status,
+    prompt: latestPrompt(record),
+    typedResult: record.result?.value,
+    model: record.model,
+    resolvedModel: record.model,
+    canPromoteToBackground: record.mode === "sync" && record.status === "running",
+    idleSince: isoIfAny(record.idleSince),
+    isolation: record.isolation,
+    worktree: record.worktree,
+  };
+}
+
+/** What all tasks have in common that are listed as agents, whoever does the work. */
+export function joinedTask(record: AgentRecord | FleetRecord | McpTaskRecord, now: number): AgentTask {
   const latest = record.turns.at(-1)?.response;
   return {
     type: "agent",
@@ -41,24 +57,19 @@ function agentTask(record: AgentRecord, now: number): AgentTask {
     agentType: record.agentType,
     displayName: record.name,
     description: record.description,
-    status: record.status === "orphaned" ? "idle" : record.status,
-    prompt: latestPrompt(record),
+    status: record.status === "orphaned" ? "running" : record.status,
+    prompt: record.prompt,
     latestResponse: latest,
     result: latest,
-    typedResult: record.result?.value,
     error: record.error,
     reason: record.reason,
-    model: record.model,
-    resolvedModel: record.model,
+    model: null,
     executionMode: record.mode,
-    canPromoteToBackground: record.mode === "sync" && record.status === "running",
+    canPromoteToBackground: false,
     startedAt: iso(record.startedAt),
     completedAt: isoIfAny(record.completedAt),
-    idleSince: isoIfAny(record.idleSince),
     activeTimeMs: activeMs(record, now),
     activeStartedAt: isoIfAny(record.activeSince),
-    isolation: record.isolation,
-    worktree: record.worktree,
     ownerId: record.ownerId,
     parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
@@ -70,8 +81,8 @@ export const pathIn = (path: readonly TaskRecord[]) => ({
   pathNames: path.map(({ name }) => name),
 });
 
-export const iso = (ms: number) => new Date(ms).toISOString();
-export const isoIfAny = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));
+const iso = (ms: number) => new Date(ms).toISOString();
+const isoIfAny = (ms: number | undefined) => (ms === undefined ? undefined : iso(ms));
 
 /** The notice about a background agent that has answered or ended. */
 function agentNotice(record: AgentRecord, id: string): Notice {

@@ -1,12 +1,12 @@
 /** A fleet as the protocol describes it, and the notice for its owner. */
-import type { AgentTask, TaskProgress } from "@retinue/protocol";
+import type { TaskProgress } from "@retinue/protocol";
 import type { Notice } from "../../session/inbox.ts";
 import type { Session } from "../../session/session.ts";
 import { notification } from "../../session/wording.ts";
 import type { TaskView } from "../executor.ts";
 import { headline } from "../fleet/report.ts";
-import { activeMs, type FleetRecord, type TaskRecord } from "../record.ts";
-import { iso, isoIfAny, pathIn } from "./agent-view.ts";
+import type { FleetRecord, TaskRecord } from "../record.ts";
+import { joinedTask, pathIn } from "./agent-view.ts";
 
 const MAX_NOTICE = 8_000;
 
@@ -18,7 +18,7 @@ export interface FleetViewOptions {
 
 export function fleetView({ root, pathOf }: FleetViewOptions): TaskView<FleetRecord> {
   return {
-    describe: (record) => ({ ...described(record, root.world.now()), ...pathIn(pathOf(record)) }),
+    describe: (record) => ({ ...joinedTask(record, root.world.now()), ...pathIn(pathOf(record)) }),
     progress: (record): TaskProgress => ({
       type: "agent",
       recentActivity: [],
@@ -34,32 +34,6 @@ export function fleetView({ root, pathOf }: FleetViewOptions): TaskView<FleetRec
 
 function stateOf({ phase, progress }: FleetRecord): string {
   return phase === "planning" ? "its todos are being planned" : headline(progress);
-}
-
-function described(record: FleetRecord, now: number): AgentTask {
-  const latest = record.turns.at(-1)?.response;
-  return {
-    type: "agent",
-    id: record.id,
-    toolCallId: record.callId,
-    agentType: record.agentType,
-    displayName: record.name,
-    description: record.description,
-    status: record.status === "orphaned" ? "running" : record.status,
-    prompt: record.prompt,
-    latestResponse: latest,
-    result: latest,
-    error: record.error,
-    reason: record.reason,
-    model: null,
-    executionMode: record.mode,
-    canPromoteToBackground: false,
-    startedAt: iso(record.startedAt),
-    completedAt: isoIfAny(record.completedAt),
-    activeTimeMs: activeMs(record, now),
-    activeStartedAt: isoIfAny(record.activeSince),
-    parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
-  };
 }
 
 /** A plan that came to nothing needs no word: whoever should have made it knows. */

@@ -7,7 +7,7 @@
 import { AppError, type EventData, type EventType, messageOf } from "@retinue/protocol";
 import type { Runner } from "../../loop/runner.ts";
 import { Inbox, type Prompt } from "../../session/inbox.ts";
-import { beginRun, endRun } from "../../session/run-boundary.ts";
+import { beginRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
 import type { TreeParts } from "../../tree/parts.ts";
@@ -19,6 +19,7 @@ import { type FleetRecord, newHead, type TaskRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
 import type { SpawnGate } from "../spawn-gate.ts";
 import { fleetView } from "./fleet-view.ts";
+import { endJoinedRun, joinedRun } from "./joined-run.ts";
 import type { ShellTasks } from "./shell.ts";
 
 export interface FleetsOptions {
@@ -154,17 +155,7 @@ export class Fleets implements Executor<FleetRecord> {
   }
 
   ended(record: FleetRecord, end: End): void {
-    const { callId: toolCallId, agentType: agentName, name, activeMs: durationMs, progress } = record;
-    const who = { toolCallId, agentName, agentDisplayName: name, taskName: name };
-    const about = { ...who, totalToolCalls: 0, totalTokens: 0, durationMs, fleet: progress };
-    const { world } = this.#options.parts.root;
-    const text = "text" in end ? end.text : undefined;
-    if (text) this.#append(record, "assistant.message", { messageId: world.newId(), content: text });
-    const run = this.#boundary(record);
-    if ("error" in end)
-      endRun({ type: "subagent.failed", data: { ...about, error: end.error, reason: record.reason } }, run);
-    else if (end.way === "completed") endRun({ type: "subagent.completed", data: about }, run);
-    else endRun({ type: "subagent.completed", data: { ...about, cancelled: true } }, run);
+    endJoinedRun(record, end, this.#options.parts.root);
   }
 
   async close({ id }: FleetRecord): Promise<void> {
@@ -306,17 +297,12 @@ export class Fleets implements Executor<FleetRecord> {
       path: [...session.agentPath],
       pathNames: [...pathNames],
     };
-    beginRun(started, this.#boundary(record));
+    beginRun(started, joinedRun(record, this.#options.parts.root));
     this.#append(record, "user.message", { content: prompt || description, messageId: world.newId() });
     const asking = this.#prompts.get(id);
     this.#prompts.delete(id);
     if (asking) root.inbox.add(asking);
     this.#options.tasks().records.save(record);
-  }
-
-  #boundary({ id, ownerId }: FleetRecord): Parameters<typeof endRun>[1] {
-    const { log } = this.#options.parts.root;
-    return { append: (type, data) => log.append(type, data, { sessionId: id }), parentId: ownerId, run: 1 };
   }
 
   #append<T extends EventType>(record: FleetRecord, type: T, data: EventData<T>): void {

@@ -1,11 +1,11 @@
 /** A task of an MCP server as the protocol describes it, and the notice for its owner. */
-import type { AgentTask, TaskProgress } from "@retinue/protocol";
+import type { TaskProgress } from "@retinue/protocol";
 import type { Notice } from "../../session/inbox.ts";
 import type { Session } from "../../session/session.ts";
 import { notification } from "../../session/wording.ts";
 import type { TaskView } from "../executor.ts";
-import { activeMs, type McpTaskRecord, type TaskRecord } from "../record.ts";
-import { iso, isoIfAny, pathIn } from "./agent-view.ts";
+import type { McpTaskRecord, TaskRecord } from "../record.ts";
+import { joinedTask, pathIn } from "./agent-view.ts";
 
 export interface McpTaskViewOptions {
   root: Session;
@@ -15,36 +15,9 @@ export interface McpTaskViewOptions {
 
 export function mcpTaskView({ root, pathOf }: McpTaskViewOptions): TaskView<McpTaskRecord> {
   return {
-    describe: (record) => ({ ...described(record, root.world.now()), ...pathIn(pathOf(record)) }),
+    describe: (record) => ({ ...joinedTask(record, root.world.now()), ...pathIn(pathOf(record)) }),
     progress: progressOf,
     notice: (record) => noticeOf(record, root.world.newId()),
-  };
-}
-
-function described(record: McpTaskRecord, now: number): AgentTask {
-  const latest = record.turns.at(-1)?.response;
-  return {
-    type: "agent",
-    id: record.id,
-    toolCallId: record.callId,
-    agentType: record.agentType,
-    displayName: record.name,
-    description: record.description,
-    status: record.status === "orphaned" ? "running" : record.status,
-    prompt: record.prompt,
-    latestResponse: latest,
-    result: latest,
-    error: record.error,
-    reason: record.reason,
-    model: null,
-    executionMode: record.mode,
-    canPromoteToBackground: false,
-    startedAt: iso(record.startedAt),
-    completedAt: isoIfAny(record.completedAt),
-    activeTimeMs: activeMs(record, now),
-    activeStartedAt: isoIfAny(record.activeSince),
-    ownerId: record.ownerId,
-    parentId: record.ownerId === record.rootId ? undefined : record.ownerId,
   };
 }
 

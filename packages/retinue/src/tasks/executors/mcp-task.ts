@@ -10,7 +10,7 @@ import type { McpUse } from "../../mcp/host.ts";
 import type { TaskHome } from "../../mcp/tasks/questions.ts";
 import type { TaskLook } from "../../mcp/tasks/server-task.ts";
 import { Inbox } from "../../session/inbox.ts";
-import { beginRun, endRun } from "../../session/run-boundary.ts";
+import { beginRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
 import { failure, type McpTaskService, type Outcome, type StartedMcpTask, success } from "../../tools/tool.ts";
@@ -22,6 +22,7 @@ import type { Executor, RunOptions } from "../executor.ts";
 import { type End, isEnded } from "../moves.ts";
 import { type McpTaskRecord, newHead, type TaskRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
+import { endJoinedRun, joinedRun } from "./joined-run.ts";
 import { mcpTaskView } from "./mcp-task-view.ts";
 
 export interface McpTasksOptions {
@@ -92,7 +93,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
       path: [...owner.session.agentPath, id],
       pathNames: [...owner.pathNames, name],
     };
-    beginRun(data, this.#run(record));
+    beginRun(data, joinedRun(record, this.#options.parts.root));
     this.#append(record, "user.message", { content: prompt, source: `agent-${ownerId}`, messageId: world.newId() });
     this.#options.tasks().records.save(record);
   }
@@ -160,26 +161,7 @@ export class McpTasks implements Executor<McpTaskRecord> {
   }
 
   ended(record: McpTaskRecord, end: End): void {
-    const { callId: toolCallId, agentType: agentName, name, activeMs: durationMs } = record;
-    const who = { toolCallId, agentName, agentDisplayName: name, taskName: name };
-    const about = { ...who, totalToolCalls: 0, totalTokens: 0, durationMs };
-    const { world } = this.#options.parts.root;
-    const text = "text" in end ? end.text : undefined;
-    if (text) this.#append(record, "assistant.message", { messageId: world.newId(), content: text });
-    const run = this.#run(record);
-    if ("error" in end)
-      endRun({ type: "subagent.failed", data: { ...about, error: end.error, reason: record.reason } }, run);
-    else if (end.way === "completed") endRun({ type: "subagent.completed", data: about }, run);
-    else endRun({ type: "subagent.completed", data: { ...about, cancelled: true } }, run);
-  }
-
-  #run(record: McpTaskRecord): Parameters<typeof endRun>[1] {
-    const { log } = this.#options.parts.root;
-    return {
-      append: (type, data) => log.append(type, data, { sessionId: record.id }),
-      parentId: record.ownerId,
-      run: 1,
-    };
+    endJoinedRun(record, end, this.#options.parts.root);
   }
 
   async #begin(
