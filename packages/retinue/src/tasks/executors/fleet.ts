@@ -55,6 +55,8 @@ export class Fleets implements Executor<FleetRecord> {
   readonly #leaders = new Map<string, WorkingAgent>();
   readonly #prompts = new Map<string, Prompt>();
   readonly #stopping = new Set<string>();
+  /** A fleet that is being started and has no record yet. */
+  #beginning?: string;
 
   constructor(options: FleetsOptions) {
     this.#options = options;
@@ -68,14 +70,25 @@ export class Fleets implements Executor<FleetRecord> {
   }
 
   /** One at a time: two would share the todos of the session. Resolves when the start is recorded. */
-  async begin({ request, prompt, graph, maxConcurrent, retries = 1, ...start }: FleetStart): Promise<FleetRecord> {
+  async begin(start: FleetStart): Promise<FleetRecord> {
+    this.#refuseSecond();
+    const id = this.#options.parts.root.world.newId();
+    this.#beginning = id; // Before the todos are put in: one that is refused must leave none.
+    try {
+      return await this.#begin(id, start);
+    } finally {
+      this.#beginning = undefined;
+    }
+  }
+
+  async #begin(
+    id: string,
+    { request, prompt, graph, maxConcurrent, retries = 1, ...start }: FleetStart,
+  ): Promise<FleetRecord> {
     const { parts, tasks } = this.#options;
     const { world, id: rootId } = parts.root;
-    this.#refuseSecond();
     const leaves = graph ? await this.#give(graph) : [];
-    this.#refuseSecond();
     const now = world.now();
-    const id = world.newId();
     const record: FleetRecord = {
       ...newHead(now),
       kind: "fleet",
@@ -269,11 +282,11 @@ export class Fleets implements Executor<FleetRecord> {
     const fleets = tasks()
       .records.ownedBy(parts.root.id)
       .filter(({ kind }) => kind === "fleet");
-    const running = fleets.find(({ status }) => !isEnded(status));
-    if (!running) return;
+    const running = this.#beginning ?? fleets.find(({ status }) => !isEnded(status))?.id;
+    if (running === undefined) return;
     throw new AppError(
       "task_state",
-      `A fleet is at work already (${running.id}). Todos that are added to the table todos are taken up by it; or cancel it first.`,
+      `A fleet is at work already (${running}). Todos that are added to the table todos are taken up by it; or cancel it first.`,
     );
   }
 

@@ -8,15 +8,10 @@ const MAX_ANSWER = 4_000;
 const MAX_ANSWERS = 16_000;
 
 /** `needed`: what the todo depends on, with the latest run where this fleet did it. */
-export function wordsFor(
-  { id, title, description }: Brief,
-  needed: readonly { todoId: string; agentId?: string; end?: RunEnd }[],
-): string {
-  const own = words
-    .trim()
-    .replace("{{id}}", () => id)
-    .replace("{{title}}", () => title)
-    .replace("{{description}}", () => description);
+export function wordsFor(brief: Brief, needed: readonly { todoId: string; agentId?: string; end?: RunEnd }[]): string {
+  const parts = { "{{id}}": brief.id, "{{title}}": brief.title, "{{description}}": brief.description };
+  // In one go: what a todo says may look like a place for another part.
+  const own = words.trim().replace(/\{\{\w+\}\}/g, (place) => parts[place as keyof typeof parts] ?? place);
   return [own, answersOf(needed)].filter(Boolean).join("\n\n");
 }
 

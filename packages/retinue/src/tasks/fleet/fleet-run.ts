@@ -48,6 +48,8 @@ export class FleetRun {
   #changes: Change[] = [];
   #ends: Run[] = [];
   readonly #unreadable = new Set<string>();
+  /** By todo, the attempt up to which the tables have the say: its end was shown there, or its todo was removed. */
+  readonly #over = new Map<string, number>();
   #isStale = true;
   #counts = "";
   #wake = () => {};
@@ -115,6 +117,7 @@ export class FleetRun {
     const changes = this.#changes.splice(0);
     await recorded(); // The tables must not show what a crash would undo.
     const { briefs, counts } = await table.write(changes, { named: starting, signal });
+    this.#shown(changes);
     if (changes.length > 0) onWritten();
     if (counts !== this.#counts) this.#isStale = true;
     for (const id of starting) {
@@ -179,21 +182,31 @@ export class FleetRun {
     this.#busy.set(id, ended);
   }
 
+  #shown(changes: readonly Change[]): void {
+    for (const { id, outcome, attempt } of changes) if (outcome !== "leased") this.#over.set(id, attempt);
+  }
+
+  #isOver({ todoId, attempt }: Run): boolean {
+    return (this.#over.get(todoId) ?? 0) >= attempt;
+  }
+
   /** What a run came to, for the schedule and for the tables. */
   #settle(run: Run): void {
     const { todoId: id, attempt, agentId } = run;
-    if (this.#runs.get(id)?.attempt !== attempt || !run.end) return;
+    if (this.#runs.get(id)?.attempt !== attempt || !hasEnded(run)) return;
     this.#runs.set(id, run);
-    const { status, outcome, text } = this.#outcomeOf(run.end, attempt);
+    const { status, outcome, text } = this.#outcomeOf(run);
     this.#changes.push({ id, status, outcome, agentId, attempt, text });
     if (outcome === "done") this.#schedule.done(id);
     else if (outcome === "again") this.#schedule.again(id);
     else this.#block(this.#schedule.fail(id, text));
   }
 
-  #outcomeOf(end: RunEnd, attempt: number): Pick<Change, "status" | "outcome"> & { text: string } {
+  #outcomeOf(run: Run & { end: RunEnd }): Pick<Change, "status" | "outcome"> & { text: string } {
+    const { end, attempt } = run;
     if (end.way === "completed") return { status: "done", outcome: "done", text: end.text };
-    if (end.way === "failed" && attempt <= this.#options.retries)
+    const isOfRemoved = end.way === "cancelled" && this.#isOver(run); // And the todo is there again, or nobody reads this.
+    if (isOfRemoved || (end.way === "failed" && attempt <= this.#options.retries))
       return { status: "pending", outcome: "again", text: end.error };
     return { status: "blocked", outcome: "failed", text: end.error };
   }
@@ -211,6 +224,7 @@ export class FleetRun {
     const changes = this.#changes.splice(0);
     await recorded();
     const graph = await table.read(changes, { signal });
+    this.#shown(changes);
     if (changes.length > 0) onWritten();
     this.#counts = graph.counts;
     this.#leaveRemoved(new Set(graph.rows.map(({ id }) => id)));
@@ -243,9 +257,9 @@ export class FleetRun {
   #standingOf(row: TodoRow): Standing {
     const run = this.#runs.get(row.id);
     if (run && !run.end) return { type: "running" };
-    if (run?.end && !isShown(row, run)) {
+    if (hasEnded(run) && !isShown(row, run) && !this.#isOver(run)) {
       const { attempt, agentId } = run;
-      const change = this.#outcomeOf(run.end, attempt);
+      const change = this.#outcomeOf(run);
       this.#changes.push({ id: row.id, ...change, attempt, agentId });
       if (change.outcome === "failed") return { type: "blocked", reason: change.text };
       return { type: change.outcome === "done" ? "done" : "open" };
@@ -273,12 +287,15 @@ export class FleetRun {
 
   /** Nobody wants what the agent of a removed todo works on. */
   #leaveRemoved(left: ReadonlySet<string>): void {
-    for (const [id, { agentId, end }] of this.#runs) {
+    for (const [id, { agentId, end, attempt }] of this.#runs) {
       if (left.has(id)) continue;
+      this.#over.set(id, attempt);
       if (!end && agentId !== undefined) void this.#options.crew.cancel(agentId);
     }
   }
 }
+
+const hasEnded = (run: Run | undefined): run is Run & { end: RunEnd } => run?.end !== undefined;
 
 function failed(error: unknown): RunEnd {
   return { way: "failed", error: error instanceof Error ? error.message : String(error) };
