@@ -306,6 +306,11 @@ describe("wrong usage ends with code 2 and one line", () => {
     [["why", "x", "main", "bash", "--deny-tool", "shel(rm)"], "Did you mean shell(rm)?"],
     [["-p", "x", "--resume", "a", "--continue"], "cannot be used with"],
     [["sessions", "lst"], "list"],
+    [["-p", "x", "--autopilot", "--max-autopilot-continues", "-1"], 'a whole number from 0 to 1000, not "-1"'],
+    [["-p", "x", "--autopilot", "--max-autopilot-continues", "1e9"], 'a whole number from 0 to 1000, not "1e9"'],
+    [["-p", "x", "--autopilot", "--max-autopilot-continues", "NaN"], 'a whole number from 0 to 1000, not "NaN"'],
+    [["-p", "x", "--max-gate-failures", "1"], "--max-gate-failures has no effect without --gate"],
+    [["-p", "x", "--agent", " "], "--agent: name an agent"],
   ])("%j", async (args, words) => {
     await using world = cliWorld();
     const { code, stdout, stderr } = await world.run(args);

@@ -85,7 +85,7 @@ export async function runPrompt(
 ): Promise<number> {
   const { terminal, env, cwd } = context;
   // Before anything is opened.
-  checkAutopilot(options);
+  checkEffects(options, prompt);
   const rules = [...options.allowTool.map(allowRule), ...options.denyTool.map(denyRule)];
   const home = homeFolder(env, options.home);
   await noteUnknownNames(rules, { home, cwd, note: (line) => terminal.note(line) });
@@ -167,11 +167,17 @@ const UNFINISHED = 3;
 
 const modeOf = ({ mode, autopilot }: PromptOptions): PromptOptions["mode"] => (autopilot ? "autopilot" : mode);
 
-function checkAutopilot(options: PromptOptions): void {
-  const { maxAutopilotContinues, resume, continue: isContinued } = options;
-  const mayFly = modeOf(options) === "autopilot" || modeOf(options) === "plan" || resume !== undefined || isContinued;
-  if (maxAutopilotContinues !== undefined && !mayFly)
+/** A flag that surely has no effect is a mistake. A stored session may have what it is about, and a command may begin it. */
+function checkEffects(options: PromptOptions, prompt: Prompt | undefined): void {
+  const { maxAutopilotContinues, gate = [], maxGateFailures, agent } = options;
+  const isStored = options.resume !== undefined || options.continue;
+  const mayLeadOn = isStored || (prompt?.text.startsWith("/") ?? false);
+  const isMode = modeOf(options) === "autopilot" || modeOf(options) === "plan";
+  if (maxAutopilotContinues !== undefined && !isMode && !mayLeadOn)
     throw new UsageError("--max-autopilot-continues has no effect without --autopilot.");
+  if (maxGateFailures !== undefined && gate.length === 0 && agent === undefined && !mayLeadOn)
+    throw new UsageError("--max-gate-failures has no effect without --gate.");
+  if (agent?.trim() === "") throw new UsageError("--agent: name an agent.");
 }
 
 function withoutQuestions(asking: Handlers, { askUser = true }: PromptOptions): Handlers {

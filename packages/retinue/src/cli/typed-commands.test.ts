@@ -38,6 +38,10 @@ describe("a line that begins with a slash", () => {
     ["/研究 something", "Unknown slash command: /研究. Try /help."],
     ["/", "A slash alone is no command. Try /help."],
     ["/research", "/research needs a question"],
+    ["/fleet", "/fleet needs the work: nothing was said or planned in this session yet"],
+    ["/allow-all no", '/allow-all takes on, off or show, not "no"'],
+    ["/usage of yesterday", '/usage takes no words, not "of yesterday"'],
+    ["/subconscious now", '/subconscious takes run, not "now"'],
   ])("%j is wrong usage that says what to do", async (line, text) => {
     await using world = await modelWorld([]);
     const { code, stdout, stderr } = await world.run(["-p", line, "--quiet"]);
@@ -54,6 +58,13 @@ describe("a line that begins with a slash", () => {
     await using world = await modelWorld([say("I see.")]);
     expect(await world.run(["-p", line, "--quiet"])).toMatchObject({ code: 0, stdout: "I see.\n" });
     expect(world.model.requests[0]?.prompt.endsWith(prompt)).toBe(true);
+  });
+
+  test("/autopilot with anything but on and off is a task for autopilot, with its limit", async () => {
+    await using world = await modelWorld([say("One step."), say("Another.")]);
+    const run = await world.run(["-p", "/autopilot maybe", "--quiet", "--max-autopilot-continues", "1"]);
+    expect(run).toMatchObject({ code: 3, stderr: expect.stringContaining("after 1 of 1 reminders") });
+    expect(world.model.requests[0]?.prompt).toContain("maybe");
   });
 
   test("twice switches autopilot on and off again, in the same session", async () => {

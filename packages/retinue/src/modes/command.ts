@@ -41,7 +41,10 @@ export function report(
 ): SlashCommand {
   return {
     info: { name, description, kind: "builtin", allowDuringAgentExecution: true },
-    run: async (call) => shown(await textOf(call)),
+    run: async (call) => {
+      if (call.input !== "") throw new AppError("invalid_params", `/${name} takes no words, not "${call.input}"`);
+      return shown(await textOf(call));
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { AppError, type CommandOutcome, type Params } from "@retinue/protocol";
 import { fleetRecord } from "../host/fleet-report.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
+import { readPlan } from "../session/folder.ts";
 import { unusableSchema } from "../tools/schema-check.ts";
 import { repositoryAround } from "../workspace/worktrees/repository.ts";
 import { type CommandCall, completed } from "./command.ts";
@@ -31,11 +32,17 @@ export async function fleetCommand({ target, input, signal }: CommandCall): Prom
     if (word !== "--worktree") throw new AppError("invalid_params", `/fleet knows the option --worktree, not ${word}`);
     isolation = "worktree";
   }
+  if (prompt === "" && !hasWork(target))
+    throw new AppError("invalid_params", "/fleet needs the work: nothing was said or planned in this session yet");
   await startFleet(target, { prompt, isolation }, { signal });
   return completed(fleetTitle(prompt));
 }
 
 const optionIn = (line: string): string | undefined => /^--\S*/.exec(line)?.[0];
+
+/** Without words the work is what was talked about or planned. */
+const hasWork = ({ session }: HostedSession): boolean =>
+  session.state.userPrompts > 0 || Boolean(readPlan(session.place.folder)?.trim());
 
 /** Resolves with its id when the start is recorded. */
 export async function startFleet(

@@ -156,9 +156,13 @@ function helpText(commands: readonly CommandInfo[]): string {
     .join("\n");
 }
 
+/** A word that is not understood must not end up as a yes to everything. */
 function allowAll({ target, input }: CommandCall): CommandOutcome {
   const { rules } = target.tree;
-  if (input !== "show") rules.change({ approveAll: input !== "off" });
+  const word = input.toLowerCase();
+  if (!["", "on", "off", "show"].includes(word))
+    throw new AppError("invalid_params", `/allow-all takes on, off or show, not "${input}"`);
+  if (word !== "show") rules.change({ approveAll: word !== "off" });
   return shown(rules.policy.approveAll ? "Every request is approved." : "Requests need an answer.");
 }
 
