@@ -125,3 +125,33 @@ test.runIf(ours).each([
   await talk.session.sendAndWait({ prompt: "delegate" });
   expect(seen).toBe(most);
 });
+
+test.runIf(ours).each([
+  [1, { maxConcurrent: 1 }],
+  [3, {}],
+])("%i of three sub-agents work at once where config.json says %j", async (most, subagents) => {
+  await using folders = await freshFolders();
+  await using model = await startModelServer();
+  const endpoint = model.endpoint();
+  await configure(folders, endpoint, subagents);
+  await using world = await startClient({ folders, model });
+  await using talk = await openTalk(world, { provider: undefined });
+  const task = (name: string) => ({
+    name: "task",
+    id: name,
+    args: { name, agent_type: "general-purpose", description: "d", prompt: "CHILD look", mode: "sync" },
+  });
+  const seen: number[] = [];
+  let atWork = 0;
+  endpoint.reply(async (request) => {
+    if (!request.texts("user")[0]?.includes("CHILD"))
+      return request.texts("tool").length === 0 ? calls(["a", "b", "c"].map(task)) : say("done");
+    seen.push(++atWork);
+    await expect.poll(() => Math.max(...seen)).toBe(most);
+    atWork -= 1;
+    return say("looked");
+  });
+  await talk.session.sendAndWait({ prompt: "delegate" });
+  expect(seen).toHaveLength(3);
+  expect(Math.max(...seen)).toBe(most);
+});

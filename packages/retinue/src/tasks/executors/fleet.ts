@@ -159,7 +159,7 @@ export class Fleets implements Executor<FleetRecord> {
     if (end.way === "completed" || record.phase === "planning") return;
     const { leaveTodos } = await import("../fleet/leave-todos.ts");
     try {
-      await leaveTodos(record, { table: await this.#table(), tasks: this.#options.tasks(), signal });
+      record.progress = await leaveTodos(record, { table: await this.#table(), tasks: this.#options.tasks(), signal });
       this.#options.parts.root.announce("session.todos_changed", {});
     } catch (error) {
       const message = `The todos of the fleet could not be put back: ${messageOf(error)}`;

@@ -2,14 +2,17 @@
 import type { FleetRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
 import { runsOf } from "./crew.ts";
+import { isOutside } from "./report.ts";
 import { isShown } from "./todo-run.ts";
-import type { Change, TodoTable } from "./todo-table.ts";
+import type { Change, TodoRow, TodoTable } from "./todo-table.ts";
 
+/** Resolves with how far the fleet came. */
 export async function leaveTodos(
   fleet: FleetRecord,
   { table, tasks, signal }: { table: TodoTable; tasks: Pick<Tasks, "records">; signal: AbortSignal },
-): Promise<void> {
+): Promise<FleetRecord["progress"]> {
   const { rows } = await table.read([], { signal });
+  const outside = isOutside(fleet);
   const runs = new Map(runsOf(fleet, tasks).map((run) => [run.todoId, run]));
   const changes = rows.flatMap((row): Change[] => {
     const run = runs.get(row.id);
@@ -20,5 +23,19 @@ export async function leaveTodos(
     if (row.status !== "in_progress") return [];
     return [{ ...about, status: "pending", outcome: "again", text: "The fleet was stopped while its agent worked." }];
   });
-  await table.write(changes, { named: [], signal });
+  const left = await table.read(changes, { signal });
+  return progressOf(left.rows.filter((row) => !outside(row)));
+}
+
+function progressOf(rows: readonly TodoRow[]): FleetRecord["progress"] {
+  const count = (isCounted: (row: TodoRow) => boolean) => rows.filter(isCounted).length;
+  const failed = count(({ status, outcome }) => status === "blocked" && outcome === "failed");
+  return {
+    total: rows.length,
+    done: count(({ status }) => status === "done"),
+    running: 0,
+    failed,
+    blocked: count(({ status }) => status === "blocked") - failed,
+    pending: count(({ status }) => status === "pending" || status === "in_progress"),
+  };
 }
