@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { TaskServer } from "../mcp/fixtures/task-server.ts";
 import { call, say, when } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
+import { by, delegate, main } from "../tasks/test-tasks.ts";
 import {
   aCall,
   allow,
@@ -37,6 +39,29 @@ test("a hook that has changed since it was allowed does not run", async () => {
     await world.send(sessionId, "go");
     expect([existsSync(join(world.folder, "one")), existsSync(join(world.folder, "two"))]).toEqual([false, false]);
     expect(warnings(world)[0]).toContain("Nobody has allowed these hooks");
+  });
+});
+
+test("it stands before calls of MCP tools too, also of an agent in the background", async () => {
+  await using server = await TaskServer.start({ dialect: "2025" });
+  const turns = [
+    main(delegate("dig", { mode: "background" })),
+    main(say("waiting")),
+    by("dig", call("jobs-plain", { job: "x" })),
+    by("dig", say("refused")),
+    main(say("seen")),
+  ];
+  await inSmallWorld(turns, async (world) => {
+    const guard = "grep -q jobs-plain && { echo 'not this server' >&2; exit 2; }; true";
+    put(world, ".github/hooks/g.json", copilot({ preToolUse: [{ bash: guard }] }));
+    await allow(world);
+    const mcpServers = { jobs: server.config };
+    const sessionId = await world.create({ ...discovering, ...everything, mcpServers });
+    await world.client.call("session.send", { sessionId, prompt: "go" });
+    await world.client.received("session.idle");
+    expect(results(world).at(-1)).toMatchObject({ success: false, error: { message: "not this server" } });
+    expect(server.of("tools/call")).toEqual([]);
+    world.provider.assertSpent();
   });
 });
 

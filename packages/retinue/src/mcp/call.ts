@@ -67,6 +67,12 @@ function isLinkFailure(error: unknown): boolean {
 /** The next request needs another connection: the link is broken, or somebody must sign in first. */
 export const isLinkBroken = (error: unknown): boolean => isLinkFailure(error) || isSignInNeeded(error);
 
+/** Of a request in a session: the server does not know that session any more. */
+export function isForgotten(error: unknown): boolean {
+  if (error instanceof SdkHttpError) return error.status === 404;
+  return error instanceof Error && error.cause !== undefined && isForgotten(error.cause);
+}
+
 const LINK_CODES: ReadonlySet<SdkErrorCode> = new Set([
   SdkErrorCode.NotConnected,
   SdkErrorCode.ConnectionClosed,

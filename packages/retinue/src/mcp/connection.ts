@@ -122,7 +122,14 @@ export class Connection {
     args: Readonly<Record<string, unknown>>,
     options: CallOptions,
   ): Promise<{ result: CallToolResult; task?: StartedTask }> {
-    const live = await unlessCancelled(this.#connected(), options.signal);
+    return await this.#inSession((live) => this.#callIn(live, { tool, args }, options), options.signal);
+  }
+
+  async #callIn(
+    live: Live,
+    { tool, args }: { tool: string; args: Readonly<Record<string, unknown>> },
+    options: CallOptions,
+  ): Promise<{ result: CallToolResult; task?: StartedTask }> {
     const { callServerTool } = await import("./call.ts");
     const listed = this.#tools.find(({ name }) => name === tool);
     const ask = () => callServerTool(live.client, { tool, args, active: this.#active, listed }, options);
@@ -146,7 +153,10 @@ export class Connection {
 
   /** For what is no call: resources, tasks. A link that broke is noticed as in a call, and the next use connects again. */
   async with<T>(use: Use<T>, { signal = NEVER }: { signal?: AbortSignal } = {}): Promise<T> {
-    const live = await unlessCancelled(this.#connected(), signal);
+    return await this.#inSession((live) => this.#useIn(live, use, signal), signal);
+  }
+
+  async #useIn<T>(live: Live, use: Use<T>, signal: AbortSignal): Promise<T> {
     const { isSignInNeeded } = await import("./oauth/refusal.ts");
     const ask = () => use(live.client, this.#news);
     try {
@@ -161,6 +171,20 @@ export class Connection {
       this.#onLost(live);
       await live.close();
       throw new Error(this.#error ?? messageOf(error), { cause: error });
+    }
+  }
+
+  /** A session that the server has forgotten took nothing in, so the same is asked once more in a new one. */
+  async #inSession<T>(ask: (live: Live) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const live = await unlessCancelled(this.#connected(), signal);
+    const { sessionId } = live.link.transport;
+    try {
+      return await ask(live);
+    } catch (error) {
+      if (sessionId === undefined || signal.aborted || this.#held !== undefined) throw error;
+      const { isForgotten } = await import("./call.ts");
+      if (!isForgotten(error)) throw error;
+      return await ask(await unlessCancelled(this.#connected(), signal));
     }
   }
 

@@ -4,7 +4,7 @@ import { TaskServer } from "../mcp/fixtures/task-server.ts";
 import { call, say } from "../models/scripted.ts";
 import { inSmallWorld } from "../server/handlers/small-world.ts";
 import { allowAll, DIALECTS, mcpProgress, startedId, theTask, withTask } from "./test-mcp-tasks.ts";
-import { agentsOf, lifeOf, main, resultsIn, send } from "./test-tasks.ts";
+import { agentsOf, held, lifeOf, main, mainHeld, resultsIn, send, userTexts } from "./test-tasks.ts";
 
 describe.each(DIALECTS)("a task of %s", (dialect) => {
   test("that never ends is given up and cancelled when the server's time for it is over", async () => {
@@ -16,6 +16,34 @@ describe.each(DIALECTS)("a task of %s", (dialect) => {
         error: "The task had not ended when its time was up.",
       });
       expect(world.task.isCancelled).toBe(true);
+    });
+  });
+
+  test("is one of fifty at once: each has its own answer and its own end, and is told once", async () => {
+    await using server = await TaskServer.start({ dialect });
+    const jobs = Array.from({ length: 50 }, (_, index) => `job-${index}`);
+    const waiting = held(say("waiting"));
+    const turns = [main(...jobs.map((job) => call("jobs-worker", { job }))), mainHeld(waiting), main(say("seen"))];
+    await inSmallWorld(turns, async ({ client, create, provider }) => {
+      const sessionId = await create({ mcpServers: { jobs: server.config } });
+      await allowAll(client, sessionId);
+      await send({ client }, sessionId);
+      await waiting.reached;
+      for (const task of server.tasks.values()) server.complete(task, `did ${task.args.job}`);
+      const running = async () => (await agentsOf(client, sessionId)).filter(({ status }) => status === "running");
+      await expect.poll(running).toEqual([]);
+      waiting.go();
+      await client.received("session.idle");
+      const tasks = await agentsOf(client, sessionId);
+      expect(tasks.map(({ result }) => result).sort()).toEqual(jobs.map((job) => `did ${job}`).sort());
+      const told = provider.requests.slice(-1).flatMap(userTexts).join("\n");
+      for (const { id } of tasks) {
+        expect(lifeOf(client, id)).toEqual(["started", "completed"]);
+        expect(told.split(id).length - 1).toBeGreaterThan(0);
+      }
+      expect(client.of("system.notification")).toHaveLength(50);
+      expect(server.problems).toEqual([]);
+      provider.assertSpent();
     });
   });
 
