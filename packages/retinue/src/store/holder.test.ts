@@ -15,11 +15,12 @@ test("a process that was killed is not alive, although its parent has not asked 
   try {
     const [chunk] = await once(parent.stdout, "data");
     const pid = Number(String(chunk).trim());
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    while (readFileSync(`/proc/${parent.pid}/comm`, "utf8").trim() !== "sleep") await turn(); // A shell would ask.
     const child = { pid, startedAt: startTick(pid) };
     expect(isProcessAlive(child)).toBe(true);
     process.kill(pid, "SIGKILL");
-    while (!readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z "))
-      await new Promise((resolve) => setImmediate(resolve));
+    while (!readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ")) await turn();
     expect(isProcessAlive(child)).toBe(false);
   } finally {
     parent.kill("SIGKILL");
