@@ -274,3 +274,11 @@ test("an agent whose turn is over waits for its background agents, and does not 
   expect(main(after)).toMatchObject({ kind: "sub-agent", text: "a, b" });
   expect(main(foldTree(after, ended("a")))).toMatchObject({ text: "b" });
 });
+
+test("agents above one that starts have their names, also when they started before anybody listened", () => {
+  const path = { path: ["f", "lead", "c"], pathNames: ["fleet", "walls", "bricks"], parentId: "lead" };
+  const tree = foldTree(emptyTree(), started("c", { agentDisplayName: "Mason", taskName: "bricks", ...path }));
+  const found = walk(tree).find(({ id }) => id === "c");
+  expect(found?.path).toEqual(["fleet", "walls", "bricks"]);
+  expect(walk(tree).map(({ id }) => id)).toEqual(["main", "f", "lead", "c"]);
+});

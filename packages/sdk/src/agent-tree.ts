@@ -15,6 +15,7 @@ import {
   newNode,
   titleOf,
 } from "./agent-node.ts";
+import { permissionAsk, textAsk } from "./shown-ask.ts";
 
 export function foldTree(tree: AgentTree, event: SessionEvent): AgentTree {
   const id = event.agentId ?? MAIN;
@@ -100,7 +101,6 @@ export function treeOf(events: Iterable<SessionEvent>, tree: AgentTree = emptyTr
 
 type Started = Extract<SessionEvent, { type: "subagent.started" }>;
 type Ended = Extract<SessionEvent, { type: "subagent.completed" | "subagent.failed" }>;
-type PermissionData = Extract<SessionEvent, { type: "permission.requested" }>["data"];
 type MessageData = Extract<SessionEvent, { type: "assistant.message" }>["data"];
 type UsageData = Partial<Extract<SessionEvent, { type: "assistant.usage" }>["data"]>;
 type NotificationKind = Extract<SessionEvent, { type: "system.notification" }>["data"]["kind"];
@@ -127,7 +127,18 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
     startedAt: isNext ? (known?.startedAt ?? at) : at,
     ...(isNext ? { endedAt: undefined, error: undefined, followUp: false } : {}),
   };
-  return place(put({ ...tree, callers: tree.callers.delete(data.toolCallId) }, node), node);
+  const above = named(tree, data);
+  return place(put({ ...above, callers: above.callers.delete(data.toolCallId) }, node), node);
+}
+
+/** Agents above one that starts, which started before anybody listened: the start names them. */
+function named(tree: AgentTree, { path = [], pathNames = [] }: Started["data"]): AgentTree {
+  return path.slice(0, -1).reduce((all, id, at) => {
+    const displayName = pathNames[at];
+    if (displayName === undefined || all.nodes.get(id)) return all;
+    const node = { ...newNode(id), displayName, parentId: path[at - 1] ?? MAIN };
+    return place(put(all, node), node);
+  }, tree);
 }
 
 /** Puts a node under its parent, and computes path and depth of the node and of everything below it. */
@@ -288,22 +299,6 @@ function shutDown(tree: AgentTree, at: number): AgentTree {
   return over.reduce((left, node) => put(left, node), tree);
 }
 
-function permissionAsk({ requestId, permissionRequest }: PermissionData, since: number): Ask {
-  const details: Record<string, unknown> = { ...permissionRequest };
-  const subject = ["fullCommandText", "fileName", "path", "url", "toolName"].map((key) => details[key]).find(isText);
-  const toolCallId = isText(details.toolCallId) ? details.toolCallId : undefined;
-  const text = [details.kind, subject].filter(isText).join(" ");
-  return { id: requestId, kind: "permission", text, toolCallId, since };
-}
-
-function textAsk(
-  kind: Ask["kind"],
-  { requestId: id, toolCallId }: { requestId: string; toolCallId?: string | undefined },
-  since: number,
-): Omit<Ask, "text"> {
-  return { id, kind, toolCallId, since };
-}
-
 function change(tree: AgentTree, id: string, parts: Partial<AgentNode>): AgentTree {
   return known(tree, { ...(tree.nodes.get(id) ?? newNode(id)), ...parts });
 }
@@ -343,5 +338,3 @@ function byToolCall(tree: AgentTree, toolCallId: string): string | undefined {
 }
 
 const isOver = ({ status }: AgentNode): boolean => status !== "running" && status !== "interrupted";
-
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -5,6 +5,7 @@
  */
 import type { EventData } from "@retinue/protocol";
 import { type ModelCall, NO_USAGE, type Part, type Reasoning, type Usage } from "../models/provider.ts";
+import type { CallIds } from "../session/call-ids.ts";
 import type { Agent } from "./agent.ts";
 
 export interface Answer {
@@ -27,6 +28,8 @@ export class Reading {
   #reasoningId: string | undefined;
   #blocks: Reasoning["blocks"];
   #calls: ModelCall[] = [];
+  /** By the id of the endpoint, the one that its call has here. */
+  readonly #claimed = new Map<string, string>();
   #hasBegun = false;
   #bytes = 0;
   #announcedBytes = 0;
@@ -62,9 +65,15 @@ export class Reading {
     this.#reasoning = [];
     this.#reasoningId = undefined;
     this.#blocks = undefined;
+    for (const id of [...this.#claimed.values(), ...this.#calls.map(({ id }) => id)]) this.#callIds.release(id);
+    this.#claimed.clear();
     this.#calls = [];
     this.#hasBegun = false;
     this.#written = { text: 0, pieces: 0, calls: 0 };
+  }
+
+  get #callIds(): CallIds {
+    return this.#agent.session.root.state.callIds;
   }
 
   read(part: Part): void {
@@ -83,7 +92,7 @@ export class Reading {
         this.#written.pieces += Buffer.byteLength(part.delta);
         this.#countBytes(part.delta.length);
         this.#announce("assistant.tool_call_delta", {
-          toolCallId: part.id,
+          toolCallId: this.#idOf(part.id),
           toolName: part.name,
           toolType: "function",
           inputDelta: part.delta,
@@ -91,7 +100,7 @@ export class Reading {
         return;
       case "call":
         this.#written.calls += Buffer.byteLength(part.arguments);
-        this.#calls.push({ id: part.id, name: part.name, arguments: part.arguments });
+        this.#calls.push({ id: this.#nextId(part.id), name: part.name, arguments: part.arguments });
         return;
       case "end":
         this.finish = part.reason;
@@ -106,7 +115,7 @@ export class Reading {
 
   end(): Answer {
     const badArguments = new Map<string, string>();
-    const calls = distinct(this.#calls).map((call) => {
+    const calls = this.#calls.map((call) => {
       if (call.arguments === "") return { ...call, arguments: "{}" };
       const problem = problemOf(call.arguments);
       if (problem === undefined) return call;
@@ -149,6 +158,19 @@ export class Reading {
     this.#announce("assistant.reasoning_delta", { reasoningId: this.#reasoningId, deltaContent: delta });
   }
 
+  /** Pieces of a call come before it, under the id that it will have. */
+  #idOf(given: string): string {
+    const id = this.#claimed.get(given) ?? this.#callIds.claim(given);
+    this.#claimed.set(given, id);
+    return id;
+  }
+
+  /** An endpoint may give one id to two calls of an answer. */
+  #nextId(given: string): string {
+    const id = this.#idOf(given);
+    return this.#calls.some((call) => call.id === id) ? this.#callIds.claim(given) : id;
+  }
+
   /** Announces the running size now and then, not with every delta. */
   #countBytes(count: number): void {
     this.#bytes += count;
@@ -167,18 +189,6 @@ export class Reading {
   >(type: T, data: EventData<T>): void {
     if (this.#isStreaming) this.#agent.session.announce(type, data);
   }
-}
-
-/** Makes ids unique: two calls with the same id would be one call in the log. */
-function distinct(calls: readonly ModelCall[]): ModelCall[] {
-  const given = new Set(calls.map(({ id }) => id));
-  const seen = new Set<string>();
-  return calls.map((call) => {
-    let { id } = call;
-    for (let times = 2; seen.has(id) || (id !== call.id && given.has(id)); times++) id = `${call.id}_${times}`;
-    seen.add(id);
-    return id === call.id ? call : { ...call, id };
-  });
 }
 
 function problemOf(text: string): string | undefined {

@@ -26,6 +26,7 @@ export function replay(events: readonly StoredEvent[], rootId: string): Replayed
       const { id, type, data } = envelopeOf(stored);
       lastId = id;
       if (type === undefined) continue;
+      state.callIds.apply({ type, data });
       if (stored.sessionId === rootId) {
         if (beginsRun(type, data)) run++;
         state.usage.inRun(run);

@@ -6,6 +6,7 @@
 import type { EventData, EventType } from "@retinue/protocol";
 import type { Message, Reasoning, UserPart } from "../models/provider.ts";
 import { AutopilotSoFar } from "./autopilot-so-far.ts";
+import { CallIds } from "./call-ids.ts";
 import { CurrentPrompt } from "./current-prompt.ts";
 import { GatesSoFar } from "./gates-so-far.ts";
 import type { OpenCall } from "./open-call.ts";
@@ -35,6 +36,8 @@ export class SessionState {
   userPrompts = 0;
   readonly usage = new UsageTotals();
   readonly openCalls = new Map<string, OpenCall>();
+  /** Of the whole tree, in the state of its root session. */
+  readonly callIds = new CallIds();
   readonly filesModified = new Set<string>();
   linesAdded = 0;
   linesRemoved = 0;
