@@ -1,10 +1,22 @@
-/** How long a server that cannot be asked is waited for, by a clock of the test. */
+/** How long a server that cannot be asked is waited for, and how often one is asked, by a clock of the test. */
+import { Client } from "@modelcontextprotocol/client";
 import { AppError } from "@retinue/protocol";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type FollowOptions, follow } from "./follow.ts";
 import type { TaskHome } from "./questions.ts";
+import { TaskNews } from "./task-news.ts";
 
 const MINUTE = 60_000;
+
+const QUIET = {
+  task: { dialect: "2025-11-25", taskId: "t" },
+  deadline: () => 60 * 24 * MINUTE,
+  now: () => 0,
+  onLook: () => undefined,
+  onProgress: () => undefined,
+  onWarning: () => undefined,
+  ask: () => Promise.reject(new Error("nobody asks")),
+} satisfies Partial<FollowOptions>;
 
 /** Each try fails with the next of these errors, and the clock has gone on by so much before it. */
 async function followed(tries: readonly { error: Error; afterMs: number }[], more: Partial<FollowOptions> = {}) {
@@ -19,15 +31,11 @@ async function followed(tries: readonly { error: Error; afterMs: number }[], mor
     },
   };
   const end = await follow({
-    task: { dialect: "2025-11-25", taskId: "t" },
+    ...QUIET,
     server: async () => server,
-    deadline: () => 60 * 24 * MINUTE,
     now: () => now,
     signal: new AbortController().signal,
-    onLook: () => undefined,
-    onProgress: () => undefined,
     onWarning: (message) => warnings.push(message),
-    ask: () => Promise.reject(new Error("nobody asks")),
     ...more,
   });
   return { end, warnings, left };
@@ -62,4 +70,31 @@ test("the time in which somebody must sign in does not count", async () => {
 test("the end of the task's own time comes before that of a server that is away", async () => {
   const { end } = await followed([{ error: gone, afterMs: 2 * MINUTE }], { deadline: () => MINUTE });
   expect(end).toEqual({ way: "expired", error: "The task had not ended when its time was up." });
+});
+
+test("a server that sends news after each of its answers is not asked without pause", async () => {
+  vi.useFakeTimers();
+  try {
+    const over = new AbortController();
+    let looks = 0;
+    const news = new TaskNews({ server: "jobs" });
+    const client = new Client({ name: "test", version: "1" });
+    client.request = async () => {
+      looks++;
+      setTimeout(() => news.of("t")?.onNews(), 1);
+      return { taskId: "t", status: "working", pollInterval: MINUTE };
+    };
+    const following = follow({
+      ...QUIET,
+      server: async () => ({ with: (use) => use(client, news) }),
+      signal: over.signal,
+    });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(looks).toBeGreaterThan(5);
+    expect(looks).toBeLessThan(12);
+    over.abort();
+    expect(await following).toBeUndefined();
+  } finally {
+    vi.useRealTimers();
+  }
 });

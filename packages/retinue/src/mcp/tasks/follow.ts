@@ -206,7 +206,7 @@ function isAnswer(error: unknown): boolean {
   return error instanceof WrongAnswer || error instanceof ProtocolError;
 }
 
-/** A pause that can be ended from outside; an end that comes before the pause counts for it. */
+/** A pause that news ends, only not at once: a server that sends news with each answer is not asked without pause. */
 class Pause {
   #isEnded = false;
   #end = () => {};
@@ -217,19 +217,26 @@ class Pause {
   }
 
   async of(ms: number, signal: AbortSignal): Promise<void> {
-    const isShort = this.#isEnded;
-    await new Promise<void>((resolve) => {
-      const timer = longTimer(resolve, isShort ? SHORTEST_MS : ms);
-      this.#end = () => {
-        timer.clear();
-        resolve();
-      };
-      if (!isShort && this.#isEnded) this.#end();
-      signal.addEventListener("abort", this.#end, { once: true });
-      if (signal.aborted) this.#end();
-    });
-    signal.removeEventListener("abort", this.#end);
+    const least = Math.min(ms, SHORTEST_MS);
+    await this.#wait(least, signal);
+    const ended = new AbortController();
+    this.#end = () => ended.abort();
+    if (!this.#isEnded) await this.#wait(ms - least, AbortSignal.any([signal, ended.signal]));
     this.#end = () => {};
     this.#isEnded = false;
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms <= 0) return;
+    await new Promise<void>((resolve) => {
+      const over = () => {
+        timer.clear();
+        signal.removeEventListener("abort", over);
+        resolve();
+      };
+      const timer = longTimer(over, ms);
+      signal.addEventListener("abort", over);
+      if (signal.aborted) over();
+    });
   }
 }
