@@ -92,7 +92,7 @@ const TABLE = {
     payload: () =>
       EVENTS["elicitation.requested"]
         .data()
-        .pick({ message: true, requestedSchema: true, elicitationSource: true })
+        .pick({ message: true, requestedSchema: true, mode: true, url: true, elicitationSource: true })
         .strip(),
     answer: ElicitationResult,
     requested: "elicitation.requested",

@@ -9,10 +9,15 @@ export interface AskedIn {
   signal: AbortSignal;
 }
 
-/** For each call that runs. Nobody reads more. */
+/** For each call that runs, and for each task. Nobody reads more. */
 const MAX_OPEN = 16;
-/** How many questions of a server are open, by its running calls. */
-const open = new WeakMap<ReadonlySet<ActiveCall>, number>();
+/** How many questions are open, by whom they are for: the running calls of a server, or one of its tasks. */
+const open = new WeakMap<object, number>();
+
+/** A question that no call waits for: the time limits of those that happen to run go on. */
+export async function askedForTask<T>(task: object, ask: () => Promise<T>): Promise<T> {
+  return await amongFew(task, MAX_OPEN, ask);
+}
 
 export async function askedInCall<T>(
   active: ReadonlySet<ActiveCall>,
@@ -20,9 +25,14 @@ export async function askedInCall<T>(
   ask: (asked: AskedIn) => Promise<T>,
 ): Promise<T> {
   const running = [...active];
-  const isOver = (open.get(active) ?? 0) >= MAX_OPEN * Math.max(1, running.length);
-  if (isOver) throw new Error("too many questions at once: wait for the answers to the others");
-  open.set(active, (open.get(active) ?? 0) + 1);
+  return await amongFew(active, MAX_OPEN * Math.max(1, running.length), () => whileHeld(running, request, ask));
+}
+
+async function whileHeld<T>(
+  running: readonly ActiveCall[],
+  request: { signal: AbortSignal },
+  ask: (asked: AskedIn) => Promise<T>,
+): Promise<T> {
   const resume = running.map(({ limit }) => limit.hold());
   const abandoned = new AbortController();
   const onAbort = (): void => {
@@ -41,6 +51,16 @@ export async function askedInCall<T>(
   } finally {
     for (const { signal } of running) signal.removeEventListener("abort", onAbort);
     for (const release of resume) release();
-    open.set(active, (open.get(active) ?? 1) - 1);
+  }
+}
+
+async function amongFew<T>(whom: object, most: number, ask: () => Promise<T>): Promise<T> {
+  const others = open.get(whom) ?? 0;
+  if (others >= most) throw new Error("too many questions at once: wait for the answers to the others");
+  open.set(whom, others + 1);
+  try {
+    return await ask();
+  } finally {
+    open.set(whom, (open.get(whom) ?? 1) - 1);
   }
 }

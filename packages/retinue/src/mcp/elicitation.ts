@@ -1,6 +1,6 @@
 /** Questions that an MCP server asks during a call: they go to the host, and the call's time limit is paused meanwhile. */
 import type { Client, ElicitResult } from "@modelcontextprotocol/client";
-import { askedInCall } from "./asked-in-call.ts";
+import { askedForTask, askedInCall } from "./asked-in-call.ts";
 import type { ActiveCall, CallRef } from "./call-failed.ts";
 
 export interface Elicitation {
@@ -31,10 +31,10 @@ export function serveElicitation(client: Client, options: ElicitationOptions): v
         : { mode: "form" as const, requestedSchema: params.requestedSchema };
     const { server, active } = options;
     const task = options.ofTask(params);
-    const elicit = task?.elicit ?? options.elicit;
+    const question = { server, message: params.message, ...what };
+    if (task) return await askedForTask(task, () => task.elicit(question, context.mcpReq));
     return await askedInCall(active, context.mcpReq, ({ call, signal }) =>
-      // A task outlives the calls that happen to run.
-      elicit({ server, message: params.message, ...what, call }, task ? context.mcpReq : { signal }),
+      options.elicit({ ...question, call }, { signal }),
     );
   });
 }

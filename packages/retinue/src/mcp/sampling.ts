@@ -1,6 +1,6 @@
 /** A server that wants to ask a model: the request goes to the session, and the limits of running calls are paused meanwhile. */
 import type { Client, CreateMessageRequestParams, CreateMessageResult } from "@modelcontextprotocol/client";
-import { askedInCall } from "./asked-in-call.ts";
+import { askedForTask, askedInCall } from "./asked-in-call.ts";
 import type { ActiveCall, CallRef } from "./call-failed.ts";
 
 export interface SamplingRequest {
@@ -27,11 +27,8 @@ export function serveSampling(client: Client, { server, sample, active, ofTask }
   client.setRequestHandler("sampling/createMessage", async ({ params }, context) => {
     const task = ofTask(params);
     const { id: mcpRequestId } = context.mcpReq;
-    return await askedInCall(active, context.mcpReq, ({ call, signal }) =>
-      // A task outlives the calls that happen to run.
-      task
-        ? sample({ server, mcpRequestId, params, call: task.call }, context.mcpReq)
-        : sample({ server, mcpRequestId, params, call }, { signal }),
-    );
+    const request = { server, mcpRequestId, params };
+    if (task) return await askedForTask(task, () => sample({ ...request, call: task.call }, context.mcpReq));
+    return await askedInCall(active, context.mcpReq, ({ call, signal }) => sample({ ...request, call }, { signal }));
   });
 }

@@ -31,15 +31,18 @@ export async function elicit(
   form: Asking & {
     message: string;
     requestedSchema: Record<string, unknown>;
+    /** A page that the person is to open; there is nothing to fill in then. */
+    url?: string;
     source?: string;
     /** The call that shows the form runs again after a restart. */
     comesAgain?: boolean;
   },
 ): Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }> {
-  const { message, requestedSchema, callId, source, comesAgain, signal } = form;
+  const { message, requestedSchema, url, callId, source, comesAgain, signal } = form;
   const isExpected = asker.asks.expected("elicitation", { sessionId: asker.session.id, callId }) !== undefined;
   if (!isExpected && !participants.can("requestElicitation")) return { action: "cancel" };
-  const payload = { message, requestedSchema, elicitationSource: source };
+  const what = url === undefined ? { requestedSchema } : { mode: "url" as const, url };
+  const payload = { message, ...what, elicitationSource: source };
   const { action, content } = await ask(asker, "elicitation", { payload, callId, comesAgain, signal });
   return content ? { action, content } : { action };
 }

@@ -12,6 +12,7 @@ import { type SamplerOptions, sampler } from "./sampling.ts";
 interface Form {
   message: string;
   requestedSchema: Record<string, unknown>;
+  url?: string;
   source?: string;
   callId?: string;
   signal: AbortSignal;
@@ -55,10 +56,11 @@ export function serverEvents({ root, hooks, agentOf, participants, elicit }: Ser
       const output = await hooks.run("preMcpToolCall", details, { caller: callerOf(agentOf(sessionId)), signal });
       return output?.metaToUse;
     },
-    elicit: async ({ server, message, requestedSchema = {}, call }, { signal }) => {
+    elicit: async ({ server, message, requestedSchema = {}, url, call }, { signal }) => {
       const { action, content } = await elicit(agentOf(call?.sessionId), {
         message,
         requestedSchema: { ...requestedSchema },
+        url,
         source: server,
         callId: call?.callId,
         signal,

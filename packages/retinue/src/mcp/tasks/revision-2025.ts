@@ -19,6 +19,8 @@ import {
 /** How long a server is asked to keep a task, and its result. It may decide otherwise. */
 export const WANTED_TTL_MS = 24 * 3_600_000;
 
+const RELATED = "io.modelcontextprotocol/related-task";
+
 export const Task2025 = z.looseObject({
   ...taskFields,
   ttl: z.number().nonnegative().nullish(),
@@ -29,6 +31,11 @@ const Supported = z.looseObject({
   tasks: z.looseObject({ requests: z.looseObject({ tools: z.looseObject({ call: z.looseObject({}) }) }) }),
 });
 const Tool = z.looseObject({ execution: z.looseObject({ taskSupport: z.enum(["required", "optional"]) }) });
+
+/** The task that a result says it is of. */
+const Related = z
+  .looseObject({ _meta: z.looseObject({ [RELATED]: z.looseObject({ taskId: z.string() }) }) })
+  .transform(({ _meta }) => _meta[RELATED].taskId);
 
 /** Whether this tool is to be called as a task. */
 export function wantsTask(client: Client, tool: unknown): boolean {
@@ -53,9 +60,12 @@ export function task2025(taskId: string): ServerTask {
     client.request(request, anything, { signal, timeout: NO_LIMIT_MS }).then(forget, forget);
   };
 
-  const resultOf = async (client: Client, options: AskOptions): Promise<Pick<TaskLook, "result" | "error">> => {
+  const resultOf = async (client: Client, options: AskOptions): Promise<Partial<TaskLook>> => {
     try {
-      return resultIn(await client.request(request, anything, { ...options, timeout: ASK_LIMIT_MS }));
+      const answer = await client.request(request, anything, { ...options, timeout: ASK_LIMIT_MS });
+      const { data: related } = Related.safeParse(answer);
+      // The name of the task is in the answer only here, so one of another task is as wrong as its state would be.
+      return related === undefined || related === taskId ? resultIn(answer) : { taskId: related };
     } catch (error) {
       if (error instanceof ProtocolError) return { error: error.message }; // The error of the call is its result.
       throw error;

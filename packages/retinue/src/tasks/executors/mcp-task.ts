@@ -7,7 +7,7 @@
 import { AppError, type EventData, messageOf, visible } from "@retinue/protocol";
 import type { Asker } from "../../asks/ask.ts";
 import type { McpUse } from "../../mcp/host.ts";
-import type { TaskHome } from "../../mcp/tasks/questions.ts";
+import type { TaskForm, TaskHome } from "../../mcp/tasks/questions.ts";
 import type { TaskLook } from "../../mcp/tasks/server-task.ts";
 import { Inbox } from "../../session/inbox.ts";
 import { beginRun } from "../../session/run-boundary.ts";
@@ -229,7 +229,13 @@ export class McpTasks implements Executor<McpTaskRecord> {
 
   #note(record: McpTaskRecord, { status, message, updatedAt, ttlMs, pollMs }: TaskLook): void {
     const isNews = record.serverStatus !== status || record.statusMessage !== message;
-    const said = { serverStatus: status, statusMessage: message, updatedAt, ttlMs: ttlMs ?? record.ttlMs, pollMs };
+    const said = {
+      serverStatus: status,
+      statusMessage: message,
+      updatedAt,
+      ttlMs: ttlMs === undefined ? record.ttlMs : ttlMs,
+      pollMs,
+    };
     Object.assign(record, said);
     if (!isNews) return;
     this.#options.tasks().records.save(record);
@@ -246,12 +252,20 @@ export class McpTasks implements Executor<McpTaskRecord> {
   /** The agent at work may hold a place meanwhile, so the task asks for itself and holds none. */
   async #ask(
     record: McpTaskRecord,
-    { message, requestedSchema = {} }: { message: string; requestedSchema?: Readonly<Record<string, unknown>> },
+    { message, requestedSchema = {}, url }: TaskForm,
     { signal }: { signal: AbortSignal },
   ) {
     const { participants, asks } = this.#options.parts;
     const { id, callId, server } = record;
-    const form = { message, requestedSchema: { ...requestedSchema }, source: server, callId, comesAgain: true, signal };
+    const form = {
+      message,
+      requestedSchema: { ...requestedSchema },
+      url,
+      source: server,
+      callId,
+      comesAgain: true,
+      signal,
+    };
     const { action, content } = await elicit(participants, this.#asker(record), form);
     return {
       response: content ? { action, content: formValues(content) } : { action },
