@@ -120,6 +120,8 @@ export const HOOKS = {
       agentType: z.string(),
       agentId: z.string(),
       stopReason: z.string(),
+      /** Absent from runtimes that do not tell. */
+      stop_hook_active: z.boolean().optional(),
       response: z.string(),
       transcriptPath: z.string(),
     }),

@@ -12,6 +12,7 @@ export type HookEvent<Type extends HookType> = Omit<HookInput<Type>, Shared> & {
   readonly timestamp: Date;
   readonly workingDirectory: string;
 } & (HookInput<Type> extends { stop_hook_active: boolean } ? { readonly stopHookActive: boolean } : unknown) &
+  (Type extends "subagentStop" ? { readonly stopHookActive?: boolean } : unknown) &
   (HookInput<Type> extends { error?: unknown } ? { readonly error?: string } : unknown);
 
 export interface HookInvocation {

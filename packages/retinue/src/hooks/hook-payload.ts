@@ -55,8 +55,8 @@ const DETAILS: Readonly<Partial<Record<FileHook["event"], (input: Input) => obje
   postToolUse: (input) => ({ ...call(input), tool_response: response(input) }),
   postToolUseFailure: (input) => ({ ...call(input), error: input.error, is_interrupt: false }),
   agentStop: ({ stop_hook_active, response: last }) => ({ stop_hook_active, last_assistant_message: last }),
-  subagentStop: ({ response: last, transcriptPath }) => ({
-    stop_hook_active: false,
+  subagentStop: ({ stop_hook_active, response: last, transcriptPath }) => ({
+    stop_hook_active,
     last_assistant_message: last,
     agent_transcript_path: transcriptPath,
   }),

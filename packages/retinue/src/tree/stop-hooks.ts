@@ -12,10 +12,10 @@ export async function askStopHooks(
   const { hooks, name: agentName = "" } = agent;
   if (hooks.isEmpty) return undefined;
   const options = { caller: callerOf(agent), signal };
-  const details = { stopReason: "end_turn", response } as const;
+  const details = { stopReason: "end_turn", stop_hook_active: isAgain, response } as const;
   const who: Pick<HookInput<"subagentStop">, "agentType"> = { agentType: agentName };
   const output = agent.session.parent
     ? await hooks.run("subagentStop", { ...who, ...details }, options)
-    : await hooks.run("agentStop", { stop_hook_active: isAgain, ...details }, options);
+    : await hooks.run("agentStop", details, options);
   return output?.decision === "block" && output.reason ? output.reason : undefined;
 }

@@ -187,7 +187,7 @@ export class ChildSessions implements Executor<AgentRecord> {
     if (hooks.isEmpty) return;
     const agentName = agent.name ?? "";
     const response = session.state.lastAssistantText;
-    const details = { agentType: agentName, response, stopReason };
+    const details = { agentType: agentName, response, stopReason, stop_hook_active: false };
     // A store that refuses is not waited for either: the end that follows waits with the rest of the log.
     await hooks.run("subagentStop", details, { caller: callerOf(agent), signal }).catch(() => undefined);
   }
