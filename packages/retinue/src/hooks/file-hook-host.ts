@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { messageOf, timeoutSignal, visible } from "@retinue/protocol";
 import type { ProcessFamily } from "../processes/family.ts";
 import type { Session } from "../session/session.ts";
-import { commandLine, type FileHook, matchedValues, matcherOf } from "./file-hook.ts";
+import { type CommandRun, commandLine, type FileHook, matchedValues, matcherOf } from "./file-hook.ts";
 import { answerOf, type CommandEnd } from "./hook-answer.ts";
 import { payloadOf } from "./hook-payload.ts";
 import type { HookPlace } from "./hook-places.ts";
@@ -61,12 +61,13 @@ async function endOf(
     return await postPayload(run, { payload, limitMs, signal });
   }
   const { runCommand } = await import("./command-run.ts");
+  const own = variables(session.root.id, world);
   return await runCommand(
-    { run, env },
+    { run: withFolders(run, own), env },
     {
       payload,
       cwd: folderOf(hook, place) ?? session.place.workingDirectory,
-      env: variables(session.root.id, world),
+      env: own,
       family: world.family(),
       trail: world.trail,
       signal,
@@ -77,6 +78,13 @@ async function endOf(
 /** Relative paths of a project were shown as those of its folder, wherever the session works by now. */
 function folderOf({ cwd }: FileHook, { origin, folder }: HookPlace): string | undefined {
   return cwd === undefined && origin !== "project" ? undefined : resolve(folder, cwd ?? ".");
+}
+
+/** No shell puts them in where there is none. Other variables stay as they are written. */
+function withFolders(run: CommandRun, own: Readonly<Record<string, string>>): CommandRun {
+  if ("shell" in run) return run;
+  const filled = (text: string) => text.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => own[name] ?? whole);
+  return { program: filled(run.program), args: run.args.map(filled) };
 }
 
 /** The names that other programs use are there too: their hooks ask for them. */

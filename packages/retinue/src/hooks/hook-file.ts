@@ -150,7 +150,7 @@ function hooksOf(entries: unknown, place: Place): FileHook[] {
     return members.flatMap((member) => {
       try {
         const hook = hookOf(member, { ...place, matcher });
-        const remark = unknownField(member, hook) ?? unsentVariable(hook) ?? unheard(hook);
+        const remark = unknownField(member, hook) ?? unsentVariable(hook) ?? unheard(hook) ?? unpassed(member, hook);
         if (remark !== undefined) problems.push(`${where}: ${remark}`);
         return [hook];
       } catch (error) {
@@ -195,6 +195,9 @@ function runOf(entry: Entry): CommandRun {
   const own = { win32: entry.powershell ?? entry.windows, darwin: entry.bash ?? entry.osx };
   const shell = process.platform === "win32" || process.platform === "darwin" ? own[process.platform] : undefined;
   const line = shell ?? (process.platform === "win32" ? undefined : (entry.bash ?? entry.linux)) ?? entry.command;
+  // As Claude Code has it: arguments make a program of the command, and no shell is between.
+  if (line !== undefined && line === entry.command && entry.args !== undefined)
+    return { program: line, args: entry.args };
   if (line !== undefined) return { shell: line };
   throw new Error("it names no command for this system (bash, command or exec)");
 }
@@ -217,6 +220,11 @@ function unsentVariable({ run }: FileHook): string | undefined {
 
 function unheard({ event, isAsync }: FileHook): string | undefined {
   return isAsync && event === "preToolUse" ? "it cannot deny a call, because nobody waits for it (async)" : undefined;
+}
+
+function unpassed(member: unknown, { run }: FileHook): string | undefined {
+  const isGiven = typeof member === "object" && member !== null && "args" in member;
+  return isGiven && "shell" in run ? "the field args has no effect: it goes with exec or command" : undefined;
 }
 
 function issueIn({ issues }: z.ZodError): string {
