@@ -9,6 +9,7 @@ import { cpSync, existsSync } from "node:fs";
 import { basename } from "node:path";
 import { AppError } from "@retinue/protocol";
 import { leftOpen } from "../recovery/left-open.ts";
+import { openHooks } from "../recovery/open-hooks.ts";
 import { lastCheckpoint } from "../recovery/replay.ts";
 import { createFolder, cutCheckpoints, sessionFolder } from "../session/folder.ts";
 import type { NewEvent, SessionRecord, StoredEvent } from "../store/store.ts";
@@ -53,13 +54,14 @@ export async function forkSession(
     updatedAt: now,
   };
   const copies = events.map((event) => copyOf(event, { from: sessionId, to: id }));
-  const open = leftOpen(events, () => false).map((each) =>
-    each.sessionId === sessionId ? { ...each, sessionId: id } : each,
-  );
+  const ofFork = <Left extends { sessionId: string }>(each: Left): Left =>
+    each.sessionId === sessionId ? { ...each, sessionId: id } : each;
+  const open = leftOpen(events, () => false).map(ofFork);
+  const hooks = openHooks(events).map(ofFork);
   const limits = await readLimits(store, sessionId);
   const environment = await ENVIRONMENT.get(store.documents, sessionId);
   await withLease(store, id, async (lease) => {
-    const ends = await endsOf(open, { lease, lastId: copies.at(-1)?.id ?? null, world });
+    const ends = await endsOf(open, { lease, lastId: copies.at(-1)?.id ?? null, world, hooks });
     await store.commit({
       lease,
       at: now,

@@ -16,6 +16,7 @@ import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import { isOpen, leftOpen, runsIn } from "../recovery/left-open.ts";
 import { keptAsks, openAsks } from "../recovery/open-asks.ts";
+import { openHooks } from "../recovery/open-hooks.ts";
 import { replay } from "../recovery/replay.ts";
 import { createFolder, sessionFolder } from "../session/folder.ts";
 import { Inbox, type InboxEntry, readInbox } from "../session/inbox.ts";
@@ -136,6 +137,7 @@ export async function openStored(
       asks: [...openAsks(events, (requestId) => kept.has(requestId)), ...keptAsks(asks)],
       answers: kept,
       unowned: leftOpen(events, goesOn),
+      hooks: openHooks(events),
       workedMs,
     },
     problems: [...damaged, ...[...unread, ...tasks.problems].map(({ message }) => message), ...unknown],

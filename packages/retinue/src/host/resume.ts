@@ -3,6 +3,7 @@ import { messageOf } from "@retinue/protocol";
 import type { Ask } from "../asks/kinds.ts";
 import { settleInterrupted } from "../loop/calls.ts";
 import type { LeftOpen } from "../recovery/left-open.ts";
+import { endHooks, type OpenHook } from "../recovery/open-hooks.ts";
 import { type Resume, recoveryPlan } from "../recovery/plan.ts";
 import { isOutage } from "../session/outage.ts";
 import type { HostedSession } from "./hosted-session.ts";
@@ -15,6 +16,8 @@ export interface LeftBehind {
   answers: ReadonlyMap<string, { value: unknown }>;
   /** Open in the log, with no task that goes on with it. */
   unowned: readonly LeftOpen[];
+  /** Nobody waits for them any more. */
+  hooks: readonly OpenHook[];
   /** How long the main agent's run had worked. */
   workedMs: number;
 }
@@ -34,6 +37,7 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
     },
     resume,
   );
+  endHooks(session.log, left.hooks);
   settleLeftOpen(session.log, left.unowned, session.world);
   if (plan.calls === "interrupt") settleInterrupted(session);
   for (const id of plan.lost) await registry.lose(id, LOST);

@@ -6,6 +6,7 @@
  */
 import { AppError, messageOf } from "@retinue/protocol";
 import { leftOpen, runsIn } from "../recovery/left-open.ts";
+import { endHooks, openHooks } from "../recovery/open-hooks.ts";
 import { lastCheckpoint, replay } from "../recovery/replay.ts";
 import { cutCheckpoints } from "../session/folder.ts";
 import type { StoredEvent } from "../store/store.ts";
@@ -64,6 +65,12 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   for (const { id } of [...lost, ...changed]) tasks.registry.remove(id, { isCut: true });
   for (const record of changed) tasks.registry.records.add(record);
   const open = leftOpen(rest, (id) => id === session.id);
+  // One that is asked just now ends by itself.
+  const asked = new Set(openHooks(events).map(({ start }) => start.hookInvocationId));
+  endHooks(
+    session.log,
+    openHooks(rest).filter(({ start }) => !asked.has(start.hookInvocationId)),
+  );
   settleLeftOpen(session.log, [...open, { sessionId: session.id, state }], session.world);
   await session.log.committed();
   const cleanup = cleanCheckpoints(session.place.folder, rest);

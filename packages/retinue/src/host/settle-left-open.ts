@@ -5,6 +5,7 @@
  */
 import { settleInterrupted } from "../loop/calls.ts";
 import type { LeftOpen } from "../recovery/left-open.ts";
+import { endHooks, type OpenHook } from "../recovery/open-hooks.ts";
 import { Inbox } from "../session/inbox.ts";
 import { Log } from "../session/log.ts";
 import { endRun } from "../session/run-boundary.ts";
@@ -32,13 +33,14 @@ export function settleLeftOpen(log: Log, left: readonly LeftOpen[], world: World
 /** The same ends as events of a log that is not stored yet, to be stored with it in one transaction. */
 export async function endsOf(
   left: readonly LeftOpen[],
-  { lease, lastId, world }: { lease: Lease; lastId: string | null; world: World },
+  { lease, lastId, world, hooks }: { lease: Lease; lastId: string | null; world: World; hooks: readonly OpenHook[] },
 ): Promise<readonly NewEvent[]> {
   const events: NewEvent[] = [];
   const store = {
     commit: async (batch: { events?: readonly NewEvent[] }) => void events.push(...(batch.events ?? [])),
   };
   const log = new Log({ lease, store, world, lastId, onFailure: () => undefined });
+  endHooks(log, hooks);
   settleLeftOpen(log, left, world);
   await log.committed();
   return events;

@@ -4,8 +4,9 @@ import { call, say } from "../../models/scripted.ts";
 import { agentNamed, by, byHeld, delegate, main, mainHeld, never, quiet, send } from "../../tasks/test-tasks.ts";
 import { inSmallWorld, type ReceivedEvent, type SmallWorld, type TestClient } from "./small-world.ts";
 
-const STARTS = /^(subagent\.started|tool\.execution_start|permission\.requested|external_tool\.requested)$/;
-const ENDS = /^(subagent\.(completed|failed)|tool\.execution_complete|permission\.completed|external_tool\.completed)$/;
+const STARTS = /^(subagent\.started|tool\.execution_start|permission\.requested|external_tool\.requested|hook\.start)$/;
+const ENDS =
+  /^(subagent\.(completed|failed)|tool\.execution_complete|permission\.completed|external_tool\.completed|hook\.end)$/;
 const PROBE = { name: "probe", description: "Probes.", parameters: { type: "object" }, skipPermission: true };
 
 async function logOf(client: TestClient, sessionId: string): Promise<ReceivedEvent[]> {
@@ -19,7 +20,7 @@ function unbalanced(events: readonly ReceivedEvent[]): string[] {
   const count = (key: string, by: number) => open.set(key, (open.get(key) ?? 0) + by);
   for (const { type, agentId, data } of events) {
     const kind = type.split(/[._]/)[0];
-    const key = `${kind} ${kind === "subagent" ? agentId : (data.requestId ?? `${agentId}/${data.toolCallId}`)}`;
+    const key = `${kind} ${kind === "subagent" ? agentId : (data.hookInvocationId ?? data.requestId ?? `${agentId}/${data.toolCallId}`)}`;
     if (STARTS.test(type)) count(key, 1);
     else if (ENDS.test(type)) count(key, -1);
   }
@@ -136,5 +137,23 @@ test("a cut while sub-agents are at work is refused, and changes nothing", async
     await expect(client.call("session.history.truncate", { sessionId, eventId })).rejects.toThrow("at work");
     await quiet(client, sessionId);
     expect((await logOf(client, sessionId)).slice(0, events.length)).toEqual(events);
+  });
+});
+
+test("a fork and a cut between the question and the answer of a hook have an end for it", async () => {
+  await inSmallWorld([main(say("over"))], async (world) => {
+    const { client } = world;
+    client.answers.set("hooks.invoke", () => ({}));
+    const sessionId = await world.create({ hooks: true });
+    await world.send(sessionId, "START");
+    const ends = (await logOf(client, sessionId)).filter(({ type }) => type === "hook.end");
+    const eventId = ends.at(-1)?.id ?? "";
+    const { sessionId: fork } = await client.call("sessions.fork", { sessionId, toEventId: eventId });
+    await client.call("session.history.truncate", { sessionId, eventId });
+    for (const id of [fork, sessionId]) {
+      const events = await logOf(client, id);
+      expect(events.filter(({ type }) => type === "hook.end")).toHaveLength(ends.length);
+      expect(unbalanced(events)).toEqual([]);
+    }
   });
 });
