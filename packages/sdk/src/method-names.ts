@@ -28,6 +28,8 @@ export const METHOD_NAMES: Record<ServerMethodName, true> = {
   "plugins.install": true,
   "plugins.list": true,
   "plugins.uninstall": true,
+  "plugins.update": true,
+  "plugins.updateAll": true,
   "runtime.shutdown": true,
   "secrets.addFilterValues": true,
   "session.abort": true,

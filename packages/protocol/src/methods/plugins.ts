@@ -18,6 +18,20 @@ const SessionPlugin = lazy(() =>
   z.object({ name: z.string(), marketplace: z.string(), version: text(), enabled: z.boolean() }),
 );
 
+const updated = () => ({ previousVersion: text(), newVersion: text(), skillsInstalled: z.number() });
+
+const PluginUpdate = lazy(() =>
+  z.object({
+    ...updated(),
+    skillsInstalled: z.number().optional(),
+    name: z.string(),
+    marketplace: z.string(),
+    success: z.boolean(),
+    /** Why it is as it was. */
+    error: text(),
+  }),
+);
+
 const names = lazy(() => z.object({ names: strings(), workingDirectory: text() }));
 
 const DiscoveredHook = lazy(() =>
@@ -46,6 +60,16 @@ export const PLUGIN_METHODS = byName(
     summary: "Removes a plugin from the home folder.",
     params: () => z.object({ name: z.string().min(1), directSourceId: z.string().nullish() }),
     result: nothing,
+  }),
+  method("plugins.update", {
+    summary: "Installs a plugin again from where it came.",
+    params: () => z.object({ name: z.string().min(1) }),
+    result: () => z.object(updated()),
+  }),
+  method("plugins.updateAll", {
+    summary: "Installs all plugins again that came from somewhere.",
+    params: () => z.object({}),
+    result: () => z.object({ results: z.array(PluginUpdate()) }),
   }),
   method("plugins.enable", {
     summary: "Lets plugins count in new sessions.",

@@ -4,14 +4,14 @@
  * Everything is fetched into a folder beside the others, looked at there, and moved into place whole. No script of it runs on the way.
  */
 import { execFile } from "node:child_process";
-import { copyFileSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { AppError, messageOf, visible } from "@retinue/protocol";
 import { childEnvironment } from "../secrets/environment.ts";
 import { makePrivateFolder } from "../store/private-files.ts";
 import { moveAside, newStage, settleCutOff } from "./cut-off-install.ts";
-import { forgetPlugin, installedPlugins, pluginsFolder, recordPlugin } from "./installed.ts";
+import { forgetPlugin, type InstalledPlugin, installedPlugins, pluginsFolder, recordPlugin } from "./installed.ts";
 import { PLUGIN_NAME, type Plugin, readPlugin } from "./manifest.ts";
 import { MAX_ENTRIES, MAX_FILES, MAX_TOTAL, unpack } from "./unpack.ts";
 
@@ -52,11 +52,36 @@ export async function installPlugin(source: string, options: InstallOptions): Pr
     const place = join(folder, plugin.name);
     moveAside(stage, { folder, name: plugin.name });
     renameSync(plugin.root, place);
-    recordPlugin(home, plugin.name, source);
+    recordPlugin(home, plugin.name, lasting(source, options.cwd));
     return { plugin: readPlugin(place), leftOut };
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
+}
+
+/** A path means the same wherever it is fetched from again. */
+function lasting(source: string, cwd: string): string {
+  const path = resolve(cwd, source);
+  return existsSync(path) ? path : source;
+}
+
+/** Fetches it again from where it came. Whoever asks agrees to what it brings now, as with an install. */
+export async function updatePlugin(
+  { name, source }: InstalledPlugin,
+  { home, signal }: Pick<InstallOptions, "home" | "signal">,
+): Promise<Plugin> {
+  if (source === undefined) {
+    const place = visible(join(pluginsFolder(home), name));
+    throw new AppError("invalid_params", `${place} was put there by hand, so nobody knows where to fetch it from`);
+  }
+  let other: string | undefined;
+  const confirm = async (found: Plugin) => {
+    if (found.name !== name) other = found.name;
+    return found.name === name;
+  };
+  const done = await installPlugin(source, { home, cwd: home, signal, confirm });
+  if (done) return done.plugin;
+  throw new AppError("invalid_params", visible(`${source} is the plugin ${other} now, so ${name} stays as it is`));
 }
 
 /** False when there is none of that name. */

@@ -10,7 +10,7 @@ import { type Plugin, readPlugin } from "./manifest.ts";
 
 export interface InstalledPlugin extends Plugin {
   isEnabled: boolean;
-  /** As it was given; undefined for a folder that somebody has put there. */
+  /** As it was given, a path from the root; undefined for a folder that somebody has put there. */
   source?: string;
 }
 
@@ -69,7 +69,9 @@ export function forgetPlugin(home: string, name: string): void {
 export function enablePlugins(home: string, names: readonly string[], isEnabled: boolean): void {
   const records = readRecords(home);
   const others = records.disabled.filter((name) => !names.includes(name));
-  writeRecords(home, { ...records, disabled: isEnabled ? others : [...others, ...names] });
+  const known = installedPlugins(home).plugins.map(({ name }) => name); // As in Copilot, other names change nothing.
+  const off = isEnabled ? [] : names.filter((name) => known.includes(name));
+  writeRecords(home, { ...records, disabled: [...others, ...off] });
 }
 
 /** A file that cannot be read must not be written over. */

@@ -206,9 +206,7 @@ describe("a plugin is installed", () => {
     const done = await installPlugin("tool-kit", { home: at.home, cwd: at.root });
     expect(done).toMatchObject({ plugin: { name: "tool-kit" }, leftOut: 1 });
     expect(existsSync(join(at.home, "plugins/tool-kit/link"))).toBe(false);
-    expect(installedPlugins(at.home).plugins).toMatchObject([
-      { name: "tool-kit", source: "tool-kit", isEnabled: true },
-    ]);
+    expect(installedPlugins(at.home).plugins).toMatchObject([{ name: "tool-kit", source, isEnabled: true }]);
     expect([removePlugin(at.home, "tool-kit"), removePlugin(at.home, "tool-kit")]).toEqual([true, false]);
     expect(installedPlugins(at.home).plugins).toEqual([]);
   });

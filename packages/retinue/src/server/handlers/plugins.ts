@@ -1,6 +1,6 @@
 /** Plugins of the home folder and of a session, and the hooks that files name. */
 import { createHash } from "node:crypto";
-import { AppError, visible } from "@retinue/protocol";
+import { AppError, messageOf, visible } from "@retinue/protocol";
 import { followTrust } from "../../host/project-trust.ts";
 import type { InstalledPlugin } from "../../plugins/installed.ts";
 import { type Handlers, hosted } from "../handler.ts";
@@ -23,6 +23,24 @@ export const pluginHandlers: Handlers = {
     const { removePlugin } = await import("../../plugins/install.ts");
     if (removePlugin(sessions.shared.runtime.home, name)) return;
     throw unknown(name, (await load()).installedPlugins(sessions.shared.runtime.home).plugins);
+  },
+  "plugins.update": async ({ name }, { sessions, signal }) => {
+    const { home } = sessions.shared.runtime;
+    const { plugins } = (await load()).installedPlugins(home);
+    const found = plugins.find((plugin) => plugin.name === name);
+    if (!found) throw unknown(name, plugins);
+    return await update(found, { home, signal });
+  },
+  "plugins.updateAll": async (_, { sessions, signal }) => {
+    const { home } = sessions.shared.runtime;
+    const results = [];
+    for (const plugin of (await load()).installedPlugins(home).plugins) {
+      if (plugin.source === undefined) continue;
+      const { name } = plugin;
+      const done = await update(plugin, { home, signal }).catch((error: unknown) => ({ error: messageOf(error) }));
+      results.push({ name, marketplace: "", success: !("error" in done), previousVersion: plugin.version, ...done });
+    }
+    return { results };
   },
   "plugins.enable": async ({ names }, { sessions }) =>
     (await load()).enablePlugins(sessions.shared.runtime.home, names, true),
@@ -52,6 +70,12 @@ export const pluginHandlers: Handlers = {
     if (params.reloadMcp !== false) target.tree.servers.configured();
   },
 };
+
+async function update(plugin: InstalledPlugin, options: { home: string; signal: AbortSignal }) {
+  const { updatePlugin } = await import("../../plugins/install.ts");
+  const { version: newVersion, skills } = await updatePlugin(plugin, options);
+  return { previousVersion: plugin.version, newVersion, skillsInstalled: skills.length };
+}
 
 function shown({ name, version, isEnabled, source }: InstalledPlugin) {
   const directSourceId =
