@@ -89,3 +89,18 @@ describe("a command with arguments is a program without a shell, as Claude Code 
     ]);
   });
 });
+
+test("files that an editor has begun with a byte order mark are read, a guard as well as the manifest of a plugin", async () => {
+  const marked = (content: object) => `\uFEFF${JSON.stringify(content)}`;
+  await inSmallWorld([[bash("echo done > ran")], [say("end")]], async (world) => {
+    put(world, ".github/hooks/g.json", marked(copilot({ preToolUse: [{ bash: "echo no >&2; exit 2" }] })));
+    put(world, "kit/plugin.json", marked({ name: "kit", version: "1.0.0" }));
+    await allow(world);
+    const pluginDirectories = [join(world.folder, "kit")];
+    const sessionId = await world.create({ ...discovering, ...everything, pluginDirectories });
+    await world.send(sessionId, "go");
+    expect(results(world)[0]?.error?.message).toBe("no");
+    const { plugins } = await world.client.call("session.plugins.list", { sessionId });
+    expect(plugins).toMatchObject([{ name: "kit", version: "1.0.0" }]);
+  });
+});

@@ -77,7 +77,11 @@ function readBounded(handle: number, maxBytes: number): TextFile {
     left -= count;
   }
   const bytes = Buffer.concat(chunks);
-  return { text: bytes.subarray(0, maxBytes).toString("utf8"), isCut: bytes.length > maxBytes };
+  const text = bytes
+    .subarray(0, maxBytes)
+    .toString("utf8")
+    .replace(/^\uFEFF/, ""); // The mark of an editor is no part of it.
+  return { text, isCut: bytes.length > maxBytes };
 }
 
 function lstat(path: string): Stats | undefined {
