@@ -123,6 +123,7 @@ test("a project of Copilot: agents, skills, hooks, instructions and a plugin wit
   const requests = sentTo(provider);
   expect(requests[0]).toContain("The wind is north.");
   expect(requests[0]).toContain("Every kite has a tail of seven bows.");
+  expect(requests[0]).toContain("**/*.{plan,sketch}");
   expect(requests[1]).toContain("Strings are not cut.");
   expect(existsSync(join(folder, "loose"))).toBe(false);
   expect(readFileSync(join(folder, "calls.jsonl"), "utf8")).toContain('"toolName":"bash"');

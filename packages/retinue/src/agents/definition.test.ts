@@ -218,6 +218,16 @@ describe("the front matter of other programs", () => {
     expect(read(`---\nmodel: ${model}\n---\nP`)).toMatchObject({ models, modelClass });
   });
 
+  test("that is no YAML is one mistake, where it begins, and not one for each line that follows", () => {
+    let mistakes: readonly string[] = [];
+    try {
+      read("---\nname: a\ntools: [view] [edit]\nmodel: m\ninfer: true\n---\nP");
+    } catch (error) {
+      mistakes = mistakesOf(error);
+    }
+    expect(mistakes).toEqual([expect.stringContaining("reviewer.agent.md:3: ")]);
+  });
+
   test("is reported with every mistake and its line", () => {
     expect.assertions(1);
     try {

@@ -325,10 +325,10 @@ function toBudget(budget: Head["budget"]): Budget {
   });
 }
 
-/** A comma in brackets, as in `Bash(git add:*, git commit:*)`, belongs to the entry. */
 /** A text alone is a command. */
 const asGate = (command: string): Gate => ({ command });
 
+/** A comma in brackets, as in `Bash(git add:*, git commit:*)`, belongs to the entry. */
 function commaSeparated(text: string): string[] {
   const entries = text.match(/(?:[^,\n()]|\([^()]*\)|[()])+/g) ?? [];
   return entries.map((each) => each.trim()).filter((each) => each !== "");

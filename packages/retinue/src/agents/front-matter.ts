@@ -69,8 +69,8 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   const { document, lines } = readYaml(yaml);
   // The head starts on the line under the fence.
   const lineAt = (position: number) => lines.linePos(position).line + before;
-  const broken = document.errors.map(({ pos, message }) => at(file, lineAt(pos[0]), message));
-  if (broken.length > 0) throw new BadFrontMatter(broken);
+  const [broken] = document.errors; // The others are mostly what follows from it, on every line below.
+  if (broken) throw complaint(file, lineAt(broken.pos[0]), broken.message);
   const twice = repeatedKey(document);
   if (twice !== undefined) throw complaint(file, lineAt(twice), "Map keys must be unique");
 
@@ -98,13 +98,23 @@ export function parseFrontMatter<Schema extends z.ZodType>(
  * Other programs write descriptions as they come, with colons in them, which is no YAML. They are taken as text where the head cannot be
  * read otherwise.
  */
-const LOOSE_TEXT = /^(description|display-name|argument-hint):[ \t]+(?![|>"'[{&*!])(.+)$/gm;
+const LOOSE_TEXT = /^(description|display-name|argument-hint|applyTo):[ \t]+(?![|>"'[{&*!])(.+)$/gm;
+/** A glob would be a reference to another value. */
+const LOOSE_GLOBS = /^(applyTo):[ \t]+(\*[^#\n]*)(?:#.*)?$/gm;
+/** Words for a person, in which brackets stand for what may be left out. As YAML they would be a list, or no YAML at all. */
+const LOOSE_HINT = /^(argument-hint):[ \t]+(\[.*)$/gm;
 
-function readYaml(yaml: string): { document: Document; lines: LineCounter } {
+function readYaml(written: string): { document: Document; lines: LineCounter } {
+  const yaml = inQuotes(inQuotes(written, LOOSE_GLOBS), LOOSE_HINT);
   const asWritten = parsedYaml(yaml);
   if (asWritten.document.errors.length === 0) return asWritten;
-  const quoted = parsedYaml(yaml.replaceAll(LOOSE_TEXT, (_, key, text) => `${key}: ${JSON.stringify(text.trim())}`));
+  const quoted = parsedYaml(inQuotes(yaml, LOOSE_TEXT));
   return quoted.document.errors.length === 0 ? quoted : asWritten;
+}
+
+/** On the same lines, so that the lines of mistakes stay what they are. */
+function inQuotes(yaml: string, loose: RegExp): string {
+  return yaml.replaceAll(loose, (_, key, text) => `${key}: ${JSON.stringify(text.trim())}`);
 }
 
 function parsedYaml(yaml: string): { document: Document; lines: LineCounter } {

@@ -53,6 +53,16 @@ describe("discovery", () => {
     ]);
   });
 
+  test.each(["[file]", "[version] [channel]", '[a "b"]'])(
+    "a hint in brackets is text, as Claude Code has it: %s",
+    (hint) => {
+      write("skills/a", `description: Cut a release: bump, then tag\nargument-hint: ${hint}\nallowed-tools: Read`);
+      const skills = open();
+      expect(skills.problems.errors).toEqual([]);
+      expect(skills.list()).toMatchObject([{ name: "a", argumentHint: hint }]);
+    },
+  );
+
   test("the folder gives the name where the file does not, and a folder may be a skill itself", () => {
     write("skills/unnamed", "description: d");
     write("skills", "name: top\ndescription: d");

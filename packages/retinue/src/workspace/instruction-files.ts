@@ -43,10 +43,23 @@ export function filesOf(folder: string, options: FolderOptions): InstructionFile
   });
 }
 
-const globs = lazy(() => z.union([z.array(z.string()), z.string().transform((text) => text.split(","))]));
+const globs = lazy(() => z.union([z.array(z.string()), z.string().transform(commaSeparated)]));
 const head = lazy(() =>
   z.object({ applyTo: globs().optional(), description: z.string().optional(), name: z.string().optional() }),
 );
+
+/** A comma in braces belongs to the glob. */
+function commaSeparated(text: string): string[] {
+  const globs = [""];
+  let depth = 0;
+  for (const character of text) {
+    if (character === "{") depth++;
+    if (character === "}") depth = Math.max(0, depth - 1);
+    if (character === "," && depth === 0) globs.push("");
+    else globs.push(`${globs.pop() ?? ""}${character}`);
+  }
+  return globs;
+}
 
 /** `.github/instructions/*.instructions.md`. Without an `applyTo`, or with one for everything, they count for everything. */
 export function filesForKinds(folder: string, options: FolderOptions): InstructionFile[] {

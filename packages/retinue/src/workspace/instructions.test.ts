@@ -72,6 +72,27 @@ test("for certain files are named in the prompt, and given with such a file; tho
   expect(forFile("x.ts", []).get(ts)).toContain("Use tabs.");
 });
 
+test.each([
+  ["'**/*.{ts,tsx},docs/**'", ["**/*.{ts,tsx}", "docs/**"]],
+  ["**/*.{ts,tsx}", ["**/*.{ts,tsx}"]],
+  ["*.ts, src/**/*.tsx # with a comment", ["*.ts", "src/**/*.tsx"]],
+  ["src/**/*.{js,{ts,tsx}}, *.md", ["src/**/*.{js,{ts,tsx}}", "*.md"]],
+])("for the files of %s have the globs that were meant, with or without quotes", (written, meant) => {
+  const file = put(".github/instructions/web.instructions.md", `---\napplyTo: ${written}\n---\nUse tabs.`);
+  const { sources, forFile, warnings } = readInstructions({ enableConfigDiscovery: true }, repo, repo);
+  expect(warnings).toEqual([]);
+  expect(sources()).toMatchObject([{ applyTo: meant }]);
+  expect([...forFile(join(repo, "src/a.tsx"), []).keys()]).toEqual([file]);
+  expect([...forFile(join(repo, "src/a.py"), []).keys()]).toEqual([]);
+});
+
+test("without quotes for everything count for everything", () => {
+  put(".github/instructions/all.instructions.md", "---\napplyTo: **\n---\nBe kind.");
+  const { text, warnings } = readInstructions({ enableConfigDiscovery: true }, repo, repo);
+  expect(warnings).toEqual([]);
+  expect(text([])).toContain("Be kind.");
+});
+
 test("that are for certain files and cannot be read are reported with their line", () => {
   put(".github/instructions/bad.instructions.md", "---\napplyTo: 7\n---\nX");
   mkdirSync(join(root, "secret"));
