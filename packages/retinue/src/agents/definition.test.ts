@@ -228,6 +228,25 @@ describe("the front matter of other programs", () => {
     expect(mistakes).toEqual([expect.stringContaining("reviewer.agent.md:3: ")]);
   });
 
+  test.each([
+    [
+      "tools: { view: true }",
+      "agents/reviewer.agent.md:2: tools: expected names, as a list or with commas between them",
+    ],
+    ["model: 4.1", "agents/reviewer.agent.md:2: model: expected names, as a list or with commas between them"],
+    ["- a\n- b", "agents/reviewer.agent.md:1: front matter: Invalid input: expected object, received array"],
+  ])("with a value of another form is told what is expected: %s", (head, words) => {
+    const warnings: string[] = [];
+    const read = () =>
+      agentFromFile(`---\n${head}\n---\nP`, {
+        source: "user",
+        path: "agents/reviewer.agent.md",
+        warn: (message) => warnings.push(message),
+      });
+    expect(read).toThrow(words);
+    expect(warnings).toEqual([]);
+  });
+
   test("is reported with every mistake and its line", () => {
     expect.assertions(1);
     try {

@@ -77,7 +77,11 @@ export interface AgentDefinition {
 }
 
 const limit = lazy(() => z.number().positive());
-const list = lazy(() => z.union([z.array(z.string()), z.string().transform(commaSeparated)]));
+const list = lazy(() =>
+  z.union([z.array(z.string()), z.string().transform(commaSeparated)], {
+    error: "expected names, as a list or with commas between them",
+  }),
+);
 
 /** Built when there is a file to read. The built-in agents were parsed when the executable was built (prepared.ts). */
 const fileHead = lazy(() =>
@@ -257,7 +261,7 @@ function wrongKeys(
 
 /** The keys of a map, or of the map under one of its keys. */
 function keysOf(data: unknown, under?: string): string[] {
-  if (typeof data !== "object" || data === null) return [];
+  if (typeof data !== "object" || data === null || Array.isArray(data)) return [];
   return under === undefined ? Object.keys(data) : keysOf(valueAt(data, under));
 }
 

@@ -10,7 +10,7 @@ import { AppError, defined, messageOf, type SkillInfo, visible } from "@retinue/
 import { PLACES, userPlaces } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { fileStamp } from "../project/file-stamp.ts";
-import { placesOf } from "../project/root.ts";
+import { isThere, placesOf } from "../project/root.ts";
 import { checkFolder } from "../project/text-file.ts";
 import type { CommandFolder } from "./command-file.ts";
 import { type LoadedSkill, readSkill, type Skill } from "./skill.ts";
@@ -218,7 +218,7 @@ const looksLike = (name: string): string => name.normalize("NFKC").toLowerCase()
 
 /** `folder` is a folder of skills, or a skill itself. */
 function skillFiles({ path: folder, within }: SkillFolder, errors: string[]): string[] {
-  if (!existsSync(folder)) return [];
+  if (!isThere(folder)) return [];
   try {
     checkFolder(folder, within);
     const own = path.join(folder, "SKILL.md");
@@ -228,12 +228,15 @@ function skillFiles({ path: folder, within }: SkillFolder, errors: string[]): st
       .sort();
     if (folders.length > MAX_FOLDERS)
       errors.push(visible(`${folder}: only the first ${MAX_FOLDERS} of ${folders.length} folders are looked into`));
-    const below = folders.slice(0, MAX_FOLDERS).filter((file) => existsSync(file));
+    const below = folders.slice(0, MAX_FOLDERS).filter((file) => isThere(file) || isBrokenLink(path.dirname(file)));
     if (below.length > MAX_SKILLS)
       errors.push(visible(`${folder}: only the first ${MAX_SKILLS} of ${below.length} skills are read`));
-    return [...(existsSync(own) ? [own] : []), ...below.slice(0, MAX_SKILLS)];
+    return [...(isThere(own) ? [own] : []), ...below.slice(0, MAX_SKILLS)];
   } catch (error) {
     errors.push(visible(messageOf(error))); // It is not a folder, or must not be read.
     return [];
   }
 }
+
+/** In a circle, or to nowhere: somebody meant a skill. */
+const isBrokenLink = (folder: string): boolean => isThere(folder) && !existsSync(folder);

@@ -36,7 +36,9 @@ const MAX_CONTENT_CHARS = 100_000;
 
 /** Entries may have brackets with blanks and commas in them. */
 const list = lazy(() =>
-  z.union([z.array(z.string()), z.string().transform((text) => text.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [])]),
+  z.union([z.array(z.string()), z.string().transform((text) => text.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [])], {
+    error: "expected names, as a list or with commas between them",
+  }),
 );
 const head = lazy(() =>
   z.object({

@@ -163,6 +163,25 @@ describe("discovery", () => {
     expect(skills.problems.errors).toEqual([expect.stringContaining("bad/SKILL.md:3: user-invocable")]);
   });
 
+  test("a link in a circle, or to nowhere, is an error and hides nothing else", () => {
+    for (const [name, target] of [
+      ["circle", "SKILL.md"],
+      ["nowhere", "gone.md"],
+    ] as const) {
+      mkdirSync(path.join(root, "skills", name), { recursive: true });
+      symlinkSync(target, path.join(root, "skills", name, "SKILL.md"));
+    }
+    symlinkSync("folder", path.join(root, "skills/folder"));
+    write("skills/good", "description: d");
+    const skills = open();
+    expect(skills.list().map((skill) => skill.name)).toEqual(["good"]);
+    expect(skills.problems.errors).toEqual([
+      expect.stringMatching(/circle.SKILL\.md was not read: ELOOP/),
+      expect.stringMatching(/folder.SKILL\.md was not read: ELOOP/),
+      expect.stringMatching(/nowhere.SKILL\.md was not read: it is a link that leads nowhere/),
+    ]);
+  });
+
   test("reload finds new skills and keeps what is switched off", () => {
     write("skills/a", "description: d");
     const skills = open();

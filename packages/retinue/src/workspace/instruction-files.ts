@@ -43,7 +43,11 @@ export function filesOf(folder: string, options: FolderOptions): InstructionFile
   });
 }
 
-const globs = lazy(() => z.union([z.array(z.string()), z.string().transform(commaSeparated)]));
+const globs = lazy(() =>
+  z.union([z.array(z.string()), z.string().transform(commaSeparated)], {
+    error: "expected globs, as a list or with commas between them",
+  }),
+);
 const head = lazy(() =>
   z.object({ applyTo: globs().optional(), description: z.string().optional(), name: z.string().optional() }),
 );
