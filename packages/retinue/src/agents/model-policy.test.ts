@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type AvailableModel, chooseModel, type ModelWish } from "./model-policy.ts";
+import { type AvailableModel, chooseModel, type ModelWish, modelOfSelected } from "./model-policy.ts";
 
 const available: readonly AvailableModel[] = [
   { id: "gpt-mini", multiplier: 0.25, family: "openai", hasEffort: true },
@@ -131,6 +131,20 @@ describe("classes of models", () => {
     expect(choice.note).toContain("Every model of another maker costs more");
     const settings = { costGuard: false };
     expect(chooseModel(wish({ agent: other, available: dear, settings })).model).toBe("claude-grand");
+  });
+
+  test("an agent of another program that names a model by its title runs on the session's where any id is accepted", () => {
+    const titled = { ...agent, models: ["Claude Sonnet 4.5 (copilot)", "GPT-5 (copilot)"] };
+    expect(chooseModel(wish({ agent: titled, available: [], isOpen: true }))).toMatchObject({
+      model: "gpt-main",
+      note: "The model Claude Sonnet 4.5 (copilot) is not available here, so gpt-main was used.",
+    });
+    expect(modelOfSelected(wish({ agent: titled, available: [], isOpen: true }))).toEqual({
+      missing: "Claude Sonnet 4.5 (copilot)",
+    });
+    const known = [...available, { id: "house/Our Model", family: "house" }];
+    const named = wish({ agent: { ...agent, models: ["Our Model"] }, available: known, isOpen: true });
+    expect(chooseModel(named).model).toBe("Our Model");
   });
 
   test("other-family is the ablest model of another family that costs no more", () => {

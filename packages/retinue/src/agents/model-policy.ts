@@ -190,7 +190,9 @@ const inherited = (wish: ModelWish): Picked => ({
 const absent = (wanted: string, used: string): string =>
   `The model ${wanted} is not available here, so ${used} was used.`;
 
-const isAvailable = (id: string, wish: ModelWish): boolean => wish.isOpen || find(id, wish) !== undefined;
+/** What has blanks in it, such as `GPT-5 (copilot)`, is the title of a model elsewhere: an endpoint would not know it. */
+const isAvailable = (id: string, wish: ModelWish): boolean =>
+  find(id, wish) !== undefined || (wish.isOpen && !/\s/.test(id));
 
 function find(id: string, { session, available }: ModelWish): AvailableModel | undefined {
   const listed = lookUp(id, available);
