@@ -35,11 +35,30 @@ describe("retinue agents show", () => {
     await using world = cliWorld();
     world.put(
       "../home/agents/boss.md",
-      "---\ngithub: { toolsets: [issues] }\nuser-invocable: false\nbudget: { turns: 3 }\n---\nYou lead.\n\nOthers work.",
+      "---\ngithub: { toolsets: [issues] }\nuser-invocable: false\nbudget: { turns: 3 }\ndisplay-name: The Boss\nmodel: [m]\nmodel-policy: required\nmodel-class: fast\nreasoning-effort: low\nnested-background: true\nisolation: worktree\ninherit: tail(5)\ngates: [npm test]\nmax-gate-failures: 1\nread-only: true\nschema: { type: object }\nmcp-servers: { docs: { command: node, args: [docs.mjs], env: { KEY: shh } } }\n---\nYou lead.\n\nOthers work.",
     );
     const { stdout } = await world.run(["agents", "show", "boss"]);
-    expect(stdout).toContain("every tool; cannot be selected, only started by other agents; budget: maxTurns 3");
-    expect(stdout).toContain('github: {"toolsets":["issues"]}');
+    expect(stdout).toContain(
+      "every tool; servers: docs; model: m; cannot be selected, only started by other agents; budget: maxTurns 3",
+    );
+    for (const line of [
+      "display-name: The Boss",
+      "model-policy: required",
+      "model-class: fast",
+      "reasoning-effort: low",
+      "server docs: KEY=... node docs.mjs",
+      "nested-background: true",
+      "isolation: worktree",
+      "inherit: tail(5)",
+      'gate: {"command":"npm test"}',
+      "max-gate-failures: 1",
+      'schema: {"type":"object"}',
+      "read-only: true",
+      'github: {"toolsets":["issues"]}',
+    ])
+      expect(stdout).toContain(`\n  ${line}\n`);
+    const { gates, isolation } = JSON.parse((await world.run(["agents", "show", "boss", "--json"])).stdout);
+    expect({ gates, isolation }).toEqual({ gates: [{ command: "npm test" }], isolation: "worktree" });
     expect(stdout).toContain("You lead.\n\nOthers work.");
     const wrong = await world.run(["agents", "show", "bos"]);
     expect(wrong).toMatchObject({

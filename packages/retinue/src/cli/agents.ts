@@ -9,7 +9,7 @@ import { nearest } from "../nearest.ts";
 import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { leftOutLine } from "../workspace/left-out.ts";
-import { surveyProject } from "../workspace/survey.ts";
+import { serverLineWithoutValues, surveyProject } from "../workspace/survey.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import { openOwnRuntime } from "./own-runtime.ts";
@@ -66,13 +66,43 @@ export async function showAgent(name: string, flags: CommonFlags, context: CliCo
     throw new AppError("agent_not_found", `There is no agent ${visible(name)}. ${hint}`);
   }
   if (flags.json) return terminal.out(`${JSON.stringify({ ...shown(agent), prompt: agent.prompt }, null, 2)}\n`);
-  const github = agent.github === undefined ? [] : [`  github: ${JSON.stringify(agent.github)}`];
-  terminal.out(visibleText(`${[...linesOf(agent), ...github, "", agent.prompt].join("\n")}\n`));
+  terminal.out(visibleText(`${[...linesOf(agent), ...more(agent), "", agent.prompt].join("\n")}\n`));
 }
 
 function shown(agent: AgentDefinition): Record<string, unknown> {
   const { ceiling, budget, inherit, infer, plugin, github, readOnly } = agent;
-  return { ...agentInfo(agent), infer, ceiling, budget, inherit, readOnly, plugin, github };
+  const { modelClass, reasoningEffort, nestedBackground, isolation, gates, maxGateFailures, schema } = agent;
+  return {
+    ...agentInfo(agent),
+    ...{ infer, ceiling, budget, inherit, readOnly, plugin, github },
+    ...{ modelClass, reasoningEffort, nestedBackground, isolation, gates, maxGateFailures, schema },
+  };
+}
+
+/** What a list has no room for, in the words of a file, and only what is not as usual. */
+function more(agent: AgentDefinition): string[] {
+  const { inherit, models, mcpServers } = agent;
+  const fields: [string, unknown][] = [
+    ["display-name", agent.displayName === agent.name ? undefined : agent.displayName],
+    ["model-policy", models.length > 0 && agent.modelPolicy === "required" ? "required" : undefined],
+    ["model-class", agent.modelClass === "session" ? undefined : agent.modelClass],
+    ["reasoning-effort", agent.reasoningEffort],
+    ...Object.entries(mcpServers).map(([name, server]): [string, unknown] => [
+      `server ${name}`,
+      serverLineWithoutValues(server),
+    ]),
+    ["nested-background", agent.nestedBackground || undefined],
+    ["isolation", agent.isolation],
+    ["inherit", inherit === "brief" ? undefined : typeof inherit === "object" ? `tail(${inherit.tail})` : inherit],
+    ...agent.gates.map((gate): [string, unknown] => ["gate", gate]),
+    ["max-gate-failures", agent.maxGateFailures],
+    ["schema", agent.schema],
+    ["read-only", agent.readOnly || undefined],
+    ["github", agent.github],
+  ];
+  return fields.flatMap(([name, value]) =>
+    value === undefined ? [] : [`  ${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`],
+  );
 }
 
 /** Name and origin, what it is for, what it may do, what it hides. */

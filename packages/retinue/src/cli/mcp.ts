@@ -2,7 +2,6 @@
 import { visible } from "@retinue/protocol";
 import { type Inspection, inspectServer, type Offered } from "../mcp/inspect.ts";
 import { signInAtHome } from "../mcp/oauth/sign-in-at-home.ts";
-import { isLocal } from "../mcp/server-config.ts";
 import { UserServers } from "../mcp/user-servers.ts";
 import { withVariables } from "../mcp/variables.ts";
 import { didYouMean } from "../nearest.ts";
@@ -10,7 +9,7 @@ import { readInstalledSet } from "../plugins/plugin-set.ts";
 import { ProcessLedger } from "../processes/process-ledger.ts";
 import { brief, shellWord } from "../project/shown.ts";
 import { type KnownServer, type KnownServers, knownServers } from "../workspace/known-servers.ts";
-import { serverLine } from "../workspace/survey.ts";
+import { serverLineWithoutValues } from "../workspace/survey.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommonFlags } from "./commands/shared-fields.ts";
 import { type OwnRuntime, openOwnRuntime } from "./own-runtime.ts";
@@ -26,7 +25,7 @@ export async function listServers(flags: CommonFlags, context: CliContext): Prom
   const width = Math.max(...servers.map(({ name }) => name.length));
   for (const server of servers)
     terminal.out(
-      `${server.name.padEnd(width)}  ${STATE_WORDS[server.state].padEnd(11)}  ${server.from}  ${lineOf(server)}\n`,
+      `${server.name.padEnd(width)}  ${STATE_WORDS[server.state].padEnd(11)}  ${server.from}  ${serverLineWithoutValues(server.config)}\n`,
     );
   if (servers.some(({ state }) => state === "unallowed"))
     terminal.note(`To look at what is not allowed and allow it: retinue trust add ${shellWord(context.cwd)}`);
@@ -111,19 +110,12 @@ async function inspect(
 
 const STATE_WORDS = { on: "on", off: "off", unallowed: "not allowed" } as const;
 
-/** Values of variables are often secrets. Whoever has to allow a server is shown them. */
-function lineOf({ config }: KnownServer): string {
-  if (!isLocal(config)) return serverLine(config);
-  const names = Object.keys(config.env ?? {});
-  return serverLine({ ...config, env: Object.fromEntries(names.map((name) => [name, "..."])) });
-}
-
 const asJson = (server: KnownServer) => ({
   name: server.name,
   source: server.source,
   from: server.from,
   state: server.state,
-  line: lineOf(server),
+  line: serverLineWithoutValues(server.config),
 });
 
 function inspectionLines({ name, status, error, server, ...found }: Inspection): string[] {

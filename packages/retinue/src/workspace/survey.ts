@@ -161,4 +161,11 @@ export function serverLine(config: McpServerConfig): string {
   return visible(`${words.join(" ")}${config.cwd === undefined ? "" : ` in ${config.cwd}`}`);
 }
 
+/** Values of variables are often secrets. Only whoever has to allow a server is shown them. */
+export function serverLineWithoutValues(config: McpServerConfig): string {
+  if (!isLocal(config)) return serverLine(config);
+  const names = Object.keys(config.env ?? {});
+  return serverLine({ ...config, env: Object.fromEntries(names.map((name) => [name, "..."])) });
+}
+
 const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text));
