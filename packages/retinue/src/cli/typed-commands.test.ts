@@ -187,6 +187,7 @@ describe("a command in a file", () => {
     );
     world.put(".retinue/commands/git/tidy.md", "Tidy the branches. !`touch pwned`");
     world.put(".github/prompts/plan-it.prompt.md", "Plan it.");
+    world.put(".claude/commands/hint.md", "---\ndescription: Hints\nargument-hint: [who] [when]\n---\nHint.");
     world.put(".retinue/commands/review.md", "My own review.");
     world.put("../home/commands/mine.md", "Mine.");
     const run = (line: string) => world.run(["-p", line, "--quiet"]);
@@ -196,6 +197,7 @@ describe("a command in a file", () => {
       code: 0,
       stderr: expect.stringContaining("allowed-tools"),
     });
+    expect(await run("/help")).toMatchObject({ stdout: expect.stringContaining("/hint [who] [when]: Hints\n") });
     for (const line of ["/git:tidy", "/plan-it", "/project:review", "/mine and yours"])
       expect(await run(line)).toMatchObject({ code: 0, stdout: "ok\n" });
     const prompts = world.model.requests.map(({ prompt }) => prompt.split("\n\n").slice(1).join("\n\n"));

@@ -151,8 +151,9 @@ export function findSlashCommand(name: string): SlashCommand | undefined {
 }
 
 function helpText(commands: readonly CommandInfo[]): string {
+  const shown = (hint: string) => (/^[[<]/.test(hint) ? hint : `[${hint}]`); // Files often have brackets already.
   return commands
-    .map(({ name, input, description }) => `/${name}${input ? ` [${input.hint}]` : ""}: ${description}`)
+    .map(({ name, input, description }) => `/${name}${input ? ` ${shown(input.hint)}` : ""}: ${description}`)
     .join("\n");
 }
 
