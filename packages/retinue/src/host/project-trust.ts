@@ -3,11 +3,12 @@
  */
 import { visible } from "@retinue/protocol";
 import { agentsUpdate } from "../agents/agent-info.ts";
+import type { AgentDefinition } from "../agents/definition.ts";
 import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { fileNotices, fileProblems, instructionNotices } from "./project-notices.ts";
-import { deselectAgent } from "./select-agent.ts";
+import { deselectAgent, warnOfMistakes } from "./select-agent.ts";
 
 /** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
 export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
@@ -30,6 +31,8 @@ export async function followTrust(target: HostedSession): Promise<void> {
   const { servers } = plugins.current;
   await plugins.refresh(configuration.current);
   await fileHooks.refresh(configuration.current, plugins.current.hooks);
+  const { selectedAgent } = session.state;
+  const taken = selectedAgent === undefined ? undefined : configuration.agents.find(selectedAgent);
   const why = configuration.follow();
   if (why === "trust" || servers !== plugins.current.servers) tree.servers.configured();
   for (const notice of instructionNotices(configuration.instructions.newWarnings()))
@@ -39,8 +42,13 @@ export async function followTrust(target: HostedSession): Promise<void> {
     session.announce("session.warning", notice);
   session.announce("session.custom_agents_updated", agentsUpdate(configuration.agents));
   session.announce("session.skills_loaded", { skills: configuration.skills.list() });
-  const { selectedAgent } = session.state;
-  if (selectedAgent === undefined || configuration.agents.find(selectedAgent)) return;
+  if (selectedAgent === undefined) return;
+  const now = configuration.agents.find(selectedAgent);
+  if (now) {
+    const namesOf = ({ tools, skills }: Pick<AgentDefinition, "tools" | "skills">) => JSON.stringify([tools, skills]);
+    if (taken && namesOf(taken) !== namesOf(now)) warnOfMistakes(target, now);
+    return;
+  }
   deselectAgent(target);
   const cause =
     why === "trust" ? `, since the folder ${visible(gate.root)} is not trusted` : ": its file is gone or broken";

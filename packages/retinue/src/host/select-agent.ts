@@ -19,9 +19,7 @@ export function selectAgent(target: HostedSession, wanted: string): AgentDefinit
   const definition = agents.getSelectable(wanted);
   const { name, displayName, tools } = definition;
   if (session.state.selectedAgent === name) return definition;
-  const mistakes = [skills.unknownOf(definition), mistakenTools(target, definition)].filter(
-    (words) => words !== undefined,
-  );
+  const mistakes = mistakesIn(target, definition);
   if (definition.source === "sdk" && mistakes.length > 0) throw new AppError("invalid_params", mistakes.join(". "));
   for (const words of mistakes) warn(target, words);
   const model = wantedModel(target, definition);
@@ -72,6 +70,16 @@ function giveBackModel(target: HostedSession): void {
 /** For a session that is opened again: the agent that the main agent has taken on brings its servers. */
 export function startSelected({ session, main }: HostedSession): void {
   if (session.state.selectedAgent !== undefined) main.kit.takeOnServers().catch(() => undefined); // The next prompt tries again.
+}
+
+/** For one whose file has changed since it was taken on. */
+export function warnOfMistakes(target: HostedSession, definition: AgentDefinition): void {
+  for (const words of mistakesIn(target, definition)) warn(target, words);
+}
+
+function mistakesIn(target: HostedSession, definition: AgentDefinition): string[] {
+  const { skills } = target.tree.configuration;
+  return [skills.unknownOf(definition), mistakenTools(target, definition)].filter((words) => words !== undefined);
 }
 
 /** Without tools of servers, which are called `<server>-<tool>` and not known before these have started. */

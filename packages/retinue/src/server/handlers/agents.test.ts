@@ -279,6 +279,23 @@ describe("files of agents and skills", () => {
     });
   });
 
+  test("of a selected agent that name what is not there after a change are told once, and the agent goes on without", async () => {
+    await inSmallWorld([[say("1")], [say("2")], [say("3")]], async (world) => {
+      agentFile(world, "brief", "description: d\ntools: [view]");
+      const sessionId = await world.create({ agent: "brief" });
+      await world.send(sessionId, "go");
+      expect(warningsOf(world)).toEqual([]);
+      agentFile(world, "brief", "description: d\ntools: [view, veiw]\nskills: [gone]");
+      await world.send(sessionId, "go");
+      await world.send(sessionId, "go");
+      expect(world.provider.requests.at(-1)?.system).toContain("You are brief.");
+      expect(warningsOf(world)).toEqual([
+        expect.stringContaining("Skill not found: gone"),
+        expect.stringContaining("names a tool that does not exist: veiw"),
+      ]);
+    });
+  });
+
   test("of a selected agent that go away end its role, and that is said", async () => {
     await inSmallWorld([[say("1")], [say("2")]], async (world) => {
       const file = agentFile(world, "brief", "description: d");
