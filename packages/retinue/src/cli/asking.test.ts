@@ -194,6 +194,31 @@ describe("a question", () => {
     expect(await asking(typed("", "36", "n").terminal).onElicitationRequest?.(form)).toEqual({ action: "decline" });
   });
 
+  test("is asked for where there is nothing to fill in, and where a server wants to send somebody to an address", async () => {
+    const { terminal, screen } = typed("y", "", "no", "yes");
+    const empty = {
+      sessionId: "s",
+      message: "Delete all?",
+      requestedSchema: { type: "object" as const, properties: {} },
+    };
+    const away = { sessionId: "s", message: "Pay", mode: "url" as const, url: "https://pay.example.com/7" };
+    const { onElicitationRequest } = asking(terminal);
+    expect(await onElicitationRequest?.(empty)).toEqual({ action: "accept" });
+    expect(await onElicitationRequest?.(empty)).toEqual({ action: "decline" });
+    expect(await onElicitationRequest?.(away)).toEqual({ action: "decline" });
+    expect(await onElicitationRequest?.(away)).toEqual({ action: "accept" });
+    expect(screen.join("\n")).toContain("https://pay.example.com/7");
+  });
+
+  test("asks again for what is no number", async () => {
+    const properties = { age: { type: "integer" } };
+    const form = { message: "Age?", sessionId: "s", requestedSchema: { type: "object" as const, properties } };
+    expect(await asking(typed("old", "36").terminal).onElicitationRequest?.(form)).toEqual({
+      action: "accept",
+      content: { age: 36 },
+    });
+  });
+
   test("asks again for what is none of the choices, however it is written", async () => {
     const properties = { allow: { type: "string", enum: ["once", "no"] } };
     const form = { message: "May I?", sessionId: "s", requestedSchema: { type: "object" as const, properties } };

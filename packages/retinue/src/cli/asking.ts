@@ -151,11 +151,14 @@ async function askForm({ terminal, signal }: Asking, form: ElicitationContext): 
   const { message, requestedSchema, elicitationSource, url } = form;
   const from = visible(elicitationSource ?? "The agent");
   terminal.note(`\n${from} asks: ${visibleText(message)}${url ? ` (${visible(url)})` : ""}`);
+  const fields = url === undefined ? Object.entries(requestedSchema?.properties ?? {}) : [];
+  if (fields.length === 0) return await askConsent({ terminal, signal }, { isAddress: url !== undefined });
   const content: NonNullable<ElicitationResult["content"]> = {};
-  for (const [name, field] of Object.entries(requestedSchema?.properties ?? {})) {
+  for (const [name, field] of fields) {
     const choices = Array.isArray(field.enum) ? field.enum.map(String) : [];
     const label = `${String(field.title ?? name)}${choices.length > 0 ? ` (${choices.join(" | ")})` : ""}`;
-    const answer = await askField({ terminal, signal }, { label, choices });
+    const isNumber = field.type === "number" || field.type === "integer";
+    const answer = await askField({ terminal, signal }, { label, choices, isNumber });
     if (answer === undefined) return { action: "cancel" };
     if (answer !== "") content[name] = valueFor(field, answer);
   }
@@ -163,14 +166,31 @@ async function askForm({ terminal, signal }: Asking, form: ElicitationContext): 
   return missing ? { action: "decline" } : { action: "accept", content };
 }
 
-/** Asks again until it is one of the choices, or nothing. */
+/** Nothing is to be filled in, but only a person can agree. Nothing typed is no answer. */
+async function askConsent(
+  { terminal, signal }: Pick<Asking, "terminal" | "signal">,
+  { isAddress }: { isAddress: boolean },
+): Promise<ElicitationResult> {
+  if (isAddress) terminal.note("  To go there, open the address in a browser. Nothing is opened by itself.");
+  const answer = await terminal.ask("  Do you agree? [y, n] ", { signal });
+  if (answer === undefined) return { action: "cancel" };
+  return { action: isYes(answer) ? "accept" : "decline" };
+}
+
+/** Asks again until it is one of the choices or a number, where that is wanted, or nothing. */
 async function askField(
   { terminal, signal }: Pick<Asking, "terminal" | "signal">,
-  { label, choices }: { label: string; choices: readonly string[] },
+  { label, choices, isNumber }: { label: string; choices: readonly string[]; isNumber: boolean },
 ): Promise<string | undefined> {
   for (;;) {
     const answer = await terminal.ask(`  ${visible(label)}: `, { signal });
-    if (answer === undefined || answer === "" || choices.length === 0) return answer;
+    if (answer === undefined) return undefined;
+    if (answer.trim() === "") return "";
+    if (isNumber && !Number.isFinite(Number(answer))) {
+      terminal.note("  Please answer with a number");
+      continue;
+    }
+    if (choices.length === 0) return answer;
     const chosen = choices.find((choice) => choice.toLowerCase() === answer.trim().toLowerCase());
     if (chosen !== undefined) return chosen;
     terminal.note(`  Please answer one of: ${visible(choices.join(", "))}`);

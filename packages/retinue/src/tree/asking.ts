@@ -30,8 +30,9 @@ export async function elicit(
   asker: Asker,
   form: Asking & {
     message: string;
-    requestedSchema: Record<string, unknown>;
-    /** A page that the person is to open; there is nothing to fill in then. */
+    /** Of a form. */
+    requestedSchema?: Record<string, unknown>;
+    /** A page that the person is to open, in place of a form. */
     url?: string;
     source?: string;
     /** The call that shows the form runs again after a restart. */
@@ -44,5 +45,5 @@ export async function elicit(
   const what = url === undefined ? { requestedSchema } : { mode: "url" as const, url };
   const payload = { message, ...what, elicitationSource: source };
   const { action, content } = await ask(asker, "elicitation", { payload, callId, comesAgain, signal });
-  return content ? { action, content } : { action };
+  return content && url === undefined ? { action, content } : { action };
 }
