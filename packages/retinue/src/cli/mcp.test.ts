@@ -67,6 +67,19 @@ test("the tasks that a server still has are shown, page by page, and a list with
   expect(JSON.parse(stdout).tasks).toHaveLength(64);
 });
 
+test("eight processes that add a server at the same time add all of them", async () => {
+  await using world = cliWorld();
+  const names = Array.from({ length: 8 }, (_, at) => `s${at}`);
+  const ended = await Promise.all(names.map((name) => world.run(["mcp", "add", name, "--", "true"])));
+  expect(ended.map(({ code }) => code)).toEqual(names.map(() => 0));
+  const { stdout } = await world.run(["mcp", "list", "--json"]);
+  expect(
+    JSON.parse(stdout)
+      .map(({ name }: { name: string }) => name)
+      .toSorted(),
+  ).toEqual(names);
+});
+
 test("a server that cannot be reached is the finding of a test, with exit code 1", async () => {
   await using world = await cliWorld();
   await world.run(["mcp", "add", "gone", "--", "/nonexistent/program"]);

@@ -39,7 +39,7 @@ export async function addServer(
 ): Promise<void> {
   await using own = openOwnRuntime({ env, home: flags.home });
   const servers = new UserServers(own.runtime.config.home);
-  servers.add(name, config);
+  await servers.add(name, config);
   if (flags.json) return terminal.out(`${JSON.stringify({ name, config, file: servers.path }, null, 2)}\n`);
   terminal.out(`Added ${visible(name)} to ${servers.path}. To try it: retinue mcp test ${shellWord(name)}\n`);
 }

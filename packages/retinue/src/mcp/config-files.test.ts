@@ -179,10 +179,10 @@ describe("the user's file", () => {
   test("is changed server by server, for its owner alone, and keeps what else it has", async () => {
     put("mcp-config.json", { inputs: ["kept"], mcpServers: { old: { command: "x", foreign: 1 } } });
     const servers = new UserServers(folder);
-    servers.add("new", { type: "http", url: "http://h/", oauthClientId: "id" });
-    servers.update("old", { command: "y" });
-    servers.setDisabled(["old", "elsewhere"], true);
-    servers.setDisabled(["elsewhere"], false);
+    await servers.add("new", { type: "http", url: "http://h/", oauthClientId: "id" });
+    await servers.update("old", { command: "y" });
+    await servers.setDisabled(["old", "elsewhere"], true);
+    await servers.setDisabled(["elsewhere"], false);
     expect(JSON.parse(readFileSync(servers.path, "utf8"))).toEqual({
       inputs: ["kept"],
       mcpServers: { old: { command: "y" }, new: { type: "http", url: "http://h/", oauthClientId: "id" } },
@@ -195,16 +195,16 @@ describe("the user's file", () => {
 
   test("is not touched by a change that makes no sense", async () => {
     const servers = new UserServers(folder);
-    servers.add("files", { command: "x" });
-    expect(() => servers.add("files", { command: "y" })).toThrow("There is an MCP server files already.");
-    expect(() => servers.update("flies", { command: "y" })).toThrow(
+    await servers.add("files", { command: "x" });
+    await expect(servers.add("files", { command: "y" })).rejects.toThrow("There is an MCP server files already.");
+    await expect(servers.update("flies", { command: "y" })).rejects.toThrow(
       "There is no MCP server flies. Did you mean files?",
     );
     await expect(servers.remove("constructor")).rejects.toThrow("There is no MCP server constructor.");
-    expect(() => servers.add("b", {})).toThrow("The MCP server b: it has neither a command nor a url.");
+    await expect(servers.add("b", {})).rejects.toThrow("The MCP server b: it has neither a command nor a url.");
     expect(servers.list()).toEqual({ files: { command: "x" } });
     put("mcp-config.json", "{ broken");
-    expect(() => servers.add("c", { command: "y" })).toThrow("nothing was changed");
+    await expect(servers.add("c", { command: "y" })).rejects.toThrow("nothing was changed");
     expect(readFileSync(servers.path, "utf8")).toBe("{ broken");
   });
 });

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, type McpServerConfig, messageOf, visible } from "@retinue/protocol";
 import { didYouMean } from "../nearest.ts";
+import { withFileLock } from "../store/locked-file.ts";
 import { makePrivateFolder, writePrivateFile } from "../store/private-files.ts";
 import { contentOf, type ServerFileContent, serverOf } from "./config-files.ts";
 import { USER_FILE } from "./configured-servers.ts";
@@ -32,16 +33,16 @@ export class UserServers {
     );
   }
 
-  add(name: string, config: Config): void {
-    this.#change((servers) => {
+  async add(name: string, config: Config): Promise<void> {
+    await this.#change((servers) => {
       if (Object.hasOwn(servers, name))
         throw new AppError("invalid_params", `There is an MCP server ${visible(name)} already.`);
       return { ...servers, [name]: checked(name, config) };
     });
   }
 
-  update(name: string, config: Config): void {
-    this.#change((servers) => {
+  async update(name: string, config: Config): Promise<void> {
+    await this.#change((servers) => {
       refuseUnknown(name, servers);
       return { ...servers, [name]: checked(name, config) };
     });
@@ -50,7 +51,7 @@ export class UserServers {
   /** The sign-in to it goes too. */
   async remove(name: string): Promise<void> {
     let removed: unknown;
-    this.#change((servers) => {
+    await this.#change((servers) => {
       refuseUnknown(name, servers);
       const { [name]: server, ...others } = servers;
       removed = server;
@@ -61,16 +62,25 @@ export class UserServers {
   }
 
   /** For new sessions. A name need not be that of a server of this file. */
-  setDisabled(names: readonly string[], isDisabled: boolean): void {
-    const content = this.#read();
-    const before = content.disabledMcpServers ?? [];
-    const others = before.filter((each) => !names.includes(each));
-    this.#write({ ...content, disabledMcpServers: isDisabled ? [...others, ...new Set(names)] : others });
+  async setDisabled(names: readonly string[], isDisabled: boolean): Promise<void> {
+    await this.#alone(() => {
+      const content = this.#read();
+      const before = content.disabledMcpServers ?? [];
+      const others = before.filter((each) => !names.includes(each));
+      this.#write({ ...content, disabledMcpServers: isDisabled ? [...others, ...new Set(names)] : others });
+    });
   }
 
-  #change(change: (servers: Readonly<Record<string, unknown>>) => Record<string, unknown>): void {
-    const content = this.#read();
-    this.#write({ ...content, mcpServers: change({ ...content.mcpServers }) });
+  async #change(change: (servers: Readonly<Record<string, unknown>>) => Record<string, unknown>): Promise<void> {
+    await this.#alone(() => {
+      const content = this.#read();
+      this.#write({ ...content, mcpServers: change({ ...content.mcpServers }) });
+    });
+  }
+
+  /** Two changes at once would each be written over the file as it was before, and one of them would be lost. */
+  async #alone(work: () => void): Promise<void> {
+    await withFileLock({ path: `${this.path}.lock`, what: USER_FILE }, work);
   }
 
   #read(): ServerFileContent {

@@ -7,11 +7,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import { AppError } from "@retinue/protocol";
 import * as z from "zod";
 import { addKnownValue } from "../../secrets/known-values.ts";
-import { makePrivateFile, makePrivateFolder, writePrivateFile } from "../../store/private-files.ts";
+import { withFileLock } from "../../store/locked-file.ts";
+import { makePrivateFolder, writePrivateFile } from "../../store/private-files.ts";
 import type { RemoteServer } from "../server-config.ts";
 
 const Tokens = z.object({
@@ -75,7 +74,6 @@ export function keptPath(home: string, { name, config }: { name: string; config:
 export function placeInHome(home: string, server: { name: string; config: RemoteServer }): SignInPlace {
   const { url } = server.config;
   const path = keptPath(home, server);
-  const folder = dirname(path);
   const inTurn = inThisProcess.get(path) ?? oneAtATime();
   inThisProcess.set(path, inTurn);
   return {
@@ -91,7 +89,8 @@ export function placeInHome(home: string, server: { name: string; config: Remote
       if (signIn) writeKept(`${path}.json`, signIn);
       else rmSync(`${path}.json`, { force: true });
     },
-    locked: (work) => inTurn(() => withFileLock(folder, `${path}.lock`, work)),
+    locked: (work) =>
+      inTurn(() => withFileLock({ path: `${path}.lock`, what: "the sign-in to this MCP server" }, work)),
   };
 }
 
@@ -110,38 +109,6 @@ function oneAtATime(): SignInPlace["locked"] {
     last = next.catch(() => undefined);
     return next;
   };
-}
-
-const LOCK_PAUSE_MS = 50;
-/** Longer than a refresh may take. */
-const LOCK_TRIES = 1200;
-
-async function withFileLock<T>(folder: string, path: string, work: () => Promise<T>): Promise<T> {
-  const { lockFile } = await import("../../store/file-lock.ts");
-  makePrivateFolder(folder);
-  makePrivateFile(path);
-  for (let tries = 0; tries < LOCK_TRIES; tries++) {
-    const lock = attempt(() => lockFile(path));
-    if (!lock) {
-      await pause(LOCK_PAUSE_MS);
-      continue;
-    }
-    try {
-      return await work();
-    } finally {
-      lock.release();
-    }
-  }
-  throw new AppError("timed_out", "another process does not let go of the sign-in to this MCP server");
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Error && /lock|busy/i.test(error.message)) return undefined;
-    throw error;
-  }
 }
 
 function textOf(path: string): string | undefined {

@@ -14,11 +14,11 @@ async function userServers({ sessions }: CallScope): Promise<UserServers> {
 export const mcpConfigHandlers: Handlers = {
   "mcp.config.list": async (_, scope) => ({ servers: (await userServers(scope)).list() }),
   "mcp.config.add": async ({ name, config }, scope) => {
-    (await userServers(scope)).add(name, config);
+    await (await userServers(scope)).add(name, config);
     return null;
   },
   "mcp.config.update": async ({ name, config }, scope) => {
-    (await userServers(scope)).update(name, config);
+    await (await userServers(scope)).update(name, config);
     return null;
   },
   "mcp.config.remove": async ({ name }, scope) => {
@@ -26,11 +26,11 @@ export const mcpConfigHandlers: Handlers = {
     return null;
   },
   "mcp.config.enable": async ({ names }, scope) => {
-    (await userServers(scope)).setDisabled(names, false);
+    await (await userServers(scope)).setDisabled(names, false);
     return null;
   },
   "mcp.config.disable": async ({ names }, scope) => {
-    (await userServers(scope)).setDisabled(names, true);
+    await (await userServers(scope)).setDisabled(names, true);
     return null;
   },
   "mcp.config.reload": () => null,
