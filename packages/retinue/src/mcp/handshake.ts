@@ -1,6 +1,7 @@
 /** How a connection is opened: with the newer handshake first, and the older one for servers that exit on requests they do not know. */
 import { Client, type ClientCapabilities, type Prompt, type Tool as ServerTool } from "@modelcontextprotocol/client";
-import { AppError, type McpServerConfig, messageOf } from "@retinue/protocol";
+import { AppError, lazy, type McpServerConfig, messageOf } from "@retinue/protocol";
+import * as z from "zod";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
 import { type Link, openLink } from "./link.ts";
 import { isSignInNeeded } from "./oauth/refusal.ts";
@@ -46,6 +47,8 @@ interface Server {
 }
 
 const PROBE_LIMIT_MS = 2000;
+/** Nobody should wait longer for a server that works otherwise. */
+const PROMPTS_LIMIT_MS = 5000;
 
 /** Older programs say nothing to a question that they do not know. A server over HTTP always answers, and may be slow. */
 const probeLimitMs = ({ config }: Server, { limitMs }: Handshake): number =>
@@ -102,8 +105,10 @@ async function greet(server: Server, link: Link, shake: Handshake & { mode: "aut
   client.onclose = () => shake.onLost(live);
   // The library would print a line to our output when it is asked for what a server does not have.
   const can = client.getServerCapabilities() ?? {};
-  const { tools } = can.tools ? await client.listTools({}, limits) : { tools: [] };
-  const { prompts } = can.prompts ? await client.listPrompts({}, limits).catch(noPrompts) : { prompts: [] };
+  const [{ tools }, { prompts }] = await Promise.all([
+    can.tools ? client.listTools({}, limits) : { tools: [] },
+    can.prompts ? client.listPrompts({}, { ...limits, timeout: PROMPTS_LIMIT_MS }).catch(noPrompts) : noPrompts(),
+  ]);
   return { live, tools, prompts };
 }
 
@@ -130,5 +135,26 @@ async function giveUp(link: Link, { signal, limitMs }: Handshake): Promise<void>
 function reasonOf(error: unknown, link: Link): Error {
   return isSignInNeeded(error)
     ? new AppError("authentication_required", messageOf(error), { cause: error })
-    : link.explain(error);
+    : link.explain(readable(error));
+}
+
+const Issues = lazy(() =>
+  z.array(z.looseObject({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).min(1),
+);
+
+/** The library says with all of its findings, as JSON, that an answer is not what the protocol has. */
+function readable(error: unknown): unknown {
+  const [, method, findings = ""] = /^Invalid result for (\S+): (\[[\s\S]*)$/.exec(messageOf(error)) ?? [];
+  if (method === undefined) return error;
+  const [first] = Issues().safeParse(parsed(findings)).data ?? [];
+  const where = first && `: ${first.path.join(".")}: ${first.message}`;
+  return new Error(`its answer to ${method} is not valid${where ?? ""}`, { cause: error });
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined; // Then there is nothing to add.
+  }
 }

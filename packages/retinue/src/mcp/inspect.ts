@@ -34,6 +34,9 @@ export interface InspectOptions {
   signIn?: McpHostOptions["signIn"];
 }
 
+/** Somebody sits and waits. */
+const LIST_LIMIT = { timeout: 10_000 };
+
 /** Never throws: what goes wrong is the finding, also with the configuration itself. */
 export async function inspectServer(
   name: string,
@@ -48,8 +51,10 @@ export async function inspectServer(
     if (state?.status !== "connected") return failed(name, state?.error, state?.status === "needs-auth");
     return await host.with(name, async (client) => {
       const can = client.getServerCapabilities() ?? {};
-      const { resources } = can.resources ? await client.listResources() : { resources: [] };
-      const { prompts } = can.prompts ? await client.listPrompts() : { prompts: [] };
+      const [{ resources }, { prompts }] = await Promise.all([
+        can.resources ? client.listResources({}, LIST_LIMIT).catch(unlisted("resources")) : { resources: [] },
+        can.prompts ? client.listPrompts({}, LIST_LIMIT).catch(unlisted("prompts")) : { prompts: [] },
+      ]);
       const running = await listedTasks(client);
       return {
         name,
@@ -75,6 +80,10 @@ export async function inspectServer(
     await host.close();
   }
 }
+
+const unlisted = (what: string) => (error: unknown) => {
+  throw new Error(`it does not list its ${what}: ${messageOf(error)}`, { cause: error });
+};
 
 const offered = ({ name, description }: Offered): Offered => ({ name, description });
 

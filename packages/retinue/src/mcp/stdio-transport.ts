@@ -6,6 +6,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
@@ -34,7 +35,11 @@ export class StdioTransport implements Transport {
   #stderr = "";
   /** Why it was ended by us. */
   #fault: string | undefined;
+  /** It is we who end it, so its end explains nothing. */
+  #isClosed = false;
   #ended: Promise<void> | undefined;
+  /** The same, when nothing of it is left and it is known how it ended. */
+  #gone: Promise<void> | undefined;
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(config: LocalServer, options: { cwd: string; family?: ProcessFamily }) {
@@ -74,22 +79,26 @@ export class StdioTransport implements Transport {
     // Whoever waits for an answer would wait in vain.
     child.stdin.on("error", (error) => this.#giveUp(new Error(`it reads its input no more (${error.message})`)));
     this.#ended = ended(child);
+    child.stdout.once("end", () => void this.#onOutputEnd());
     try {
       await once(child, "spawn");
     } catch (error) {
       await this.#family.end({ graceMs: 0 });
-      throw new AppError("not_configured", `failed to start ${this.#config.command}: ${reasonOf(error)}`, {
+      throw new AppError("not_configured", `failed to start ${this.#config.command}: ${this.#reasonOf(error)}`, {
         cause: error,
       });
     }
     const { pid } = child;
     if (pid !== undefined) await this.#adopt(pid, member);
-    void this.#ended.then(() => this.#onEnd());
+    this.#gone = this.#ended.then(() => this.#onEnd());
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#process?.stdin;
-    if (!stdin?.writable) throw new AppError("connection_closed", "the server's input is closed");
+    if (!stdin?.writable) {
+      await this.#gone; // It has ended, or is about to: then it is known how.
+      throw new AppError("connection_closed", "the server's input is closed");
+    }
     if (stdin.write(serializeMessage(message))) return;
     const drained = once(stdin, "drain").catch((error: unknown) => {
       throw new AppError("connection_closed", "the server's input is closed", { cause: error });
@@ -101,6 +110,7 @@ export class StdioTransport implements Transport {
   async close(): Promise<void> {
     const child = this.#process;
     if (child?.pid === undefined) return;
+    this.#isClosed ||= !this.hasEnded;
     child.stdin?.end();
     const stop = new AbortController();
     await Promise.race([this.#ended, delay(LEAVE_MS, undefined, { signal: stop.signal }).catch(ignoreAbort)]);
@@ -126,6 +136,21 @@ export class StdioTransport implements Transport {
     await killGroup(pid, { graceMs: GRACE_MS });
     this.#family.groupEnded(pid);
     await this.#family.end({ graceMs: GRACE_MS });
+  }
+
+  /** No answer can come any more. One that is about to end by itself may say why. */
+  async #onOutputEnd(): Promise<void> {
+    const stop = new AbortController();
+    const late = delay(LEAVE_MS, "late", { signal: stop.signal }).catch(ignoreAbort);
+    const first = await Promise.race([this.#ended, late]);
+    stop.abort();
+    if (first === "late") this.#giveUp(new Error("it closed its output"));
+  }
+
+  /** The system blames the command also when it is the folder that is missing. */
+  #reasonOf(error: unknown): string {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) return asError(error).message;
+    return existsSync(this.#cwd) ? "No such file or directory" : `there is no folder ${this.#cwd}`;
   }
 
   /** It cannot be talked to any more, so it is ended. */
@@ -175,7 +200,8 @@ export class StdioTransport implements Transport {
     if (child?.pid !== undefined) await this.#endAll(child.pid);
     await this.#delivery;
     const how = child?.signalCode ? `signal ${child.signalCode}` : `exit code ${child?.exitCode}`;
-    this.#stderr = [this.#stderr.trim(), this.#fault ?? `the process ended with ${how}`].filter(Boolean).join("\n");
+    const why = this.#fault ?? (this.#isClosed ? "" : `the process ended with ${how}`);
+    this.#stderr = [this.#stderr.trim(), why].filter(Boolean).join("\n");
     this.onclose?.();
   }
 }
@@ -188,11 +214,6 @@ function ended(child: ChildProcess): Promise<void> {
     child.once("exit", () => setTimeout(resolve, DRAIN_MS).unref());
   });
 }
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error && "code" in error && error.code === "ENOENT"
-    ? "No such file or directory"
-    : asError(error).message;
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 

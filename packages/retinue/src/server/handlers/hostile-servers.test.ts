@@ -209,3 +209,34 @@ test.each([
     http.close();
   }
 });
+
+test("a server that closes its output and lives on is noticed in the call, and is there for the next", async () => {
+  await inSmallWorld([[call("mute-echo")], [say("hm")], [call("mute-echo")], [say("done")]], async (world) => {
+    const { sessionId } = await opened(world, { mute: hostile("mute") });
+    await world.send(sessionId, "go");
+    await world.send(sessionId, "and again");
+    const gone = expect.stringContaining("it closed its output");
+    expect(world.client.of("tool.execution_complete").map(({ error }) => error?.message)).toEqual([gone, gone]);
+  });
+});
+
+test("a server that never lists its prompts is there with its tools", async () => {
+  await inSmallWorld([[call("silent-echo")], [say("done")]], async (world) => {
+    const { sessionId, states } = await opened(world, { silent: hostile("silent") });
+    expect(states).toEqual([["silent", "connected"]]);
+    await world.send(sessionId, "go");
+    expect(contents(world)).toEqual(["echo of silent"]);
+  });
+});
+
+test("a list of tools that is none fails with one line that says where, and so does a folder that does not exist", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const lost = { ...hostile("plain"), cwd: "/no/such/folder" };
+    await create({ mcpServers: { shapeless: hostile("shapeless"), lost } });
+    const { servers } = await client.received("session.mcp_servers_loaded");
+    expect(servers.toSorted((a, b) => a.name.localeCompare(b.name)).map(({ error }) => error)).toEqual([
+      `failed to start ${process.execPath}: there is no folder /no/such/folder`,
+      "its answer to tools/list is not valid: tools.1.inputSchema: Invalid input: expected object, received undefined",
+    ]);
+  });
+});
