@@ -27,7 +27,9 @@ export class Interrupts implements Disposable {
     this.#stop.abort();
   }
 
+  /** After a first signal the process is on its way out, and a second one must not end it without its last words. */
   [Symbol.dispose](): void {
+    if (this.#by) return;
     for (const signal of SIGNALS) process.off(signal, this.#interrupt);
   }
 

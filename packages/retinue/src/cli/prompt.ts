@@ -91,6 +91,8 @@ export async function runPrompt(
   await noteUnknownNames(rules, { home, cwd, note: (line) => terminal.note(line) });
   const folders = addedFolders(options.addDir, cwd);
   const pluginDirectories = addedFolders(options.pluginDir ?? [], cwd, "--plugin-dir");
+  // Before the runtime, so that it is there until that is closed.
+  using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   await using own = openOwnRuntime({
     env,
     home: options.home,
@@ -99,7 +101,6 @@ export async function runPrompt(
     program: options.isThrownAway ? undefined : context.program,
     report: (line) => terminal.note(line), // Anything else would be drawn over.
   });
-  using interrupts = new Interrupts(() => terminal.note("\nStopping. Press Ctrl-C again to leave at once."));
   terminal.gone.addEventListener("abort", () => interrupts.stop());
   using progress = new Progress(terminal, { isQuiet: options.quiet || options.outputFormat === "json" });
   const answer = answerFor(options, terminal);
