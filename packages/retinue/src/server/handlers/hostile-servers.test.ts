@@ -145,11 +145,12 @@ test("a server that asks for more than a person can read gets an error for the r
     await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
     await client.received("session.mcp_servers_loaded");
     await client.call("session.send", { sessionId, prompt: "go" });
-    for (let at = 0; at < 16; at++) {
-      await expect.poll(() => client.of("elicitation.requested").length).toBeGreaterThan(at);
-      const { requestId = "" } = client.of("elicitation.requested")[at] ?? {};
+    // An answer makes room for another question, so those that get none must have had their error before.
+    await expect
+      .poll(() => client.of("tool.execution_progress").map(({ progressMessage }) => progressMessage))
+      .toContain("34: 34 answers");
+    for (const { requestId } of client.of("elicitation.requested"))
       await client.call("session.ui.handlePendingElicitation", { sessionId, requestId, result: { action: "decline" } });
-    }
     await client.received("session.idle");
     expect(client.of("elicitation.requested")).toHaveLength(16);
     const answers = String(contents(world)[0]).split(",");
