@@ -8,7 +8,7 @@ import { ProjectGate } from "../project/gate.ts";
 import { FolderTrust } from "../project/trust.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { fileNotices, fileProblems, instructionNotices } from "./project-notices.ts";
-import { deselectAgent, warnOfMistakes } from "./select-agent.ts";
+import { deselectAgent, warnOfLoss, warnOfMistakes } from "./select-agent.ts";
 
 /** Trusts the project of a folder, with the servers that are named there now, and where the session works if that is in the same project. */
 export async function trustProject(target: HostedSession, folder: string, home: string): Promise<void> {
@@ -49,10 +49,12 @@ export async function followTrust(target: HostedSession): Promise<void> {
     if (taken && namesOf(taken) !== namesOf(now)) warnOfMistakes(target, now);
     return;
   }
+  if (why === "files") {
+    warnOfLoss(target, selectedAgent);
+    return;
+  }
   deselectAgent(target);
-  const cause =
-    why === "trust" ? `, since the folder ${visible(gate.root)} is not trusted` : ": its file is gone or broken";
-  const message = `The agent ${visible(selectedAgent)} is not there any more${cause}. The default agent goes on.`;
+  const message = `The agent ${visible(selectedAgent)} is not there any more, since the folder ${visible(gate.root)} is not trusted. The default agent goes on.`;
   session.announce("session.warning", { warningType: "agent_gone", message });
 }
 

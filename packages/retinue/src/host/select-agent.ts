@@ -3,7 +3,7 @@
  *
  * What the definition names and what is not there is refused where a program gave it, and a warning where a file did.
  */
-import { AppError } from "@retinue/protocol";
+import { AppError, visible } from "@retinue/protocol";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { unknownTools } from "../agents/effective-tools.ts";
 import { modelOfSelected } from "../agents/model-policy.ts";
@@ -71,6 +71,26 @@ function giveBackModel(target: HostedSession): void {
 export function startSelected({ session, main }: HostedSession): void {
   if (session.state.selectedAgent !== undefined) main.kit.takeOnServers().catch(() => undefined); // The next prompt tries again.
 }
+
+/** For a session of an earlier process. */
+export function warnOfAbsent(target: HostedSession): void {
+  const { selectedAgent } = target.session.state;
+  if (selectedAgent === undefined || target.tree.configuration.agents.find(selectedAgent)) return;
+  const why = "its file is gone or broken, or its folder is not read";
+  warnGone(target, `The agent ${visible(selectedAgent)} is not there: ${why}. So the session has no tools; ${LEAVE}.`);
+}
+
+/** One whose file has gone, or cannot be used any more. */
+export function warnOfLoss(target: HostedSession, name: string): void {
+  const goesOn = "The session goes on with the agent as it was";
+  warnGone(target, `The file of the agent ${visible(name)} is gone or broken. ${goesOn}; ${LEAVE}.`);
+}
+
+function warnGone({ session }: HostedSession, message: string): void {
+  session.announce("session.warning", { warningType: "agent_gone", message });
+}
+
+const LEAVE = "to leave it: /agent none, or session.agent.deselect";
 
 /** For one whose file has changed since it was taken on. */
 export function warnOfMistakes(target: HostedSession, definition: AgentDefinition): void {

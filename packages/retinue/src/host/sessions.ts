@@ -26,7 +26,7 @@ import { IdleWatch } from "./idle-watch.ts";
 import { type Loaded, type OpenOptions, openNew, openStored } from "./open-session.ts";
 import { recordResume, recover } from "./resume.ts";
 import { RUN_TIME } from "./run-time.ts";
-import { selectAgent, startSelected } from "./select-agent.ts";
+import { selectAgent, startSelected, warnOfAbsent } from "./select-agent.ts";
 import { withLease } from "./session-lease.ts";
 import { SESSION_LIMITS } from "./session-limits.ts";
 import { warnUnreadable } from "./unreadable.ts";
@@ -133,6 +133,7 @@ export class Sessions {
       hosted.join(client, config);
       if (loaded) warnUnreadable(hosted.session, loaded.problems);
       if (config.agent) selectAgent(hosted, config.agent);
+      if (loaded) warnOfAbsent(hosted);
       startSelected(hosted);
       const { model, modelBefore } = hosted.session.state;
       if (config.model && config.model !== (modelBefore?.model ?? model)) useModel(hosted, config);

@@ -4,6 +4,7 @@
  * All limits of an agent in the tree are combined here, so they are the same on every path.
  */
 import { resolve } from "node:path";
+import { absentAgent } from "../agents/absent-agent.ts";
 import { namedIn } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
 import { ancestorsOfChild, effectiveTools, type NodeLimits } from "../agents/effective-tools.ts";
@@ -44,6 +45,8 @@ export class Toolkit implements Kit {
   readonly #role = new Derived<string | undefined>();
   /** Instructions that were given, by how many summaries there were. */
   readonly #given = new Set<string>();
+  /** The one that is selected, as it was when it was there last. */
+  #selected: AgentDefinition | undefined;
   /** Of the definition that the main agent has taken on. */
   #taken: { definition: AgentDefinition; mcp: McpUse | undefined } | undefined;
   #taking: Promise<void> = Promise.resolve();
@@ -58,7 +61,11 @@ export class Toolkit implements Kit {
     const { definition, parts } = this.#options;
     if (definition) return definition;
     const selected = this.#agent.session.state.selectedAgent;
-    return selected === undefined ? undefined : parts.configuration.agents.find(selected);
+    if (selected === undefined) return undefined;
+    // Without its limits the main agent would be one with every tool.
+    if (this.#selected?.name !== selected) this.#selected = absentAgent(selected);
+    this.#selected = parts.configuration.agents.find(selected) ?? this.#selected;
+    return this.#selected;
   }
 
   get limits(): NodeLimits {

@@ -296,19 +296,52 @@ describe("files of agents and skills", () => {
     });
   });
 
-  test("of a selected agent that go away end its role, and that is said", async () => {
-    await inSmallWorld([[say("1")], [say("2")]], async (world) => {
-      const file = agentFile(world, "brief", "description: d");
+  test("of a selected agent that go away leave it as it was, and that is said", async () => {
+    await inSmallWorld([[say("1")], [say("2")], [say("3")]], async (world) => {
+      const file = agentFile(world, "brief", "description: d\ntools: [view]");
       const sessionId = await world.create({ agent: "brief" });
       await world.send(sessionId, "go");
-      expect(world.provider.requests.at(-1)?.system).toContain("You are brief.");
+      const [first] = world.provider.requests;
+      expect(first?.system).toContain("You are brief.");
       rmSync(file);
       await world.send(sessionId, "go");
-      expect(world.provider.requests.at(-1)?.system).not.toContain("You are brief.");
-      expect(world.client.of("subagent.deselected")).toHaveLength(1);
+      expect(world.provider.requests.at(-1)).toMatchObject({ system: first?.system, tools: first?.tools });
+      expect(world.client.of("subagent.deselected")).toHaveLength(0);
       expect(warningsOf(world)).toEqual([
-        "The agent brief is not there any more: its file is gone or broken. The default agent goes on.",
+        "The file of the agent brief is gone or broken. The session goes on with the agent as it was; to leave it: /agent none, or session.agent.deselect.",
       ]);
+      await world.client.call("session.agent.deselect", { sessionId });
+      await world.send(sessionId, "go");
+      expect(world.provider.requests.at(-1)?.system).not.toContain("You are brief.");
     });
+  });
+
+  test("of a selected agent that are gone when its session is resumed leave it no tools, and that is said", async () => {
+    const one = call("task", { agent_type: "explore", prompt: "look", description: "d", name: "n" });
+    const turns = [[say("1")], [one], [say("2")], [say("3")]];
+    await inSmallWorld(
+      turns,
+      async (world) => {
+        const file = agentFile(world, "brief", "description: d\ntools: [view]");
+        const sessionId = await world.create({ agent: "brief" });
+        await world.send(sessionId, "go");
+        rmSync(file);
+        const { client } = await world.restart();
+        await client.call("session.resume", { sessionId });
+        await client.call("session.send", { sessionId, prompt: "go on" });
+        await client.received("session.idle");
+        const { system, tools } = world.provider.requests.at(-1) ?? {};
+        expect(system).toContain("nobody knows what you are for");
+        expect(tools?.map(({ name }) => name)).toEqual(["sql"]);
+        expect(client.of("tool.execution_complete")).toMatchObject([{ success: false }]);
+        expect(client.of("session.warning").map(({ message }) => message)).toEqual([
+          "The agent brief is not there: its file is gone or broken, or its folder is not read. So the session has no tools; to leave it: /agent none, or session.agent.deselect.",
+        ]);
+        await client.call("session.agent.deselect", { sessionId });
+        await client.call("session.send", { sessionId, prompt: "go on" });
+        await expect.poll(() => world.provider.requests.at(-1)?.tools.length).toBeGreaterThan(5);
+      },
+      { isOnDisk: true },
+    );
   });
 });
