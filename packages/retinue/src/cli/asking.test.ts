@@ -145,6 +145,16 @@ describe("a permission that is asked at the terminal", () => {
     expect(nobody.screen.join("\n")).toContain("--allow-tool 'shell(git push && make)'");
   });
 
+  test("of a hook names no flag where nobody is there, because none would answer it", async () => {
+    const nobody = typed();
+    const request = { kind: "hook" as const, toolName: "bash", toolArgs: { command: "make" } };
+    expect(await asking(nobody.terminal).onPermissionRequest?.(request, invocation)).toEqual({
+      kind: "user-not-available",
+    });
+    expect(nobody.screen.join("\n")).toContain("no flag answers for a person");
+    expect(nobody.screen.join("\n")).not.toContain("--allow");
+  });
+
   test("waits until the question before it is answered", async () => {
     const { terminal, screen } = typed("y", "n");
     const { onPermissionRequest } = asking(terminal);

@@ -126,7 +126,8 @@ function refuse(
 ): PermissionRequestResult {
   const { what, flag } = permissionWords(request, options.workingDirectory());
   options.terminal.note(`✗ refused: ${who(options, childSessionId)} wanted to ${what}`);
-  options.terminal.note(`  there is no terminal to ask at; to allow it: ${flag}`);
+  const advice = flag === undefined ? "no flag answers for a person" : `to allow it: ${flag}`;
+  options.terminal.note(`  there is no terminal to ask at; ${advice}`);
   return { kind: "user-not-available" };
 }
 

@@ -13,7 +13,8 @@ export interface PermissionWords {
   /** More to look at before answering, such as a diff. */
   details: readonly string[];
   /** The command line option that would allow this. */
-  flag: string;
+  /** Absent where no flag would: a hook wants somebody to decide. */
+  flag: string | undefined;
   /** What "yes" is for: `this command`. */
   once: string;
   /** What "always" allows for the rest of the session; undefined when nothing sensible can be offered. */
@@ -39,7 +40,7 @@ export function permissionWords(request: PermissionRequest, workingDirectory: st
     once: ONCE[request.kind] ?? "this call",
     what: visible(what),
     details: details.map(visible),
-    flag: visible(flag),
+    flag: flag === undefined ? undefined : visible(flag),
     always: always && { ...always, words: visible(always.words) },
   };
 }
@@ -96,7 +97,7 @@ function wordsFor(request: PermissionRequest, workingDirectory: string): Words {
     }
     case "hook": {
       const details = [...(request.hookMessage ? [request.hookMessage] : []), ...jsonLines(request.toolArgs)];
-      return { what: `call ${request.toolName} (a hook asks)`, details, flag: "--allow-all-tools", always: undefined };
+      return { what: `call ${request.toolName} (a hook asks)`, details, flag: undefined, always: undefined };
     }
     case "memory":
       return { what: `remember: ${request.fact}`, details: [], flag: allow("memory"), always: undefined };
