@@ -70,10 +70,25 @@ test("clear asks or needs --yes, off hides everything on every branch, and on br
   expect((await world.run(["board", "off"])).stdout).toMatch(/is off, on every branch/);
   expect(await shown(world)).toMatchObject({ isOff: true, entries: [] });
   expect((await world.run(["board", "edit"], { input: "two\n" })).code).toBe(1);
+  expect(await world.run(["board", "clear"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Remove 1 note"),
+  });
   await world.run(["board", "on"]);
   expect(await textsOf(world)).toEqual(["one"]);
   expect((await world.run(["board", "clear", "--yes"])).stdout).toBe("Removed 1 note.\n");
   expect(await textsOf(world)).toEqual([]);
+});
+
+test("a folder that is not there has no board, whatever repository is around it", async () => {
+  await using world = cliWorld();
+  await world.run(["board", "edit"], { input: "one\n" });
+  for (const command of [["show"], ["edit"], ["clear", "--yes"], ["off"], ["on"]])
+    expect(await world.run(["board", ...command, "main"], { input: "two\n" })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/there is no folder .*main; for a branch: --branch/),
+    });
+  expect(await textsOf(world)).toEqual(["one"]);
 });
 
 test("a worktree shows the notes of its repository by --branch", async () => {

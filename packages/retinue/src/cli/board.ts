@@ -1,5 +1,5 @@
 /** `retinue board`: what agents keep for later sessions of a repository, for the person to see and to change. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { visible } from "@retinue/protocol";
 import { boardOfFolder } from "../host/board.ts";
@@ -24,8 +24,11 @@ async function withBoard<T>(
   { env, cwd }: CliContext,
   work: (board: OpenBoard, at: { home: string }) => Promise<T>,
 ): Promise<T> {
-  await using own = openOwnRuntime({ env, home: flags.home });
   const folder = resolve(cwd, flags.folder ?? ".");
+  // Not the board of a repository around it: the name is a slip, or that of a branch.
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(`there is no folder ${visible(folder)}; for a branch: --branch <name>`);
+  await using own = openOwnRuntime({ env, home: flags.home });
   return await work(boardOfFolder(own.runtime.sessions.store, { folder, branch: flags.branch }), {
     home: own.runtime.config.home,
   });
@@ -74,8 +77,12 @@ export async function editBoard(flags: BoardFlags, context: CliContext): Promise
 export async function clearBoard(flags: BoardFlags & { yes: boolean }, context: CliContext): Promise<number> {
   const { terminal } = context;
   return await withBoard(flags, context, async (board) => {
-    const count = (await board.read()).length;
-    if (count > 0 && !flags.yes && !(await confirmed(`Remove ${notes(count)} from ${nameOf(board)}?`, context))) {
+    const count = await board.size(); // Also of one that is off: its notes are there, and go.
+    if (
+      count > 0 &&
+      !flags.yes &&
+      !(await confirmed(`Remove ${notes(count)} from ${nameOf(board).replace("The", "the")}?`, context))
+    ) {
       terminal.note("Nothing was removed.");
       return 1;
     }

@@ -64,6 +64,11 @@ export class Board {
     return await this.#store.boards.change(this.place, { remove, add: notes, bounds: BOARD_BOUNDS });
   }
 
+  /** How many notes there are, also while it is off. */
+  async size(): Promise<number> {
+    return (await this.#store.boards.read(this.place)).length;
+  }
+
   async clear(): Promise<number> {
     return await this.#store.boards.clear(this.place);
   }
