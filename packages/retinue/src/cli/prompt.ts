@@ -14,7 +14,6 @@ import type {
   SessionMetadata,
 } from "@retinue/sdk";
 import { homeFolder } from "../host/home.ts";
-import { isConsolidating } from "../host/subconscious.ts";
 import type { Catalog } from "../models/catalog.ts";
 import { gitContext } from "../workspace/git-context.ts";
 import { addedFolders } from "./added-folders.ts";
@@ -243,9 +242,7 @@ async function storedSession(
 ): Promise<SessionMetadata | undefined> {
   if (options.resume !== undefined) return sessionByPrefix(await client.listSessions(), options.resume);
   if (!options.continue) return undefined;
-  const last = (await client.listSessions({ workingDirectory: cwd })).find(
-    ({ sessionId }) => !isConsolidating(sessionId),
-  );
+  const [last] = await client.listSessions({ workingDirectory: cwd });
   if (last) return last;
   throw new AppError("session_not_found", "There is no session of this folder yet: leave out --continue to start one.");
 }

@@ -32,6 +32,11 @@ async function notesOf(world: CliWorld): Promise<{ text: string; agent: string; 
   return JSON.parse((await world.run(["board", "show", "--json"])).stdout).entries;
 }
 
+async function sessionsOf(world: CliWorld): Promise<string[]> {
+  const sessions: { sessionId: string }[] = JSON.parse((await world.run(["sessions", "list", "--json"])).stdout);
+  return sessions.map(({ sessionId }) => sessionId);
+}
+
 const isRem = ({ body }: ModelRequest) => JSON.stringify(body).includes("Your role: Memory Agent");
 
 /** A rem-agent that keeps one note. */
@@ -63,8 +68,7 @@ test("a closed session with enough prompts is consolidated by a process that tas
   expect(tools.sort()).toEqual(["context_board", "glob", "grep", "session_search", "view"]);
   expect(JSON.stringify(request?.body)).toContain("the door is blue");
   expect((await tasksOf(world)).filter(({ kind }) => kind === "consolidation")).toHaveLength(1);
-  const sessions: { sessionId: string }[] = JSON.parse((await world.run(["sessions", "list", "--json"])).stdout);
-  expect(sessions.map(({ sessionId }) => sessionId)).toEqual([ended.sessionId]);
+  expect(await sessionsOf(world)).toEqual([ended.sessionId]);
 });
 
 test("an agent of the user called rem-agent gets no more tools by it, and --continue never goes on with a consolidation", async () => {
@@ -84,6 +88,7 @@ test("an agent of the user called rem-agent gets no more tools by it, and --cont
   await reached;
   const [request] = world.model.requests.filter(({ body }) => JSON.stringify(body).includes("I am mine"));
   expect(JSON.stringify(request?.body.tools)).not.toMatch(/"name":"(bash|edit|create)"/);
+  expect(await sessionsOf(world)).toEqual([expect.stringMatching(new RegExp(`^${id}`))]);
   const { stderr } = await world.run(["--continue", "-p", "and now"]);
   expect(stderr).toContain(`session ${id}`);
   const { pid } = await consolidation(world, ({ status }) => status === "running");
@@ -100,6 +105,21 @@ test("a session with too few prompts, or one that nobody wants consolidated, sta
   await world.run(["--resume", id, "-p", "one more"], { env: ON });
   expect(await tasksOf(world)).toHaveLength(1);
   expect(await notesOf(world)).toEqual([]);
+});
+
+test("what /subconscious run has consolidated is not consolidated again when the session is closed", async () => {
+  const task = { agent_type: "rem-agent", mode: "background", name: "rem-consolidate", description: "d", prompt: "p" };
+  await using world = await modelWorld((request) => {
+    if (isRem(request)) return keeping(request);
+    return request.prompt.includes("exactly once") && request.results.length === 0 ? call("task", task) : say("I see.");
+  });
+  const id = await talk(world, 3, {});
+  expect((await world.run(["--resume", id, "-p", "/subconscious run"], { env: ON })).code).toBe(0);
+  expect((await tasksOf(world)).map(({ kind, status }) => ({ kind, status }))).toEqual([
+    { kind: "agent", status: "completed" },
+  ]);
+  for (const prompt of ["a", "b", "c"]) await world.run(["--resume", id, "-p", prompt], { env: ON });
+  await consolidation(world, hasEnded);
 });
 
 test("a rem-agent that never ends is ended with its time", async () => {
@@ -123,7 +143,8 @@ test("a consolidation whose process is killed is lost, and holds up nobody", asy
   expect((await tasksOf(world)).filter(({ kind }) => kind === "consolidation")).toHaveLength(1);
   process.kill(pid ?? 0, "SIGKILL");
   isKilled = true;
-  await consolidation(world, ({ status }) => status === "lost");
+  await consolidation(world, ({ status, error }) => status === "lost" && error !== undefined);
+  expect((await world.run(["search", "door is blue"])).stdout).not.toContain("consolidation-"); // Nothing of its copy is left.
   for (const prompt of ["a", "b", "c"]) await world.run(["--resume", second, "-p", prompt], { env: ON });
   await consolidation(world, ({ status }) => status === "done");
   expect(await notesOf(world)).toHaveLength(1);

@@ -4,6 +4,7 @@
  * A run is recorded before its process is started, and the process enters itself. What it says is compared with the process table, so that one
  * that was killed is never taken for running. Whoever opens the home ends what has outlived its time.
  */
+import { setTimeout } from "node:timers/promises";
 import * as z from "zod";
 import { document } from "../store/document.ts";
 import { isProcessAlive } from "../store/holder.ts";
@@ -21,12 +22,13 @@ const run = () =>
     /** It must not work longer. */
     until: z.number(),
     holder: z.object({ pid: z.number(), startedAt: z.number() }).optional(),
-    end: z.object({ at: z.number(), how: z.enum(["done", "failed", "stopped"]), words: z.string() }).optional(),
+    end: z.object({ at: z.number(), how: z.enum(["done", "failed", "stopped", "lost"]), words: z.string() }).optional(),
   });
 
 /** By id, which begins with the time, so that they are listed in order. */
 const RUN = document("background-run", run);
 export type BackgroundRun = z.output<ReturnType<typeof run>>;
+type RunEnd = NonNullable<BackgroundRun["end"]>;
 
 /** `lost`: its process is gone without a word, or never came. */
 export type RunState = "starting" | "running" | "done" | "failed" | "stopped" | "lost";
@@ -35,6 +37,9 @@ export type RunState = "starting" | "running" | "done" | "failed" | "stopped" | 
 const START_MS = 60_000;
 /** How long a process may take to end itself after its time. */
 const GRACE_MS = 15_000;
+/** Between two looks at a process that is being killed. */
+const GONE_MS = 20;
+const GONE_LOOKS = 100;
 /** Older ones are forgotten. */
 const MAX_KEPT = 50;
 
@@ -59,23 +64,32 @@ export async function saveRun(documents: Documents, id: string, value: Backgroun
   await documents.write([RUN.put(id, value), ...old]);
 }
 
-/** Ends what has outlived its time. Returns how many there were. */
-export async function endOverdueRuns(documents: Documents, now: number): Promise<number> {
+/**
+ * Ends what has outlived its time, and what was ended from outside gets its end too. `forget` removes what a process would have removed by itself.
+ * Returns how many there were.
+ */
+export async function endLeftRuns(
+  documents: Documents,
+  { now, forget }: { now: number; forget: (id: string) => Promise<unknown> },
+): Promise<number> {
   let ended = 0;
   for (const { id, run: each } of await listRuns(documents)) {
-    const { holder } = each;
-    if (!holder || stateOf(each, now) !== "running" || now < each.until + GRACE_MS) continue;
-    process.kill(holder.pid, "SIGKILL"); // By pid and start tick it is that process and no other.
-    await recordOverdue(documents, id, { run: each, at: now });
+    const end = await endOfLeft(each, now);
+    if (!end) continue;
+    await forget(id); // First: with its end on record nobody would look at it again.
+    await documents.write([RUN.put(id, { ...each, end: { ...end, at: now } })]);
     ended++;
   }
   return ended;
 }
 
-async function recordOverdue(
-  documents: Documents,
-  id: string,
-  { run: each, at }: { run: BackgroundRun; at: number },
-): Promise<void> {
-  await documents.write([RUN.put(id, { ...each, end: { at, how: "stopped", words: "It had outlived its time." } })]);
+/** Undefined for a run that has an end, or time left. */
+async function endOfLeft(each: BackgroundRun, now: number): Promise<Omit<RunEnd, "at"> | undefined> {
+  const { holder, until, end } = each;
+  const state = stateOf(each, now);
+  if (!end && state === "lost") return { how: "lost", words: "Its process is gone without a word." };
+  if (!holder || state !== "running" || now < until + GRACE_MS) return undefined;
+  process.kill(holder.pid, "SIGKILL"); // By pid and start tick it is that process and no other.
+  for (let look = 0; look < GONE_LOOKS && isProcessAlive(holder); look++) await setTimeout(GONE_MS); // It has its session until then.
+  return { how: "stopped", words: "It had outlived its time." };
 }

@@ -9,7 +9,7 @@ import type { SessionConfig } from "@retinue/protocol";
 import * as z from "zod";
 import type { Session } from "../session/session.ts";
 import type { BoardPlace } from "../store/boards.ts";
-import { codec } from "../store/document.ts";
+import { codec, document } from "../store/document.ts";
 import { isProcessAlive } from "../store/holder.ts";
 import type { Holder, Store } from "../store/store.ts";
 import { recordKey, TASK } from "../tasks/record.ts";
@@ -26,6 +26,11 @@ const CLAIM = codec(() =>
   ]),
 );
 type Claim = ReturnType<typeof CLAIM.decode>;
+
+/** By session: how many prompts it had when it was consolidated last. By a task only when that task comes to its end; until then it is as `before`. */
+export const CONSOLIDATED = document("consolidated", () =>
+  z.object({ prompts: z.number(), task: z.object({ id: z.string(), before: z.number() }).optional() }),
+);
 
 /** A task is claimed for before its record is stored. */
 const RECORD_MS = 30_000;
@@ -61,8 +66,13 @@ export class Consolidations {
   ): Promise<string | undefined> {
     const refusal = await this.refusal(root, config);
     if (refusal !== undefined) return refusal;
-    const { place } = await this.#options.boards.of(root);
-    return await this.#claim(place, { by: "task", rootId: root.id, taskId, at: this.#options.now() });
+    const { boards, store, now } = this.#options;
+    const { place } = await boards.of(root);
+    const held = await this.#claim(place, { by: "task", rootId: root.id, taskId, at: now() });
+    if (held !== undefined) return held;
+    const task = { id: taskId, before: await consolidatedUntil(store, root.id) };
+    await store.documents.write([CONSOLIDATED.put(root.id, { prompts: saidBefore(root), task })]);
+    return undefined;
   }
 
   /** For a process of its own. */
@@ -103,6 +113,15 @@ function read(json: string): Claim | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How many prompts of a session are behind its last consolidation. */
+export async function consolidatedUntil({ documents }: Pick<Store, "documents">, rootId: string): Promise<number> {
+  const last = await CONSOLIDATED.get(documents, rootId);
+  if (!last?.task) return last?.prompts ?? 0;
+  const record = await TASK.get(documents, recordKey({ rootId, id: last.task.id }));
+  const hasAnswered = record?.status === "idle" || record?.status === "completed";
+  return hasAnswered ? last.prompts : last.task.before;
 }
 
 /** How many prompts the user has given, without those that only ask to consolidate. */

@@ -6,20 +6,21 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { messageOf } from "@retinue/protocol";
-import * as z from "zod";
 import { withoutMarks } from "../processes/mark.ts";
-import { document } from "../store/document.ts";
 import type { Store } from "../store/store.ts";
 import { saveRun } from "./background-runs.ts";
 import type { SessionBoards } from "./board.ts";
 import type { RuntimeConfig } from "./config.ts";
 import words from "./consolidate.md";
-import { CONSOLIDATING_AGENT, type Consolidations, saidBefore } from "./consolidation.ts";
+import {
+  CONSOLIDATED,
+  CONSOLIDATING_AGENT,
+  type Consolidations,
+  consolidatedUntil,
+  saidBefore,
+} from "./consolidation.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { PARENT_VARIABLE, RUN_VARIABLE, subconsciousSettings } from "./subconscious.ts";
-
-/** By session: how many prompts it had when it was consolidated last. */
-export const CONSOLIDATED = document("consolidated", () => z.object({ prompts: z.number() }));
 
 export interface DetachedOptions {
   store: Store;
@@ -54,7 +55,7 @@ async function reasonAgainst(hosted: HostedSession, options: DetachedOptions): P
   if (session.state.selectedAgent === CONSOLIDATING_AGENT) return "";
   if (!boards.isOn(tree.configuration.current)) return "";
   const prompts = saidBefore(session);
-  const before = (await CONSOLIDATED.get(store.documents, session.id))?.prompts ?? 0;
+  const before = await consolidatedUntil(store, session.id);
   if (prompts - before < settings.minUserTurns) return "";
   if (program === undefined) return "this program does not know how to start a runtime";
   if (main.model().provider.id === "offline") return "no model is set up";

@@ -19,7 +19,7 @@ import { RemoteAgentCatalog } from "./agent-catalog.ts";
 import { CLIENT_METADATA } from "./client-metadata.ts";
 import { concurrencyOf } from "./config.ts";
 import { checkConfig, checkFolder } from "./config-check.ts";
-import { CONSOLIDATED } from "./detached-consolidation.ts";
+import { CONSOLIDATED } from "./consolidation.ts";
 import { ENVIRONMENT } from "./environment.ts";
 import type { HostedSession } from "./hosted-session.ts";
 import { IdleWatch } from "./idle-watch.ts";

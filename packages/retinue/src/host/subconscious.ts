@@ -1,6 +1,7 @@
 /** Whether closed sessions are consolidated by themselves, and within which bounds: environment first, then config.json. */
 import { AppError } from "@retinue/protocol";
 import { readModelsConfig } from "../models/config.ts";
+import type { SessionFilter, SessionRecord, Store } from "../store/store.ts";
 import type { RuntimeConfig } from "./config.ts";
 
 export interface SubconsciousSettings {
@@ -22,7 +23,12 @@ const SESSION_PREFIX = "consolidation-";
 
 /** The session of such a process. It repeats what the other one said, so it is deleted with the end of its run, and is nothing to go on with. */
 export const consolidatingSession = (runId: string): string => `${SESSION_PREFIX}${runId}`;
-export const isConsolidating = (sessionId: string): boolean => sessionId.startsWith(SESSION_PREFIX);
+const isConsolidating = (sessionId: string): boolean => sessionId.startsWith(SESSION_PREFIX);
+
+/** The sessions that people and programs have; the last used first. */
+export async function listedSessions({ sessions }: Store, filter?: SessionFilter): Promise<SessionRecord[]> {
+  return (await sessions.list(filter)).filter(({ id }) => !isConsolidating(id));
+}
 
 export function subconsciousSettings({
   home,

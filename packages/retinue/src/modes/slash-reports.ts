@@ -1,5 +1,6 @@
 /** The reports of slash commands on a session: short texts for people. */
 import type { HostedSession } from "../host/hosted-session.ts";
+import { listedSessions } from "../host/subconscious.ts";
 import { usageMetrics } from "../host/usage.ts";
 import { contextSize } from "../loop/context-size.ts";
 
@@ -38,7 +39,7 @@ const LISTED = 20;
 export async function sessionsReport({ session, store }: HostedSession): Promise<string> {
   const { workingDirectory } = session.place;
   await session.log.committed();
-  const all = (await store.sessions.list({ cwd: workingDirectory })).filter(({ parentId }) => parentId === undefined);
+  const all = (await listedSessions(store, { cwd: workingDirectory })).filter(({ parentId }) => parentId === undefined);
   const rows = all.slice(0, LISTED).map(({ id, name, summary, updatedAt }) => {
     const when = new Date(updatedAt).toISOString().slice(0, 16).replace("T", " ");
     return `${id === session.id ? "* " : ""}${id.slice(0, 8)}  ${when}  ${name ?? summary ?? "without a name"}`;

@@ -3,13 +3,14 @@
  */
 import { join } from "node:path";
 import { AppError, isServerMethod, messageOf, parseParams } from "@retinue/protocol";
-import { endOverdueRuns } from "../host/background-runs.ts";
+import { endLeftRuns } from "../host/background-runs.ts";
 import { boardsOf } from "../host/board-memory.ts";
 import type { RuntimeConfig } from "../host/config.ts";
 import { consolidateClosed } from "../host/detached-consolidation.ts";
 import { Diagnostics } from "../host/diagnostics.ts";
 import { keepIndexed, memoryOf, transcribe } from "../host/memory.ts";
 import { type Lifecycle, Sessions, type SessionsOptions } from "../host/sessions.ts";
+import { consolidatingSession } from "../host/subconscious.ts";
 import { openCatalog } from "../models/catalog.ts";
 import { credentialVariables } from "../models/config.ts";
 import { planTools } from "../modes/plan-tool.ts";
@@ -167,8 +168,10 @@ export class Runtime {
       const worktrees = new Worktrees({ home: this.config.home, documents: this.#store.documents });
       const left = await worktrees.recover((key) => goesOn(this.#store.documents, key));
       for (const problem of left) this.#diagnostics.write("warn", problem);
-      const overdue = await endOverdueRuns(this.#store.documents, Date.now());
-      if (overdue > 0) this.#diagnostics.write("warn", `ended ${overdue} background runs that had outlived their time`);
+      const forget = (run: string) => this.sessions.delete(consolidatingSession(run));
+      const runs = await endLeftRuns(this.#store.documents, { now: Date.now(), forget });
+      if (runs > 0)
+        this.#diagnostics.write("warn", `ended ${runs} background runs that a killed or late process had left`);
     } catch (error) {
       this.#diagnostics.write("warn", `cannot look for processes of a killed runtime: ${messageOf(error)}`);
     }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { AppError, type Params, type Result } from "@retinue/protocol";
 import { forkSession } from "../../host/fork.ts";
 import type { Sessions } from "../../host/sessions.ts";
+import { listedSessions } from "../../host/subconscious.ts";
 import { createFolder, sessionFolder } from "../../session/folder.ts";
 import { writePrivateFile } from "../../store/private-files.ts";
 import type { SessionRecord } from "../../store/store.ts";
@@ -15,7 +16,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export const catalogHandlers: Handlers = {
   "sessions.list": async ({ source = "local", filter }, { sessions }) => ({
-    sessions: source === "remote" ? [] : (await sessions.store.sessions.list(filter)).map(listing),
+    sessions: source === "remote" ? [] : (await listedSessions(sessions.store, filter)).map(listing),
   }),
   "sessions.getMetadata": async ({ sessionId }, { sessions }) => {
     const record = await rootSession(sessions, sessionId);
@@ -103,7 +104,7 @@ async function lastIn(
   { store }: Sessions,
   context: Params<"sessions.getLastForContext">["context"],
 ): Promise<SessionRecord | undefined> {
-  if (!context) return (await store.sessions.list())[0];
+  if (!context) return (await listedSessions(store))[0];
   const { cwd, gitRoot, repository, branch } = context;
   const filters = [
     { cwd },
@@ -112,7 +113,7 @@ async function lastIn(
     ...(repository ? [{ repository }] : []),
   ];
   for (const filter of filters) {
-    const [last] = await store.sessions.list(filter);
+    const [last] = await listedSessions(store, filter);
     if (last) return last;
   }
   return undefined;

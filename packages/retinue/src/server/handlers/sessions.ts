@@ -3,6 +3,7 @@ import { AppError, type OpenedSession } from "@retinue/protocol";
 import { enqueue } from "../../host/enqueue.ts";
 import type { HostedSession } from "../../host/hosted-session.ts";
 import { type AbortReason, abort, interrupt, suspend } from "../../host/stopping.ts";
+import { listedSessions } from "../../host/subconscious.ts";
 import { sendTyped } from "../../modes/typed-line.ts";
 import { notification } from "../../session/wording.ts";
 import type { SessionRecord } from "../../store/store.ts";
@@ -86,14 +87,14 @@ export const sessionHandlers: Handlers = {
     return { events: wireEvents(events) };
   },
   "session.list": async ({ filter }, { sessions }) => ({
-    sessions: (await sessions.store.sessions.list(filter)).map(listing),
+    sessions: (await listedSessions(sessions.store, filter)).map(listing),
   }),
   "session.getMetadata": async ({ sessionId }, { sessions }) => {
     const record = await sessions.store.sessions.get(sessionId);
     return record && !record.parentId ? { session: listing(record) } : {};
   },
   "session.getLastId": async (_, { sessions }) => {
-    const [last] = await sessions.store.sessions.list();
+    const [last] = await listedSessions(sessions.store);
     return last ? { sessionId: last.id } : {};
   },
   "session.getForeground": () => ({}),
