@@ -112,7 +112,16 @@ describe("classes of models", () => {
     const chosen = { model: "gpt-mini", modelSelectionSource: "agent_definition_default", taskModelSource: "unset" };
     expect(chooseModel(wish({ agent: fast, settings: { fastModel: "cheapest" } }))).toMatchObject(chosen);
     expect(chooseModel(wish({ agent: fast, settings: { fastModel: "gpt-mini" } }))).toMatchObject(chosen);
-    expect(chooseModel(wish({ agent: fast, settings: { fastModel: "gone" } })).model).toBe("gpt-main");
+    expect(chooseModel(wish({ agent: fast, settings: { fastModel: "gone" } }))).toMatchObject({
+      model: "gpt-main",
+      note: "The model gone is not available here, so gpt-main was used.",
+    });
+    const free = available.map(({ multiplier: _, ...model }) => model);
+    const unpriced = { agent: fast, available: free, session: running("gpt-main", free) };
+    expect(chooseModel(wish({ ...unpriced, settings: { fastModel: "cheapest" } }))).toMatchObject({
+      model: "gpt-main",
+      note: expect.stringContaining("No model here has a price"),
+    });
   });
 
   test("a model that was chosen because it is fast thinks little, where it can be told so", () => {
@@ -153,6 +162,10 @@ describe("classes of models", () => {
       modelSelectionSource: "complementary_default",
     });
     expect(chooseModel(wish({ agent: other, session: running("claude-main") })).model).toBe("gpt-main");
+    const unknownFirst = [...available].reverse();
+    expect(chooseModel(wish({ agent: other, available: unknownFirst })).model).toBe("claude-main");
+    const session = running("unpriced-1"); // It may be free: no reason to take the dearest there is.
+    expect(chooseModel(wish({ agent: other, session })).model).toBe("gpt-mini");
     expect(chooseModel(wish({ agent: other, settings: { otherFamily: false } })).model).toBe("gpt-main");
     expect(chooseModel(wish({ agent: other, available: [], isOpen: true })).model).toBe("gpt-main");
   });

@@ -103,12 +103,15 @@ function byClass(wish: ModelWish): Picked | undefined {
   const { agent, settings } = wish;
   if (agent.modelClass === "fast" && settings?.fastModel !== undefined) {
     const model = settings.fastModel === "cheapest" ? cheapest(wish) : settings.fastModel;
-    if (model === undefined || !isAvailable(model, wish)) return undefined;
+    if (model === undefined) return { ...inherited(wish), note: NO_PRICES };
+    if (!isAvailable(model, wish)) return { ...inherited(wish), note: absent(model, wish.session.model) };
     return { model, taskModelSource: "unset", modelSelectionSource: "agent_definition_default", isFast: true };
   }
   if (agent.modelClass === "other-family" && (settings?.otherFamily ?? true)) return otherFamily(wish);
   return undefined;
 }
+
+const NO_PRICES = 'No model here has a price, so fastModel "cheapest" has no effect.';
 
 /** A model whose price, or the session's, is not known is let through. */
 function guardCost(choice: Picked, wish: ModelWish): Picked {
@@ -126,6 +129,10 @@ function guardCost(choice: Picked, wish: ModelWish): Picked {
 const times = ({ multiplier }: AvailableModel): string => (multiplier === undefined ? "" : ` (${multiplier}x)`);
 
 /** Prices of requests and prices of tokens cannot be compared with each other. */
+const isComparable = (a: AvailableModel, b: AvailableModel): boolean =>
+  (a.tokenPrice !== undefined && b.tokenPrice !== undefined) ||
+  (a.multiplier !== undefined && b.multiplier !== undefined);
+
 function isDearer(a: AvailableModel, b: AvailableModel): boolean {
   return compareCost(a, b) > 0;
 }
@@ -149,12 +156,17 @@ function cheapest({ available }: ModelWish): string | undefined {
   return priced.sort(compareCost)[0]?.id;
 }
 
-/** The most expensive model of another family that costs no more than the session's: a critic should be as able as the author. */
+/**
+ * The most expensive model of another family that costs no more than the session's: a critic should be as able as the author. One of which
+ * that is not known comes after those of which it is, in the order of the list.
+ */
 function otherFamily(wish: ModelWish): Picked | undefined {
   const { session, available, settings } = wish;
   const others = available.filter(({ family }) => family !== session.known.family);
   const affordable = settings?.costGuard === false ? others : others.filter((model) => !isDearer(model, session.known));
-  const model = affordable.sort((a, b) => compareCost(b, a))[0]?.id;
+  const sure = affordable.filter((model) => isComparable(model, session.known));
+  const ranked = settings?.costGuard === false ? affordable : sure;
+  const model = (ranked.sort((a, b) => compareCost(b, a))[0] ?? affordable[0])?.id;
   if (model !== undefined) return { model, taskModelSource: "unset", modelSelectionSource: "complementary_default" };
   if (others.length === 0) return undefined;
   const note = `Every model of another maker costs more than the session's ${session.model}, so ${session.model} was used.`;
