@@ -149,6 +149,7 @@ describe("ceilings", () => {
 describe("a tool that does not exist", () => {
   test("is named with the valid names", () => {
     const definition = { ...agent(["view", "veiw", "mcp:db-drop"]), source: "sdk" as const, mcpServers: {} };
+    expect(unknownTools([...TOOLS, ...TOOLS], definition)).toBe(unknownTools(TOOLS, definition)); // Each name once.
     expect(unknownTools(TOOLS, definition)).toMatch(
       /^Agent 'worker' names tools that do not exist: veiw, mcp:db-drop\. Valid tools are: bash, create, db-query, .*view$/,
     );

@@ -116,7 +116,7 @@ export function unknownTools(
     (pattern) => namesOneTool(pattern) && !ofOwnServer(pattern) && !tools.some((tool) => matchesPattern(pattern, tool)),
   );
   if (unknown.length === 0) return undefined;
-  const valid = tools.map((tool) => tool.name).sort();
+  const valid = [...new Set(tools.map((tool) => tool.name))].sort();
   return `Agent '${name}' names ${unknown.length === 1 ? "a tool that does" : "tools that do"} not exist: ${unknown.join(", ")}. Valid tools are: ${valid.join(", ")}`;
 }
 

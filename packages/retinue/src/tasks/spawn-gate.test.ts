@@ -28,6 +28,17 @@ describe("a new agent", () => {
     });
   });
 
+  test("whose call gives it a blank name is called what it is", async () => {
+    const turns = [main(delegate("dig", { ...miner, name: " " })), by("dig", say("gold")), main(say("seen"))];
+    await inSmallWorld(turns, async (world) => {
+      const { client, create } = world;
+      const sessionId = await create({ customAgents: [MINER] });
+      await world.send(sessionId, "go");
+      expect((await agentsOf(client, sessionId)).map(({ id }) => id)).toEqual([expect.stringMatching(/^miner-\w{6}$/)]);
+      expect(client.of("subagent.started")).toMatchObject([{ taskName: "miner" }]);
+    });
+  });
+
   test("is listed, reported and read with the description of its call, not with that of its definition", async () => {
     const turns = [
       main(delegate("dig", { ...miner, ...background })),

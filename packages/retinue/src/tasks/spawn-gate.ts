@@ -65,7 +65,8 @@ export function spawnGate(configuration: Configuration, { depthOf, newAgentId, a
     const unusable = schema && unusableSchema(schema);
     if (unusable !== undefined) throw new AppError("spawn_refused", unusable);
     const { mode, note } = modeOf(owner, input.mode ?? "sync");
-    const id = await newAgentId(input.name);
+    const name = input.name.trim() === "" ? definition.name : input.name;
+    const id = await newAgentId(name);
     const refusal = await admit?.({ definition, taskId: id });
     if (refusal !== undefined) throw new AppError("spawn_refused", refusal);
     const overBudget = owner.budget.reserveSpawn(); // Last, so that what is refused otherwise does not count.
@@ -80,8 +81,8 @@ export function spawnGate(configuration: Configuration, { depthOf, newAgentId, a
       ownerId: session.id,
       callId: callId ?? id,
       agentType: definition.name,
-      name: input.name,
-      displayName: isBuiltin ? input.name : definition.displayName,
+      name,
+      displayName: isBuiltin ? name : definition.displayName,
       description: input.description || definition.description,
       prompt: input.prompt,
       mode,
