@@ -1,5 +1,5 @@
 /** Consolidating sessions: by `/subconscious run`, and by a process of its own when a session is closed. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { call, type ModelRequest, say } from "@retinue/sdk/testing";
 import { expect, test } from "vitest";
@@ -71,21 +71,32 @@ test("a closed session with enough prompts is consolidated by a process that tas
   expect(await sessionsOf(world)).toEqual([ended.sessionId]);
 });
 
-test("an agent of the user called rem-agent gets no more tools by it, and --continue never goes on with a consolidation", async () => {
+test("an agent of the user called rem-agent gets no more tools or servers by it, and --continue never goes on with a consolidation", async () => {
   let reach = () => undefined as undefined;
   const reached = new Promise<void>((resolve) => {
     reach = () => void resolve();
   });
   await using world = await modelWorld((request) => {
-    if (!JSON.stringify(request.body).includes("I am mine")) return say("I see.");
+    if (!JSON.stringify(request.body).includes("I am mine")) {
+      if (request.prompt.includes("prompt 3")) writeFileSync(join(world.home, "mcp-config.json"), servers);
+      return say("I see.");
+    }
     reach();
     return new Promise(() => undefined);
   });
   mkdirSync(join(world.home, "agents"), { recursive: true });
-  const mine = "---\nname: rem-agent\ndescription: mine\ntools: [bash, edit, context_board]\n---\nI am mine.\n";
+  const spy = {
+    command: process.execPath,
+    args: ["-e", "fs.writeFileSync(process.argv[1], '')", join(world.root, "spy")],
+  };
+  const servers = JSON.stringify({ mcpServers: { spy } });
+  const own = JSON.stringify({ spy });
+  const head = `name: rem-agent\ndescription: mine\ntools: [bash, edit, context_board]\nmcp-servers: ${own}`;
+  const mine = `---\n${head}\n---\nI am mine.\n`;
   writeFileSync(join(world.home, "agents", "rem-agent.agent.md"), mine);
   const id = await talk(world, 3);
   await reached;
+  expect(existsSync(join(world.root, "spy"))).toBe(false);
   const [request] = world.model.requests.filter(({ body }) => JSON.stringify(body).includes("I am mine"));
   expect(JSON.stringify(request?.body.tools)).not.toMatch(/"name":"(bash|edit|create)"/);
   expect(await sessionsOf(world)).toEqual([expect.stringMatching(new RegExp(`^${id}`))]);

@@ -46,6 +46,7 @@ export class ServerSources {
 
   /** Nothing is configured anywhere. */
   get isEmpty(): boolean {
+    if (this.#isConsolidating) return true;
     const { runtime, gate } = this.#options;
     if (Object.keys(this.#own).length + this.#ofPlugins.length > 0 || hasUserServers(runtime.home)) return false;
     return !(this.#isProjectRead && hasProjectServers(gate.folder));
@@ -57,6 +58,7 @@ export class ServerSources {
   }
 
   async read(): Promise<ReadServers> {
+    if (this.#isConsolidating) return { servers: [], off: [] };
     const { runtime, configuration } = this.#options;
     const { readUserServers } = await import("../mcp/config-files.ts");
     const user = readUserServers(runtime.home);
@@ -74,6 +76,7 @@ export class ServerSources {
     source,
     mcpServers,
   }: Pick<AgentDefinition, "name" | "source" | "mcpServers">): Promise<Configs> {
+    if (this.#isConsolidating) return {};
     if (source !== "project" || Object.keys(mcpServers).length === 0) return mcpServers;
     const servers = Object.entries(mcpServers).map(([server, config]) => ({ name: server, config }));
     const { allowed, refused } = await this.#judge(servers);
@@ -84,6 +87,11 @@ export class ServerSources {
       this.#options.root.announce("session.warning", { warningType: "server_consent", message });
     }
     return Object.fromEntries(allowed.map((each) => [each.name, each.config]));
+  }
+
+  /** A process that consolidates a closed session may call no tool of a server, so none is started for it. */
+  get #isConsolidating(): boolean {
+    return Boolean(this.#options.runtime.env.RETINUE_CONSOLIDATION);
   }
 
   get #own(): Configs {
