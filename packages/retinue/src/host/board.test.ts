@@ -71,6 +71,7 @@ test("a note that is too long is refused, and one with a secret is kept without 
     expect(shown).toContain("The key is");
     expect(shown).not.toContain(key);
   });
+  expect(noteOf("AKIA\u200bIOSFODNN7EXAMPLQ and pass\u00adword=hunter2hunter2")).not.toMatch(/IOSFODNN|hunter2/);
   expect(() => noteOf("x".repeat(5_000_000))).toThrow(/at most 1000 characters/);
 });
 

@@ -90,11 +90,20 @@ const OFF = "The context board of this repository is switched off (retinue board
 /** The text as it is kept. */
 export function noteOf(text: string): string {
   if (text.length > 4 * MAX_NOTE) throw tooLong(text.length); // Not worth a look.
-  const note = visible(redact(text).replaceAll(/\s+/g, " ").trim());
+  const note = visible(withoutSecrets(text).replaceAll(/\s+/g, " ").trim());
   if (note === "") throw new AppError("invalid_params", "A note needs a text.");
   if (note.length > MAX_NOTE) throw tooLong(note.length);
   return note;
 }
+
+/** A key with something invisible inside is not found as one, and whoever reads the note can put it together again. */
+function withoutSecrets(text: string): string {
+  const bare = text.replaceAll(UNSEEN, "");
+  const clean = redact(bare);
+  return clean === bare ? redact(text) : clean;
+}
+
+const UNSEEN = /[\p{Cf}\p{Variation_Selector}]|(?!\s)\p{Cc}/gu;
 
 function tooLong(length: number): AppError {
   return new AppError(
