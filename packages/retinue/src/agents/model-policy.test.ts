@@ -133,13 +133,22 @@ describe("classes of models", () => {
     expect(chooseModel(wish({ requested: "gpt-mini" })).reasoningEffort).toBeUndefined();
   });
 
-  test("other-family is the session's model when every other family costs more, and says so", () => {
+  test("other-family is never the session's own while there is another maker: the least dear when all of them cost more, and that is said", () => {
     const dear = available.filter(({ id }) => /gpt|grand/.test(id));
-    const choice = chooseModel(wish({ agent: other, available: dear }));
-    expect(choice).toMatchObject({ model: "gpt-main", modelSelectionSource: "runtime_policy" });
+    const dearer = {
+      ...available.find(({ id }) => id === "claude-grand"),
+      id: "claude-vast",
+      multiplier: 1000,
+      family: "anthropic",
+    };
+    const choice = chooseModel(wish({ agent: other, available: [dearer, ...dear] }));
+    expect(choice).toMatchObject({ model: "claude-grand", modelSelectionSource: "complementary_default" });
     expect(choice.note).toContain("Every model of another maker costs more");
     const settings = { costGuard: false };
     expect(chooseModel(wish({ agent: other, available: dear, settings })).model).toBe("claude-grand");
+    expect(chooseModel(wish({ agent: other, available: dear, settings: { otherFamily: false } })).model).toBe(
+      "gpt-main",
+    );
   });
 
   test("an agent of another program that names a model by its title runs on the session's where any id is accepted", () => {

@@ -113,9 +113,10 @@ function byClass(wish: ModelWish): Picked | undefined {
 
 const NO_PRICES = 'No model here has a price, so fastModel "cheapest" has no effect.';
 
-/** A model whose price, or the session's, is not known is let through. */
+/** A model whose price, or the session's, is not known is let through, and so is the critic's: it has looked at the cost itself. */
 function guardCost(choice: Picked, wish: ModelWish): Picked {
   const { session, settings } = wish;
+  if (choice.modelSelectionSource === "complementary_default") return choice;
   const wanted = find(choice.model, wish);
   if (settings?.costGuard === false || !wanted || !isDearer(wanted, session.known)) return choice;
   return {
@@ -158,7 +159,8 @@ function cheapest({ available }: ModelWish): string | undefined {
 
 /**
  * The most expensive model of another family that costs no more than the session's: a critic should be as able as the author. One of which
- * that is not known comes after those of which it is, in the order of the list.
+ * that is not known comes after those of which it is, in the order of the list. When all cost more it is the one that costs the least,
+ * because the author's own model shares the author's blind spots.
  */
 function otherFamily(wish: ModelWish): Picked | undefined {
   const { session, available, settings } = wish;
@@ -168,9 +170,10 @@ function otherFamily(wish: ModelWish): Picked | undefined {
   const ranked = settings?.costGuard === false ? affordable : sure;
   const model = (ranked.sort((a, b) => compareCost(b, a))[0] ?? affordable[0])?.id;
   if (model !== undefined) return { model, taskModelSource: "unset", modelSelectionSource: "complementary_default" };
-  if (others.length === 0) return undefined;
-  const note = `Every model of another maker costs more than the session's ${session.model}, so ${session.model} was used.`;
-  return { ...inherited(wish), modelSelectionSource: "runtime_policy", note };
+  const [least] = others.sort(compareCost);
+  if (!least) return undefined;
+  const note = `Every model of another maker costs more than the session's ${session.model}. ${least.id} costs the least of them${times(least)}; "otherFamily": false keeps the session's.`;
+  return { model: least.id, taskModelSource: "unset", modelSelectionSource: "complementary_default", note };
 }
 
 function requireModel(id: string, wish: ModelWish): void {
