@@ -53,6 +53,38 @@ describe("a message with a plan mode of its own", () => {
     expect(await talk.session.rpc.mode.get()).toBe("interactive");
   });
 
+  test("holds for an agent that it has started, whatever is said to the main agent meanwhile", async () => {
+    await using talk = await openTalk(world);
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const turns = [touch("left.txt"), say("could not")];
+    const background = {
+      name: "w",
+      agent_type: "general-purpose",
+      description: "Look",
+      prompt: "LOOK",
+      mode: "background",
+    };
+    const own = [call("task", background), say("started"), create("asked.txt"), say("built")];
+    talk.model.reply(async (request) => {
+      if (!request.texts("user")[0]?.includes("LOOK")) return own.shift() ?? say("noted");
+      await gate;
+      return turns.shift() ?? say("?");
+    });
+    await talk.session.send({ prompt: "plan it", agentMode: "plan" });
+    await talk.record.until("assistant.message", { passes: ({ data }) => data.content === "started" });
+    await talk.session.send({ prompt: "build something else" });
+    await talk.record.until("assistant.message", { passes: ({ data }) => data.content === "built" });
+    go();
+    await talk.record.until("session.idle");
+    expect(results(talk).join("\n")).toContain("Plan mode: only commands");
+    expect(["left.txt", "asked.txt"].map((name) => existsSync(path.join(world.folder, name)))).toEqual([false, true]);
+    const [started] = talk.record.all("subagent.started");
+    expect(started?.data).toMatchObject({ planOf: talk.record.one("user.message").data.messageId });
+  });
+
   test("is in plan mode still when the runtime was killed meanwhile", async () => {
     const first = await startClient();
     const talk = await openTalk(first, { onExitPlanModeRequest: () => new Promise(() => {}) });

@@ -95,6 +95,8 @@ export const SUBAGENT_EVENTS = byName(
         resumable: flag(),
         /** The child session's id. Ours. */
         remoteSessionId: text(),
+        /** The message with `agentMode: "plan"` that it follows from. Until that plan ends, it changes nothing. Ours. */
+        planOf: text(),
         /** Ids from the main agent's child down to this agent. Ours. */
         path: AgentPath().optional(),
         /** Their names. Ours. */

@@ -14,6 +14,7 @@ import {
   UserInputAnswer,
 } from "@retinue/protocol";
 import * as z from "zod";
+import { modeNow } from "../session/mode-now.ts";
 import { type AskedBy, type Kind, kind } from "./kind.ts";
 import { permissionResult } from "./permission-result.ts";
 
@@ -31,7 +32,7 @@ const TABLE = {
     request: ({ requestId, payload, session, from }) => ({
       requestId,
       ...payload,
-      agentMode: session.root.state.modeNow,
+      agentMode: modeNow(session),
       ...from,
     }),
     completion: ({ requestId, callId }, answer) => ({

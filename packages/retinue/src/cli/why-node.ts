@@ -58,7 +58,10 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<Agent
   const task = tasks.find(({ id }) => id === agent) ?? tasks.find(({ id }) => id.startsWith(agent));
   if (task)
     return {
-      node: nodeOfTask(task, { tasks, catalog, main }),
+      node: {
+        ...nodeOfTask(task, { tasks, catalog, main }),
+        planMode: main.planMode || (await isPlanning(task, { store, prompt: state.prompt })),
+      },
       servers,
       title: `The sub-agent ${namesOf(task, tasks).join(" › ")} (${task.agentType})`,
     };
@@ -73,6 +76,15 @@ export async function nodeOf(agent: string, context: NodeContext): Promise<Agent
 
 /** At rest, what the last prompt said about its own interaction is over. */
 const isAtWork = ({ isModelDue, openCalls }: SessionState): boolean => isModelDue || openCalls.size > 0;
+
+/** Its run follows from a message that plans, whatever was said to the main agent since. */
+async function isPlanning(
+  { id, rootId }: AgentRecord,
+  { store, prompt }: Pick<NodeContext, "store"> & Pick<SessionState, "prompt">,
+): Promise<boolean> {
+  const { state } = replay(await store.events.read(rootId, { sessionId: id }), id);
+  return isAtWork(state) && state.planOf !== undefined && prompt.plans.has(state.planOf);
+}
 
 /** The names from the main agent's child down to this one. */
 function namesOf({ name, ownerId }: AgentRecord, tasks: readonly AgentRecord[]): string[] {

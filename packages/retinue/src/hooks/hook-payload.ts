@@ -1,5 +1,6 @@
 /** What a command reads from its input: our own payload, or the one that Claude Code would send. */
 import * as z from "zod";
+import { modeNow } from "../session/mode-now.ts";
 import type { Session } from "../session/session.ts";
 import { claudeNameOf, toClaudeArgs } from "./claude-tools.ts";
 import type { FileHook } from "./file-hook.ts";
@@ -31,7 +32,7 @@ function claudePayload(
     transcript_path: input.transcriptPath,
     cwd: input.cwd,
     hook_event_name: eventName,
-    permission_mode: session.root.state.modeNow === "plan" ? "plan" : "default",
+    permission_mode: modeNow(session) === "plan" ? "plan" : "default",
     agent_id: input.agentId,
     agent_type: input.agentName,
     ...(DETAILS[event]?.(input) ?? {}),

@@ -10,6 +10,7 @@ import type { ModelChoice } from "../models/catalog.ts";
 import type { Rates } from "../models/price.ts";
 import { whyLeaves } from "../permissions/confinement.ts";
 import type { Rules } from "../permissions/rules.ts";
+import { modeNow } from "../session/mode-now.ts";
 import type { CallContext, CallServices, Tool } from "../tools/tool.ts";
 import type { AgentGates } from "./gates.ts";
 import type { Slot } from "./slot.ts";
@@ -141,7 +142,7 @@ export function callContext(agent: Agent, callId: string, signal: AbortSignal): 
     sessionFolder: session.place.folder,
     tempFolder: agent.settings.outputFolder,
     signal,
-    mode: session.root.state.modeNow,
+    mode: modeNow(session),
     partialOutput: (partialOutput) =>
       session.announce("tool.execution_partial_result", { toolCallId: callId, partialOutput }),
     announce: (type, data) => session.log.append(type, data as never, { sessionId: session.id, ephemeral: true }),

@@ -12,6 +12,7 @@ import { whyLeaves } from "../permissions/confinement.ts";
 import { isAllWithin, pathsOf, withTargets } from "../permissions/path-rules.ts";
 import { planRefusal } from "../permissions/plan-mode.ts";
 import type { Verdict } from "../permissions/policy.ts";
+import { modeNow } from "../session/mode-now.ts";
 import type { OpenCall } from "../session/open-call.ts";
 import type { Session } from "../session/session.ts";
 import { Stop } from "../session/stop.ts";
@@ -198,7 +199,7 @@ function unattendedReason(verdict: Verdict, reason: string): string {
 }
 
 function refusedInPlan({ session }: Agent, request: PermissionRequest): Outcome | undefined {
-  if (session.root.state.modeNow !== "plan") return undefined;
+  if (modeNow(session) !== "plan") return undefined;
   const reason = planRefusal(request, { sessionFolder: session.place.folder });
   if (reason === undefined) return undefined;
   const todo = session.parent ? "Report what should be changed instead." : "Write the plan, then leave plan mode.";

@@ -11,6 +11,8 @@ type CallStart = Pick<EventData<"tool.execution_start">, "toolCallId" | "toolNam
 
 export class CurrentPrompt {
   mode: Mode | undefined;
+  /** Messages that planned since the session was idle last, the latest at the end. What they have started may still be at work when another prompt has come. */
+  readonly plans = new Set<string>();
   terms: PromptTerms | undefined;
   /** Calls since the prompt in their order. Those that were refused do not count. Empty without terms. */
   /** Where the report is that the terms want, or that it is missing. */
@@ -23,23 +25,28 @@ export class CurrentPrompt {
     fold?.(this, event.data);
   }
 
-  onUserMessage({ source, isSentBack, delivery, agentMode, terms }: EventData<"user.message">): void {
+  onUserMessage({ source, isSentBack, delivery, agentMode, terms, messageId }: EventData<"user.message">): void {
     if (source !== undefined || isSentBack) return; // An agent or the runtime speaks.
     const mode = agentMode === "shell" ? undefined : agentMode;
     if (delivery === "steering") {
-      this.mode = mode ?? this.mode;
+      if (mode !== undefined) this.#setMode(mode, messageId);
       return;
     }
-    this.mode = mode;
+    this.#setMode(mode, messageId);
     this.terms = terms;
     this.isReportTold = false;
     this.#forgetCalls();
   }
 
   onIdle(): void {
-    this.mode = undefined;
+    this.endMode();
     this.terms = undefined;
     this.#forgetCalls();
+  }
+
+  endMode(): void {
+    this.#setMode(undefined);
+    this.plans.clear();
   }
 
   onTurn(): void {
@@ -62,6 +69,11 @@ export class CurrentPrompt {
     return { inAll: before(0), inTurn: before(Math.min(this.#turnBegan, this.#calls.length)) };
   }
 
+  #setMode(mode: Mode | undefined, messageId = ""): void {
+    this.mode = mode;
+    if (mode === "plan") this.plans.add(messageId);
+  }
+
   #forgetCalls(): void {
     this.#calls = [];
     this.#turnBegan = 0;
@@ -70,9 +82,7 @@ export class CurrentPrompt {
 
 const FOLDS: { [T in EventType]?: (prompt: CurrentPrompt, data: EventData<T>) => void } = {
   "user.message": (prompt, data) => prompt.onUserMessage(data),
-  "session.mode_changed": (prompt) => {
-    prompt.mode = undefined;
-  },
+  "session.mode_changed": (prompt) => prompt.endMode(),
   "assistant.turn_start": (prompt) => prompt.onTurn(),
   "tool.execution_start": (prompt, data) => prompt.onCallStarted(data),
   "tool.execution_complete": (prompt, data) => prompt.onCallEnded(data),

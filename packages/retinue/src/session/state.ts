@@ -52,13 +52,16 @@ export class SessionState {
   /** What the last run failed with; undefined when it did not. */
   lastError: string | undefined;
 
+  /** Of a sub-agent: the message that plans and that its run follows from. */
+  planOf: string | undefined;
+
   #messages: Message[] = [];
   /** Messages that came while calls were open; they follow the results, because providers want each result right after its call. */
   #afterResults: Message[] = [];
   #compactionCut = 0;
   #prompts: string[] = [];
 
-  /** A prompt may have a mode of its own. */
+  /** Of the main agent: a prompt may have a mode of its own. What holds for any agent is in mode-now.ts. */
   get modeNow(): Mode {
     return this.prompt.mode ?? this.mode;
   }
@@ -246,8 +249,9 @@ const FOLDS: { [T in EventType]?: (state: SessionState, data: EventData<T>) => v
   "session.title_changed": (state, data) => {
     state.title = data.title;
   },
-  "subagent.started": (state) => {
+  "subagent.started": (state, data) => {
     state.run = new RunSoFar();
+    state.planOf = data.planOf;
   },
   "subagent.selected": (state, data) => {
     state.selectedAgent = data.agentName;

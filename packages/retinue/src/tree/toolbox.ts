@@ -9,6 +9,7 @@ import type { Agent } from "../loop/agent.ts";
 import { callHost } from "../loop/host-call.ts";
 import type { McpUse } from "../mcp/host.ts";
 import type { Rules } from "../permissions/rules.ts";
+import { modeNow } from "../session/mode-now.ts";
 import { skillTool } from "../skills/skill-tool.ts";
 import { listAgentsTool, readAgentTool, taskTool, writeAgentTool } from "../tools/builtin/task.ts";
 import { taskCompleteTool } from "../tools/builtin/task-complete.ts";
@@ -56,7 +57,7 @@ export class Toolbox {
       configuration.agents.offered(),
       configuration.skills.offered(),
       rules.policy.denied,
-      state.modeNow,
+      modeNow(agent.session),
       agent.session.state.prompt.terms,
       state.selectedAgent, // The main agent's: it bounds what the agents below may call.
       this.#askUser(),

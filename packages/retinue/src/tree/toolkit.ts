@@ -12,6 +12,7 @@ import { type Agent, type Kit, type KitOptions, type Toolset, toolset } from "..
 import { systemPrompt } from "../loop/prompt.ts";
 import type { McpUse } from "../mcp/host.ts";
 import { originalOf } from "../permissions/confinement.ts";
+import { modeNow } from "../session/mode-now.ts";
 import { stopOf } from "../session/stop.ts";
 import { skillContext } from "../skills/skill.ts";
 import type { CallServices, ShellService, TaskService, Tool } from "../tools/tool.ts";
@@ -80,7 +81,7 @@ export class Toolkit implements Kit {
       denyRules: parts.rules.policy.denied
         .filter(({ argument }) => argument === null)
         .map(({ kind }) => ({ name: kind, pattern: kind })),
-      planMode: this.#agent.session.root.state.modeNow === "plan",
+      planMode: modeNow(this.#agent.session) === "plan",
       terms: above === undefined ? this.#agent.session.state.prompt.terms : undefined,
     };
   }
@@ -119,7 +120,7 @@ export class Toolkit implements Kit {
         customInstructions: configuration.instructions.text(this.#agent.permissions.rules.unreadable()),
         agentInstructions: this.#roleWords(),
         memory: set.tools.some(isBoardTool) ? await board() : undefined,
-        mode: session.root.state.modeNow,
+        mode: modeNow(session),
       },
       {
         config: session.parent ? undefined : configuration.current.systemMessage,

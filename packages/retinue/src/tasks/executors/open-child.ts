@@ -8,6 +8,7 @@ import type { EventData } from "@retinue/protocol";
 import { Runner } from "../../loop/runner.ts";
 import { replay } from "../../recovery/replay.ts";
 import { Inbox, type InboxEntry, readInbox } from "../../session/inbox.ts";
+import { planNow } from "../../session/mode-now.ts";
 import { beginRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
 import { SessionState } from "../../session/state.ts";
@@ -188,6 +189,7 @@ export function recordStart(record: AgentRecord, { session, agent }: Pick<Child,
     modelSelectionSource,
     resumable: true,
     remoteSessionId: session.id,
+    planOf: planNow(session.parent ?? session.root),
     path: [...session.agentPath],
     pathNames: [...agent.pathNames],
   };
