@@ -202,6 +202,23 @@ describe("an agent in a worktree", () => {
     });
   });
 
+  test("brings nothing into the working tree while plan mode is on, although it wrote before", async () => {
+    const answer = held(say("dug"));
+    const turns = [writing("dig", "made.txt"), byHeld("dig", answer), main(say("seen"))];
+    await inSmallWorld(turns, async (world) => {
+      const sessionId = await begin(world);
+      await startAgent(world.client, sessionId, "dig", apart);
+      await answer.reached;
+      await world.client.call("session.mode.set", { sessionId, mode: "plan" });
+      answer.go();
+      await expect.poll(async () => (await agentNamed(world.client, sessionId, "dig")).worktree).toBeDefined();
+      const { worktree } = await agentNamed(world.client, sessionId, "dig");
+      const ref = expect.stringContaining("refs/retinue/dig");
+      expect(worktree).toEqual({ type: "conflicts", files: ["made.txt"], why: "plan mode is on", ref });
+      expect(read(world, "made.txt")).toBeUndefined();
+    });
+  });
+
   test("ends its shells before its work is collected", async () => {
     const command = "trap 'echo late > late.txt; exit' TERM; while :; do sleep 0.1; done";
     const turns = [

@@ -7,6 +7,7 @@
 import { existsSync } from "node:fs";
 import { messageOf, type WorktreeResult } from "@retinue/protocol";
 import type { SessionPlace } from "../session/session.ts";
+import type { Mode } from "../session/state.ts";
 import { hasMessage } from "./messages.ts";
 import type { End } from "./moves.ts";
 import { type AgentRecord, recordKey } from "./record.ts";
@@ -14,8 +15,11 @@ import { type AgentRecord, recordKey } from "./record.ts";
 export interface Isolation {
   /** Refuses in words where there can be no worktree. */
   prepare(wanted: { key: string; label: string; folder: string }, signal: AbortSignal): Promise<Place>;
-  /** Collects, merges if that is wanted, and removes. Asked again, it gives the same answer; undefined when there was no worktree. */
-  settle(key: string, options: { isWanted: boolean }): Promise<WorktreeResult | undefined>;
+  /** Collects, merges if that is wanted and there is no obstacle then, and removes. Asked again, it gives the same answer; undefined: no worktree. */
+  settle(
+    key: string,
+    options: { isWanted: boolean; obstacle(): string | undefined },
+  ): Promise<WorktreeResult | undefined>;
 }
 
 type Place = Required<Pick<SessionPlace, "workingDirectory" | "confinement">>;
@@ -36,13 +40,17 @@ export async function enter(
   };
 }
 
-/** Brings its work back before its end is recorded. */
-export async function leave(record: AgentRecord, isolation: Isolation, end: End): Promise<void> {
+/** Brings its work back before its end is recorded; in plan mode the working tree stays as it is, whenever the agent wrote. */
+export async function leave(
+  record: AgentRecord,
+  isolation: Isolation,
+  { end, mode }: { end: End; mode(): Mode },
+): Promise<void> {
   if (record.isolation === undefined || !record.place || record.worktree) return;
   const isWanted = end.way === "completed";
   if (isWanted && hasMessage(record)) return; // It goes on.
   const result = await isolation
-    .settle(recordKey(record), { isWanted })
+    .settle(recordKey(record), { isWanted, obstacle: () => (mode() === "plan" ? "plan mode is on" : undefined) })
     .catch((error: unknown): WorktreeResult => ({ type: "failed", error: messageOf(error) }));
   if (!result) return;
   record.worktree = result;

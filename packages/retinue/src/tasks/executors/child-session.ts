@@ -8,6 +8,7 @@ import { AppError } from "@retinue/protocol";
 import { callerOf, settleInterrupted } from "../../loop/calls.ts";
 import type { RunEnd } from "../../loop/drive.ts";
 import type { Prompt } from "../../session/inbox.ts";
+import { modeNow } from "../../session/mode-now.ts";
 import { endRun } from "../../session/run-boundary.ts";
 import type { Session } from "../../session/session.ts";
 import { stopOf } from "../../session/stop.ts";
@@ -64,7 +65,8 @@ export class ChildSessions implements Executor<AgentRecord> {
     try {
       this.#open.set(record.id, await openChild(record, parent, { ...this.#options, isKnown, signal }));
     } catch (error) {
-      if (isNew) await leave(record, isolation, { way: "cancelled" });
+      const { root } = this.#options.parts;
+      if (isNew) await leave(record, isolation, { end: { way: "cancelled" }, mode: () => modeNow(root) });
       throw error;
     }
   }
@@ -110,7 +112,10 @@ export class ChildSessions implements Executor<AgentRecord> {
     }
     if (record.isolation === undefined) return;
     await child?.endShells(); // What still runs in its folder would go on changing it.
-    await leave(record, this.#options.isolation, end);
+    await leave(record, this.#options.isolation, {
+      end,
+      mode: () => modeNow(child?.session ?? this.#options.parts.root),
+    });
   }
 
   ended(record: AgentRecord, end: End): void {

@@ -37,6 +37,13 @@ export interface Place {
   confinement: Confinement;
 }
 
+interface SettleOptions {
+  /** Its work is to be merged. */
+  isWanted: boolean;
+  /** Why nothing may be merged now. */
+  obstacle?(): string | undefined;
+}
+
 /** Nobody waits longer for one step, however large the repository is. */
 const LIMIT_MS = 10 * 60_000;
 
@@ -72,14 +79,14 @@ export class Worktrees {
     }
   }
 
-  /** The agent has ended: `isWanted` when its work is to be merged. Asked again, it gives the same answer. Undefined: there was no worktree. */
-  async settle(key: string, { isWanted }: { isWanted: boolean }): Promise<WorktreeResult | undefined> {
+  /** The agent has ended. Asked again, it gives the same answer. Undefined: there was no worktree. */
+  async settle(key: string, { isWanted, obstacle }: SettleOptions): Promise<WorktreeResult | undefined> {
     const known = await WORKTREE.get(this.#documents, key);
     if (!known) return undefined;
     const bench = this.#bench();
     return await inTurn(known.common, bench.signal, async () => {
       const entry = (await WORKTREE.get(this.#documents, key)) ?? known;
-      entry.result ??= await this.#resultOf(key, entry, { isWanted, bench });
+      entry.result ??= await this.#resultOf(key, entry, { isWanted, obstacle, bench });
       await this.#save(key, entry);
       await this.#remove(key, entry, bench);
       return entry.result;
@@ -116,7 +123,7 @@ export class Worktrees {
   async #resultOf(
     key: string,
     entry: WorktreeEntry,
-    { isWanted, bench }: { isWanted: boolean; bench: Bench },
+    { isWanted, obstacle, bench }: SettleOptions & { bench: Bench },
   ): Promise<WorktreeResult> {
     const { base, top } = entry;
     if (base === undefined) return { type: "unchanged" }; // It was never finished, so no agent has worked in it.
@@ -127,6 +134,8 @@ export class Worktrees {
       entry.work = collected.work;
       await this.#save(key, entry);
       if (!isWanted) return { type: "kept", files: collected.files, ref };
+      const why = obstacle?.(); // As late as this: others may have been merged first.
+      if (why !== undefined) return { type: "conflicts", files: collected.files, why, ref };
       const merge = await mergeInto({ top }, { base, work: collected.work }, bench);
       if (merge.type === "conflicts") return { ...merge, files: [...merge.files], ref };
       return { type: "merged", files: [...merge.files] };
