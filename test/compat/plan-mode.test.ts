@@ -85,6 +85,24 @@ describe("a message with a plan mode of its own", () => {
     expect(started?.data).toMatchObject({ planOf: talk.record.one("user.message").data.messageId });
   });
 
+  test("does not plan any more when it was over before the runtime was killed", async () => {
+    const first = await startClient();
+    const talk = await openTalk(first);
+    talk.model.script(say("planned"));
+    await talk.ask({ prompt: "plan it", agentMode: "plan" });
+    await first.kill();
+    await using second = await startClient({ folders: first.folders });
+    const model = second.model.endpoint();
+    const file = path.join(first.folder, "built.txt");
+    model.script(call("create", { path: file, file_text: "x" }), say("built"));
+    await using again = await resumeTalk(second, talk.session.sessionId, {}, model);
+    const work = { agentType: "general-purpose", name: "w", description: "Build", prompt: "build" };
+    await again.session.rpc.tasks.startAgent(work);
+    await again.record.until("session.idle");
+    expect(existsSync(file)).toBe(true);
+    await first[Symbol.asyncDispose]();
+  });
+
   test("is in plan mode still when the runtime was killed meanwhile", async () => {
     const first = await startClient();
     const talk = await openTalk(first, { onExitPlanModeRequest: () => new Promise(() => {}) });

@@ -52,7 +52,10 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
       if (isOutage(error)) throw error; // Whether it can go on is not known yet.
       return registry.lose(id, messageOf(error));
     });
-  if (!runner.owesIdle) runner.resumeAt(0); // Nothing of that run was left: the next one has all its time.
+  if (runner.owesIdle) return;
+  // Nothing of that run was left: the next one has all its time, and what its prompt said about itself is over.
+  runner.resumeAt(0);
+  session.state.prompt.onIdle();
 }
 
 export function recordResume(
