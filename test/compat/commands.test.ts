@@ -13,8 +13,12 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 /** What a person typed. The SDK's own `send` leaves out what it does not know, so this is the call below it. */
-const type = ({ session }: Pick<Talk, "session">, prompt: string): Promise<{ messageId: string; command?: object }> =>
-  session.rpc.send({ prompt, commands: true } as Parameters<typeof session.rpc.send>[0]);
+const type = (
+  { session }: Pick<Talk, "session">,
+  prompt: string,
+  more: object = {},
+): Promise<{ messageId: string; command?: object }> =>
+  session.rpc.send({ prompt, commands: true, ...more } as Parameters<typeof session.rpc.send>[0]);
 
 describe("a line that is sent as typed", () => {
   test("is answered by a command, and whoever waits for the session has an end", async () => {
@@ -43,6 +47,19 @@ describe("a line that is sent as typed", () => {
     await talk.session.abort();
     await talk.record.until("assistant.message");
     expect(talk.record.all("user.message").at(-1)?.data.content).toBe("/init");
+  });
+
+  test("keeps what it was sent with while it waits", async () => {
+    await using talk = await openTalk(world);
+    talk.model.script(hang());
+    await talk.session.send({ prompt: "work" });
+    await talk.model.asked(1);
+    await type(talk, "/init", { agentMode: "plan" });
+    talk.model.script(say("planned"));
+    await talk.session.abort();
+    await talk.record.until("assistant.message");
+    expect(talk.record.all("user.message").at(-1)?.data).toMatchObject({ content: "/init", agentMode: "plan" });
+    expect(talk.model.lastRequest.toolNames).toContain("exit_plan_mode");
   });
 
   test("names the command that was meant, and is never sent to the model", async () => {

@@ -6,13 +6,15 @@
 import { messageOf, type QueueItem } from "@retinue/protocol";
 import { ask } from "../asks/ask.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
-import { handOver } from "./hand-over.ts";
+import { handOver, type Message } from "./hand-over.ts";
 import { findCommand, runCommand } from "./run-command.ts";
 
 interface Waiting {
   id: string;
   command: string;
   displayText: string;
+  /** What it was sent with: its prompt goes with that. */
+  message?: Message;
 }
 
 const bySession = new WeakMap<HostedSession, CommandQueue>();
@@ -34,11 +36,19 @@ export class CommandQueue {
 
   get items(): QueueItem[] {
     const { mode } = this.#target.session.state;
-    return this.#waiting.map(({ id, displayText }) => ({ id, kind: "command", displayText, agentMode: mode }));
+    return this.#waiting.map(({ id, displayText, message }) => ({
+      id,
+      kind: "command",
+      displayText,
+      agentMode: message?.agentMode ?? mode,
+    }));
   }
 
-  add(command: string, displayText = command): void {
-    this.#waiting.push({ id: this.#target.session.world.newId(), command, displayText });
+  add(
+    command: string,
+    { displayText = command, message }: Partial<Pick<Waiting, "displayText" | "message">> = {},
+  ): void {
+    this.#waiting.push({ id: this.#target.session.world.newId(), command, displayText, message });
     this.#announceChange();
     void this.#drain();
   }
@@ -81,14 +91,14 @@ export class CommandQueue {
   }
 
   /** False when the client that handled it wants no more commands to run. */
-  async #run({ command, displayText }: Waiting): Promise<boolean> {
+  async #run({ command, displayText, message }: Waiting): Promise<boolean> {
     const { session } = this.#target;
     const [, name = "", input = ""] = /^\/?(\S*)\s*([\s\S]*)$/.exec(command.trim()) ?? [];
     const { signal } = new AbortController(); // No caller can cancel it: it ends by itself, or with the session.
     try {
       if (!findCommand(this.#target.tree, name)) return await this.#offer(command, signal);
       const outcome = await runCommand(name, { target: this.#target, input, signal });
-      await handOver(this.#target, outcome);
+      await handOver(this.#target, outcome, message);
     } catch (error) {
       session.append("session.warning", { warningType: "command", message: `${displayText}: ${messageOf(error)}` });
     }

@@ -3,7 +3,8 @@ import type { CommandOutcome } from "@retinue/protocol";
 import { enqueue } from "../host/enqueue.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 
-type Message = Partial<Parameters<typeof enqueue>[1][number]>;
+/** What a line was sent with, beside its words. */
+export type Message = Partial<Parameters<typeof enqueue>[1][number]>;
 
 /** The id of the message that was sent; undefined when there was none to send. */
 export async function handOver(

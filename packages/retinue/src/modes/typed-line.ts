@@ -38,7 +38,7 @@ export async function sendTyped(
   const { runner, session } = target;
   const nothingSent = { messageId: session.world.newId() };
   if (runner.isRunning && !findCommand(target.tree, name)?.allowDuringAgentExecution) {
-    commandQueue(target).add(message.prompt);
+    commandQueue(target).add(message.prompt, { message });
     const waits = `/${name} waits until the agent has ended what it does now.`;
     return { ...nothingSent, command: { kind: "completed", message: waits } };
   }

@@ -37,7 +37,7 @@ export const commandHandlers: Handlers = {
     return error === undefined ? {} : { error };
   },
   "session.commands.enqueue": (params, scope) => {
-    commandQueue(hosted(params, scope)).add(params.command, params.displayText);
+    commandQueue(hosted(params, scope)).add(params.command, { displayText: params.displayText });
     return { queued: true };
   },
 };
