@@ -1,5 +1,7 @@
 /** Slash commands as a client of the official SDK uses them: by invoking them, and by sending what a person typed. */
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { call, calls, hang, say } from "../support/model-answers.ts";
 import type { ModelRequest } from "../support/model-server.ts";
@@ -67,6 +69,16 @@ describe("a line that is sent as typed", () => {
     await expect(type(talk, "/revew")).rejects.toThrow("Did you mean /review?");
     expect(talk.model.requests).toHaveLength(0);
   });
+});
+
+test("/review looks at a repository that was made after the session began", async () => {
+  await using own = await startClient();
+  await using talk = await openTalk(own);
+  const review = () => talk.session.rpc.commands.invoke({ name: "review", input: "" });
+  expect(await review()).toMatchObject({ kind: "text", text: expect.stringContaining("is in no git repository") });
+  execFileSync("git", ["init", "--quiet"], { cwd: own.folder });
+  writeFileSync(path.join(own.folder, "a.txt"), "new");
+  expect(await review()).toMatchObject({ kind: "agent-prompt", prompt: expect.stringContaining("not committed yet") });
 });
 
 describe("/research through commands.invoke", () => {

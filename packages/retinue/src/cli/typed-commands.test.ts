@@ -86,6 +86,16 @@ describe("/review", () => {
     expect(await review("/review")).toContain("nothing has changed since the last commit");
     expect(await review("/review main..HEAD")).toContain("main..HEAD changes no file");
     expect(await review("/review nowhere..HEAD")).toContain("git does not know the range nowhere..HEAD");
+    git("branch", "fix#12-für");
+    expect(await review("/review fix#12-für..HEAD")).toContain("fix#12-für..HEAD changes no file");
+    world.put("a.txt", "two\n");
+    expect(await world.run(["-p", "/review --output=b.txt"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("/review has no options, so --output=b.txt means nothing"),
+    });
+    world.put(".git/HEAD", "nonsense");
+    for (const line of ["/review", "/review main..HEAD"])
+      expect((await world.run(["-p", line])).stderr).toContain("and git says: fatal: not a git repository");
     expect(world.model.requests).toHaveLength(0);
   });
 

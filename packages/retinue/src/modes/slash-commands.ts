@@ -114,7 +114,8 @@ const COMMANDS: readonly SlashCommand[] = [
     "reset-allowed-tools",
     "Forget approvals of this session",
     { hint: "nothing", duringWork: true },
-    async ({ target }) => {
+    async ({ target, input }) => {
+      if (input !== "") throw new AppError("invalid_params", `/reset-allowed-tools takes no words, not "${input}"`);
       await target.tree.rules.answers.reset();
       return completed("Approvals of this session are forgotten");
     },

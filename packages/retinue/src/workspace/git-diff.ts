@@ -35,6 +35,7 @@ export async function hasDifference(root: string, range: string, signal: AbortSi
     return (await git(root, ["diff", "--name-only", ...flags({ signal }), range, "--"], { signal })) !== "";
   } catch (error) {
     if (signal.aborted) throw error;
+    await git(root, ["rev-parse", "--git-dir"], { signal }); // When git cannot read the repository at all, it is not the range.
     return undefined;
   }
 }

@@ -95,6 +95,7 @@ test("built-in commands act on the session or report on it", async () => {
     expect(await invoke("compact")).toMatchObject({ kind: "completed" });
     expect(await invoke("clear")).toMatchObject({ kind: "completed", message: "Cleared 1 messages" });
     await expect(invoke("research")).rejects.toThrow("/research needs a question");
+    await expect(invoke("reset-allowed-tools", "now")).rejects.toThrow("takes no words");
     expect(await invoke("research", "why $& locks?")).toMatchObject({
       kind: "agent-prompt",
       prompt: expect.stringContaining("why $& locks?"),
