@@ -119,6 +119,26 @@ describe("/research through commands.invoke", () => {
     expect(talk.model.lastRequest.toolNames).toContain("bash");
   });
 
+  test("can be completed when autopilot began in the middle of it", async () => {
+    await using talk = await openTalk(world);
+    const prompt = await invoke(talk);
+    talk.model.reply(async (request) => {
+      if (isResearcher(request)) {
+        await talk.session.rpc.mode.set({ mode: "autopilot" });
+        return say("found");
+      }
+      const said = request.texts("tool").length;
+      if (said === 0) return calls([task("sync")]);
+      if (said > 2) return say("done");
+      return said === 1
+        ? call("create", { path: reportIn(request), file_text: "# R" })
+        : call("task_complete", { summary: "researched" });
+    });
+    await talk.ask(prompt);
+    expect(talk.record.one("session.task_complete").data).toMatchObject({ success: true, summary: "researched" });
+    expect(talk.model.lastRequest.toolNames).not.toContain("bash");
+  });
+
   test("holds after the runtime was killed", async () => {
     const first = await startClient();
     const talk = await openTalk(first);

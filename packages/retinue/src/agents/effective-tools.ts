@@ -6,6 +6,7 @@
  */
 import type { PromptTerms } from "@retinue/protocol";
 import { decideOffer, type ToolFilters } from "../tools/filters.ts";
+import { isWithinTerms } from "../tools/prompt-terms.ts";
 import type { AgentDefinition } from "./definition.ts";
 import { matchesAny, matchesPattern, meansAll, namesOneTool, type ToolRef } from "./tool-patterns.ts";
 
@@ -146,7 +147,7 @@ function underCeilings(tool: ToolRef, node: NodeLimits): Decision | undefined {
 
 function underOwnRules(tool: ToolRef, node: NodeLimits): Decision | undefined {
   const { definition, terms } = node;
-  if (terms && !terms.tools.some(({ name }) => name === tool.name))
+  if (terms && !isWithinTerms(tool.name, terms))
     return forbidden("prompt", `${terms.name}, which runs now, leaves the main agent without it`);
   const isHidden = node.defaultAgentExcludedTools.some((pattern) => matchesPattern(pattern, tool));
   if (definition === undefined) {

@@ -8,6 +8,7 @@ import type { PermissionRequest, ToolTerm } from "@retinue/protocol";
 import { isAllWithin, withTargets } from "../permissions/path-rules.ts";
 import type { OpenCall } from "../session/open-call.ts";
 import type { Session } from "../session/session.ts";
+import { isWithinTerms } from "../tools/prompt-terms.ts";
 import type { Outcome } from "../tools/tool.ts";
 
 /** The arguments with what the terms set, or the outcome that the model reads. */
@@ -18,8 +19,8 @@ export function withinTerms(
 ): { args: unknown } | { refused: Outcome } {
   const { terms } = state.prompt;
   if (!terms) return { args: given };
-  const term = terms.tools.find(({ name }) => name === call.name);
-  if (!term) return { refused: denied(terms.name, `the tool ${call.name} is not yours`) };
+  if (!isWithinTerms(call.name, terms)) return { refused: denied(terms.name, `the tool ${call.name} is not yours`) };
+  const term = terms.tools.find(({ name }) => name === call.name) ?? { name: call.name };
   const { inAll, inTurn } = state.prompt.callsBefore({ toolCallId: call.id, toolName: call.name });
   if (inAll >= (term.atMost ?? Number.POSITIVE_INFINITY))
     return { refused: denied(terms.name, `there may be ${term.atMost} calls of ${call.name} in all, and there were`) };

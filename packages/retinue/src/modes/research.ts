@@ -46,7 +46,6 @@ function termsFor({ session, main }: HostedSession, report: string): PromptTerms
       { name: "create", within: [join(folder, "research")] },
       { name: "view", within: [folder, main.settings.outputFolder] },
       { name: "report_intent" },
-      ...(session.state.modeNow === "autopilot" ? [{ name: "task_complete" }] : []),
     ],
     report,
   };
