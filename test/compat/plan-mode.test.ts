@@ -103,6 +103,25 @@ describe("a message with a plan mode of its own", () => {
     await first[Symbol.asyncDispose]();
   });
 
+  test("does not plan any more when somebody goes back to what came after it", async () => {
+    await using talk = await openTalk(world);
+    talk.model.script(say("planned"), say("answered"));
+    await talk.ask({ prompt: "plan it", agentMode: "plan" });
+    await talk.ask("and now?");
+    const [, second] = talk.record.all("user.message");
+    await talk.session.rpc.history.truncate({ eventId: second?.id ?? "" });
+    const from = talk.record.events.length;
+    talk.model.script(create("again.txt"), say("built"));
+    await talk.session.rpc.tasks.startAgent({
+      agentType: "general-purpose",
+      name: "w",
+      description: "Build",
+      prompt: "build",
+    });
+    await talk.record.until("session.idle", { from });
+    expect(existsSync(path.join(world.folder, "again.txt"))).toBe(true);
+  });
+
   test("is in plan mode still when the runtime was killed meanwhile", async () => {
     const first = await startClient();
     const talk = await openTalk(first, { onExitPlanModeRequest: () => new Promise(() => {}) });
