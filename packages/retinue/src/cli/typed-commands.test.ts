@@ -199,6 +199,7 @@ describe("a command in a file", () => {
     world.put(".github/prompts/plan-it.prompt.md", "Plan it.");
     world.put(".claude/commands/hint.md", "---\ndescription: Hints\nargument-hint: [who] [when]\n---\nHint.");
     world.put(".retinue/commands/review.md", "My own review.");
+    world.put(".retinue/commands/Help.md", "Not the help.");
     world.put("../home/commands/mine.md", "Mine.");
     const run = (line: string) => world.run(["-p", line, "--quiet"]);
     expect(await run("/greet Ada")).toMatchObject({ code: 2 });
@@ -207,7 +208,8 @@ describe("a command in a file", () => {
       code: 0,
       stderr: expect.stringContaining("allowed-tools"),
     });
-    expect(await run("/help")).toMatchObject({ stdout: expect.stringContaining("/hint [who] [when]: Hints\n") });
+    for (const line of ["/help", "/Help"])
+      expect(await run(line)).toMatchObject({ stdout: expect.stringContaining("/hint [who] [when]: Hints\n") });
     for (const line of ["/git:tidy", "/plan-it", "/project:review", "/mine and yours"])
       expect(await run(line)).toMatchObject({ code: 0, stdout: "ok\n" });
     const prompts = world.model.requests.map(({ prompt }) => prompt.split("\n\n").slice(1).join("\n\n"));
@@ -222,20 +224,21 @@ describe("a command in a file", () => {
     expect((await run("/help")).stdout).toContain("/greet [who]: Greets");
   });
 
-  test("that leads out of the project, is too large or has no name is left out with a warning", async () => {
+  test("that leads out of the project, is too large, empty or has no name is left out with a warning", async () => {
     await using world = await modelWorld([say("ok")]);
     world.put(".retinue/commands/fine.md", "Fine.");
     world.put(".retinue/commands/large.md", "x".repeat(5_000_000));
     world.put(".retinue/commands/...md", "dots");
+    world.put(".retinue/commands/empty.md", "---\ndescription: Nothing\n---\n");
     world.put("../secret.md", "secret");
     symlinkSync(join(world.root, "secret.md"), join(world.folder, ".retinue/commands/link.md"));
     mkdirSync(join(world.folder, ".claude"));
     symlinkSync(world.root, join(world.folder, ".claude/commands"));
     await world.run(["trust", "add"]);
-    expect(readdirSync(join(world.folder, ".retinue/commands"))).toHaveLength(4);
+    expect(readdirSync(join(world.folder, ".retinue/commands"))).toHaveLength(5);
     const { code, stderr } = await world.run(["-p", "/fine"]);
     expect(code).toBe(0);
-    for (const words of ["large.md", "link.md", "its name is none that could be typed", ".claude/commands"])
+    for (const words of ["large.md", "link.md", "empty.md", "its name is none that could be typed", ".claude/commands"])
       expect(stderr).toContain(words);
     expect((await world.run(["-p", "/link", "--quiet"])).code).toBe(2);
   });

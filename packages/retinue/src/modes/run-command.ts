@@ -42,6 +42,8 @@ export function serverCommands({ servers }: TreeParts): CommandInfo[] {
   }));
 }
 
+const lowered = (name: string): string => name.toLowerCase();
+
 /** One that comes from a file, with what it is. */
 export interface WrittenCommand extends CommandInfo {
   command: FileCommand;
@@ -54,7 +56,7 @@ export interface WrittenCommand extends CommandInfo {
 export function writtenCommands(tree: TreeParts): WrittenCommand[] {
   const taken = new Set(
     [...builtinCommands(), ...skillCommands(tree), ...serverCommands(tree), ...clientCommands(tree)].flatMap(
-      ({ name, aliases = [] }) => [name, ...aliases],
+      ({ name, aliases = [] }) => [name, ...aliases].map(lowered),
     ),
   );
   const all = [
@@ -64,8 +66,8 @@ export function writtenCommands(tree: TreeParts): WrittenCommand[] {
   return all.map(({ command, owner }): WrittenCommand => {
     const { name: own, description, argumentHint } = command;
     const whole = `${owner}:${own}`;
-    const isTaken = taken.has(own);
-    taken.add(isTaken ? whole : own);
+    const isTaken = taken.has(lowered(own)); // Or `/Help` would be no more what `/help` is.
+    taken.add(lowered(isTaken ? whole : own));
     return {
       command,
       name: isTaken ? whole : own,

@@ -119,6 +119,7 @@ function readCommand({ file, names }: Found, { within, owner, problems }: ReadOp
     if (!names.every((name) => NAME.test(name))) throw new Error(`${file}: its name is none that could be typed`);
     const text = readWholeTextFile(file, { maxBytes: MAX_BYTES, within }) ?? "";
     const { head, body } = parseFrontMatter(text, Head(), { file });
+    if (body.trim() === "") throw new Error(`${file}: there is no text in it that could be a prompt`);
     const argumentHint = [head["argument-hint"] ?? []].flat().join(" ") || undefined;
     const description = head.description ?? body.trim().split("\n")[0]?.slice(0, 200) ?? "";
     const unused = Object.keys(head).filter((key) => !USED.has(key));
