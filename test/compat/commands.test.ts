@@ -64,6 +64,20 @@ describe("a line that is sent as typed", () => {
     expect(talk.model.lastRequest.toolNames).toContain("exit_plan_mode");
   });
 
+  test.each([
+    ["/fleet build it", "Fleet deployed: build it"],
+    ["/clear build it", "build it"],
+  ])("%s plans when it was sent for planning", async (line, content) => {
+    await using talk = await openTalk(world);
+    talk.model.script(say("planned"));
+    await type(talk, line, { agentMode: "plan" });
+    await talk.record.until("session.idle", { passes: () => talk.model.requests.length > 0 });
+    const [sent] = talk.record.all("user.message").filter(({ agentId }) => agentId === undefined);
+    expect(sent?.data).toMatchObject({ agentMode: "plan", transformedContent: expect.stringContaining("[[PLAN]]") });
+    expect(sent?.data.content).toBe(content);
+    expect(talk.model.requests[0]?.toolNames).toContain("exit_plan_mode");
+  });
+
   test("names the command that was meant, and is never sent to the model", async () => {
     await using talk = await openTalk(world);
     await expect(type(talk, "/revew")).rejects.toThrow("Did you mean /review?");

@@ -80,13 +80,17 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   return { eventsRemoved, ...cleanup };
 }
 
-/** Clears the conversation. Returns how many messages the model forgets. */
-export async function clearContext(target: HostedSession, prompt: string): Promise<number> {
+/** Clears the conversation, and begins it anew when there is a first prompt. Returns how many messages the model forgets. */
+export async function clearContext(
+  target: HostedSession,
+  first: Parameters<typeof enqueue>[1][number],
+): Promise<number> {
+  const { prompt } = first;
   refuseWhileBusy(target, "be cleared");
   const { session } = target;
   const messagesCleared = session.state.messages.length;
   session.append("session.context_cleared", { messagesCleared, ...(prompt ? { initialMessage: prompt } : {}) });
-  if (prompt) await enqueue(target, [{ prompt }], {});
+  if (prompt) await enqueue(target, [first], {});
   return messagesCleared;
 }
 

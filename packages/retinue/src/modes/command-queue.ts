@@ -97,7 +97,7 @@ export class CommandQueue {
     const { signal } = new AbortController(); // No caller can cancel it: it ends by itself, or with the session.
     try {
       if (!findCommand(this.#target.tree, name)) return await this.#offer(command, signal);
-      const outcome = await runCommand(name, { target: this.#target, input, signal });
+      const outcome = await runCommand(name, { target: this.#target, input, signal, sent: message });
       await handOver(this.#target, outcome, message);
     } catch (error) {
       session.append("session.warning", { warningType: "command", message: `${displayText}: ${messageOf(error)}` });

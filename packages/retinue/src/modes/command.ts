@@ -2,11 +2,14 @@
 import { AppError, type CommandInfo, type CommandOutcome } from "@retinue/protocol";
 import type { HostedSession } from "../host/hosted-session.ts";
 import type { Mode } from "../session/state.ts";
+import type { Message } from "./hand-over.ts";
 
 export interface CommandCall {
   target: HostedSession;
   input: string;
   signal: AbortSignal;
+  /** What the line was sent with. A command that sends a prompt by itself sends it with that. */
+  sent?: Message;
   /** Every command of the session. */
   all(): readonly CommandInfo[];
 }

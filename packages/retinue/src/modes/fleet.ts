@@ -8,6 +8,7 @@ import { fleetRecord } from "../host/fleet-report.ts";
 import type { HostedSession } from "../host/hosted-session.ts";
 import { followTrust } from "../host/project-trust.ts";
 import { readPlan } from "../session/folder.ts";
+import type { AgentMode } from "../session/inbox-entry.ts";
 import { unusableSchema } from "../tools/schema-check.ts";
 import { repositoryAround } from "../workspace/worktrees/repository.ts";
 import { type CommandCall, completed } from "./command.ts";
@@ -23,7 +24,7 @@ export const fleetTitle = (request: string): string =>
   request === "" ? "Fleet deployed" : `Fleet deployed: ${request}`;
 
 /** `/fleet [--worktree] the work`. An option that is none is refused, since nobody means it for the model; after `--` all is the work. */
-export async function fleetCommand({ target, input, signal }: CommandCall): Promise<CommandOutcome> {
+export async function fleetCommand({ target, input, signal, sent }: CommandCall): Promise<CommandOutcome> {
   let prompt = input.trim();
   let isolation: FleetRequest["isolation"];
   for (let word = optionIn(prompt); word !== undefined; word = optionIn(prompt)) {
@@ -34,7 +35,8 @@ export async function fleetCommand({ target, input, signal }: CommandCall): Prom
   }
   if (prompt === "" && !hasWork(target))
     throw new AppError("invalid_params", "/fleet needs the work: nothing was said or planned in this session yet");
-  await startFleet(target, { prompt, isolation }, { signal });
+  const { attachments, agentMode } = sent ?? {};
+  await startFleet(target, { prompt, isolation, attachments }, { signal, agentMode });
   return completed(fleetTitle(prompt));
 }
 
@@ -48,7 +50,7 @@ const hasWork = ({ session }: HostedSession): boolean =>
 export async function startFleet(
   target: HostedSession,
   request: FleetRequest,
-  { signal }: { signal: AbortSignal },
+  { signal, agentMode }: { signal: AbortSignal; agentMode?: AgentMode },
 ): Promise<string> {
   const { prompt = "", attachments, todos, deps = [], maxConcurrent, retries, isolation = "none", schema } = request;
   if (!todos && deps.length > 0) throw invalid("deps without todos");
@@ -60,7 +62,9 @@ export async function startFleet(
   await followTrust(target);
   const { id } = await tasks.fleets.begin({
     request: prompt,
-    prompt: todos ? undefined : { prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments },
+    prompt: todos
+      ? undefined
+      : { prompt: fleetPrompt(prompt), displayPrompt: fleetTitle(prompt), attachments, agentMode },
     graph: todos && { todos, deps },
     maxConcurrent,
     retries,

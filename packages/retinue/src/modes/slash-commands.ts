@@ -59,8 +59,8 @@ const COMMANDS: readonly SlashCommand[] = [
     { hint: "on | off | a task", aliases: ["goal"], duringWork: true },
     autopilot,
   ),
-  command("clear", "Start over without the conversation", { hint: "a first prompt" }, async ({ target, input }) =>
-    completed(`Cleared ${await clearContext(target, input)} messages`),
+  command("clear", "Start over without the conversation", { hint: "a first prompt" }, async ({ target, input, sent }) =>
+    completed(`Cleared ${await clearContext(target, { ...sent, prompt: input })} messages`),
   ),
   command(
     "compact",

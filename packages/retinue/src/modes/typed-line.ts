@@ -42,7 +42,7 @@ export async function sendTyped(
     const waits = `/${name} waits until the agent has ended what it does now.`;
     return { ...nothingSent, command: { kind: "completed", message: waits } };
   }
-  const command = await runCommand(name, { target, input, signal });
+  const command = await runCommand(name, { target, input, signal, sent: message });
   const messageId = await handOver(target, command, message);
   // Whoever waits for the end of what they sent has it: there is nothing to do.
   if (messageId === undefined && !runner.isRunning && !runner.owesIdle) session.announce("session.idle", {});

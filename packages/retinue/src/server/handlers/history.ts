@@ -45,7 +45,7 @@ export const historyHandlers: Handlers = {
     return { available: false, reason: "file-change-tracking-disabled", fileCount: 0, files: [] };
   },
   "session.history.clearContext": async (params, scope) => ({
-    messagesCleared: await clearContext(hosted(params, scope), params.prompt),
+    messagesCleared: await clearContext(hosted(params, scope), { prompt: params.prompt }),
   }),
 };
 
