@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { call, say } from "@retinue/sdk/testing";
 import { expect, test } from "vitest";
@@ -48,6 +49,40 @@ test("a person without a program of his own has hooks: a prompt on the command l
   expect([code, existsSync(join(world.folder, "ran"))]).toEqual([0, false]);
   expect(JSON.stringify(world.model.requests)).toContain("not in this project");
 });
+
+test.each(["", "--worktree "])(
+  "a guard in a file is asked about the calls of a fleet's agents, with their paths (/fleet %s)",
+  async (option) => {
+    const query = "INSERT INTO todos (id, title) VALUES ('walls', 'Walls'), ('roof', 'Roof')";
+    const lead = [call("sql", { query }), say("Planned."), say("Seen.")];
+    await using world = await modelWorld(({ prompt, results }) => {
+      const todo = /Yours is the todo `(\w+)`/.exec(prompt)?.[1];
+      if (todo === undefined) return lead.shift() ?? say("?");
+      const write = call("bash", { command: `touch ${todo}.txt`, description: "d" });
+      return results.length === 0 ? write : say(`It says: ${results.at(-1)}`);
+    });
+    execFileSync("git", ["init", "--quiet"], { cwd: world.folder });
+    const asked = join(world.root, "asked");
+    const guard = `input=$(cat); printf '%s\\n' "$input" >> ${asked}; case $input in *walls.txt*) echo 'no walls' >&2; exit 2;; esac`;
+    world.put(
+      ".github/hooks/guard.json",
+      JSON.stringify({ version: 1, hooks: { preToolUse: [{ matcher: "bash", bash: guard }] } }),
+    );
+    await world.run(["trust", "add"]);
+    const { code } = await world.run(["-p", `/fleet ${option}build`, "--allow-all-tools", "--quiet"]);
+    expect(code).toBe(0);
+    const paths = readFileSync(asked, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).agentPathNames);
+    expect(paths.sort()).toEqual([
+      ["fleet", "roof"],
+      ["fleet", "walls"],
+    ]);
+    expect(["roof", "walls"].filter((name) => existsSync(join(world.folder, `${name}.txt`)))).toEqual(["roof"]);
+    expect(world.model.requests.at(-1)?.prompt).toContain("no walls");
+  },
+);
 
 test("a guard that crashes is said on the screen, with its file", async () => {
   const answer = ({ results }: { results: readonly unknown[] }) =>
