@@ -1,11 +1,19 @@
-/** Ctrl-C and the like: the first one stops what runs, in order; the second one does not wait for anything. */
+/**
+ * Ctrl-C and the like: the first one stops what runs, in order; the second one does not wait for anything.
+ *
+ * Until it is disposed of, the process lives. A run may wait for what no handle stands for, such as room on the disk; Node would end then, with the
+ * exit code of a success.
+ */
 
 export const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** It has nothing to do. */
+const LONG_MS = 60_000;
 type Signal = keyof typeof EXIT_CODES;
 
 export class Interrupts implements Disposable {
   readonly #stop = new AbortController();
   readonly #onFirst: () => void;
+  readonly #alive = setInterval(() => undefined, LONG_MS);
   #by: Signal | undefined;
 
   constructor(onFirst: () => void) {
@@ -29,6 +37,7 @@ export class Interrupts implements Disposable {
 
   /** After a first signal the process is on its way out, and a second one must not end it without its last words. */
   [Symbol.dispose](): void {
+    clearInterval(this.#alive);
     if (this.#by) return;
     for (const signal of SIGNALS) process.off(signal, this.#interrupt);
   }

@@ -29,7 +29,7 @@ import { Progress } from "./progress.ts";
 import type { Prompt } from "./prompt-input.ts";
 import { allowSavedInput, chosenPaths, messageFor, neededCapabilities } from "./prompt-message.ts";
 import type { ResultRecord } from "./result-record.ts";
-import { type RunEnd, RunWatch } from "./run-watch.ts";
+import { isStoreOutage, type RunEnd, RunWatch } from "./run-watch.ts";
 import { sessionByPrefix } from "./session-id.ts";
 import type { Terminal } from "./terminal.ts";
 import { trustOf } from "./trust.ts";
@@ -193,7 +193,8 @@ async function locationOf(folder: string): Promise<string> {
 
 /** What the end of this process stops: shells in the background do not hold the answer, and end with the session. */
 async function noteStopped(session: Session, terminal: Terminal): Promise<void> {
-  const running = (await session.tasks.list()).flatMap((task) =>
+  const tasks = await session.tasks.list().catch(() => []); // A session that was lost runs nothing here.
+  const running = tasks.flatMap((task) =>
     task.type === "shell" && task.status === "running" && task.attachmentMode === "attached" ? [task] : [],
   );
   if (running.length === 0) return;
@@ -282,10 +283,12 @@ async function checkIsOpen(session: Session, watch: RunWatch): Promise<void> {
   throw new UsageError(`session ${id} has nothing left to do. Give it a prompt: retinue --resume ${id} -p "…"`);
 }
 
-/** What a command says besides its prompt, and where its report is: also for whoever wants no progress. */
+/** What a command says besides its prompt, where its report is, and why nothing goes on: also for whoever wants no progress. */
 function noteCommand(event: SessionEvent, { terminal, isQuiet }: { terminal: Terminal; isQuiet: boolean }): void {
+  if (event.type === "session.error" && isStoreOutage(event)) terminal.note(`! ${visible(event.data.message)}`);
   if (event.type !== "session.info" && event.type !== "session.warning") return;
   const about = event.type === "session.info" ? event.data.infoType : event.data.warningType;
+  if (event.type === "session.info" && about === "storage") terminal.note(`! ${visible(event.data.message)}`);
   if (about === "notice" || (about === "report" && isQuiet)) terminal.note(visible(event.data.message));
 }
 

@@ -10,6 +10,10 @@ export type RunEnd =
 /** The other ways to end are a completion, an error and a stop, which are told in their own way. */
 const ENDS_UNFINISHED: ReadonlySet<string> = new Set(["limit", "budget", "gates"]);
 
+/** The store refuses for now. Any other failure of it closes the session here, and nothing more is sent. */
+export const isStoreOutage = ({ data }: Extract<SessionEvent, { type: "session.error" }>): boolean =>
+  data.errorType === "storage" && data.errorCode === "store_unavailable";
+
 export class RunWatch {
   readonly ended: Promise<RunEnd>;
   #settle: (end: RunEnd) => void = () => undefined;
@@ -64,6 +68,8 @@ export class RunWatch {
         this.#unfinished = ENDS_UNFINISHED.has(event.data.reason) ? event.data : undefined;
         return;
       case "session.error":
+        if (isStoreOutage(event)) return; // It goes on by itself when the store is back.
+        if (event.data.errorType === "storage") this.#settle({ type: "failed", message: event.data.message });
         this.#isOurs = true; // A run can fail before its prompt is recorded.
         this.#error = event.data.message;
         return;

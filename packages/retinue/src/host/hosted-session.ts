@@ -174,7 +174,7 @@ export class HostedSession {
         this.#isTryingAgain = true;
         throw error;
       }
-      sendStoreFailure(this, messageOf(error)); // It can never be written: another process may still resume what is stored.
+      sendStoreFailure(this, { message: messageOf(error) }); // It can never be written: another process may still resume what is stored.
     }
     this.#isFinished = true;
     this.#stopListening();

@@ -21,19 +21,22 @@ const WHAT_TO_DO =
 
 export function onStoreFailure(hosted: FailedSession, error: AppError): void {
   if (error.code === "store_unavailable") {
-    sendStoreFailure(hosted, `${error.message}. ${WHAT_TO_DO}`);
+    sendStoreFailure(hosted, { message: `${error.message}. ${WHAT_TO_DO}`, errorCode: error.code });
     return;
   }
-  sendStoreFailure(hosted, error.message);
+  sendStoreFailure(hosted, { message: error.message, errorCode: error.code });
   if (error.code === "lease_lost")
     hosted
       .close({ isLost: true, type: "error" })
-      .catch((failed: unknown) => sendStoreFailure(hosted, messageOf(failed)));
+      .catch((failed: unknown) => sendStoreFailure(hosted, { message: messageOf(failed) }));
 }
 
-/** Past the log, which cannot be written. */
-export function sendStoreFailure(hosted: Pick<FailedSession, "session" | "tree">, message: string): void {
-  send(hosted, "session.error", { errorType: "storage", message });
+/** Past the log, which cannot be written. The code tells whoever waits for the session whether it goes on: only with `store_unavailable` it does. */
+export function sendStoreFailure(
+  hosted: Pick<FailedSession, "session" | "tree">,
+  { message, errorCode }: { message: string; errorCode?: string },
+): void {
+  send(hosted, "session.error", { errorType: "storage", message, errorCode });
 }
 
 export function sendRecovery(hosted: Pick<FailedSession, "session" | "tree">): void {
@@ -46,7 +49,7 @@ export function sendRecovery(hosted: Pick<FailedSession, "session" | "tree">): v
 function send(
   { session, tree }: Pick<FailedSession, "session" | "tree">,
   type: "session.error" | "session.info",
-  data: { message: string; errorType?: string; infoType?: string },
+  data: { message: string; errorType?: string; errorCode?: string; infoType?: string },
 ): void {
   tree.participants.send([passingEvent(session, type, data)]);
 }
