@@ -201,7 +201,7 @@ export class Fleets implements Executor<FleetRecord> {
     const problem = await planned(record, { root: parts.root, runner: runner(), isContinued, signal });
     signal.throwIfAborted();
     if (problem !== undefined) return { way: "failed", error: problem };
-    const { rows } = await (await this.#table()).read([], { signal });
+    const { rows } = await (await this.#patientTable()).read([], { signal });
     record.leaves = rows.filter(({ status }) => status === "done").map(({ id }) => id);
     if (record.leaves.length === rows.length)
       return { way: "completed", text: "No todos were planned, so no agent was started." };
@@ -218,7 +218,7 @@ export class Fleets implements Executor<FleetRecord> {
     ]);
     const { parts, tasks, gate } = this.#options;
     const { root } = parts;
-    const table = await this.#table();
+    const table = await this.#patientTable();
     const own = new Set<string>();
     const isStopping = () => this.#stopping.has(record.id);
     const run = new FleetRun({
@@ -275,6 +275,16 @@ export class Fleets implements Executor<FleetRecord> {
   async #table(): Promise<TodoTable> {
     const { todosOf } = await import("../fleet/todo-table.ts");
     return todosOf(this.#options.parts);
+  }
+
+  /** For the work itself: a start can be refused and an end cannot wait, but what was done is worth waiting for. */
+  async #patientTable(): Promise<TodoTable> {
+    const { todosOf } = await import("../fleet/todo-table.ts");
+    const { parts } = this.#options;
+    return todosOf(parts, (why) => {
+      const message = `The todos of the fleet cannot be reached: ${why}. The fleet waits, and goes on by itself when they can: make room on the disk, or give access to the home folder.`;
+      parts.root.announce("session.warning", { warningType: "fleet", message });
+    });
   }
 
   #refuseSecond(): void {

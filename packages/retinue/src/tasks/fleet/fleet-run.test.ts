@@ -15,6 +15,8 @@ const { signal } = new AbortController();
 async function withTable(
   test: (world: {
     table: TodoTable;
+    /** The same tables, through a database that refuses so many of its next queries. */
+    refusing(error: string, times: number): { table: TodoTable; told: string[] };
     queries(): number;
     sql(text: string): Promise<Record<string, unknown>[]>;
   }) => Promise<void>,
@@ -28,11 +30,22 @@ async function withTable(
       return database.run(query, options);
     },
   };
+  const refusing = (error: string, times: number) => {
+    const told: string[] = [];
+    let left = times;
+    const refused: DatabaseService = {
+      run: async (query, options) => {
+        if (left-- > 0) throw new Error(error);
+        return await database.run(query, options);
+      },
+    };
+    return { table: new TodoTable(refused, folder, (why) => told.push(why)), told };
+  };
   const sql = async (text: string) =>
     (await database.run({ folder, statements: splitStatements(text), maxRows: 100_000 }, { signal })).at(-1)?.rows ??
     [];
   try {
-    await test({ table: new TodoTable(counted, folder), queries: () => queries, sql });
+    await test({ table: new TodoTable(counted, folder), refusing, queries: () => queries, sql });
   } finally {
     await database.close();
     rmSync(folder, { recursive: true, force: true });
@@ -105,6 +118,38 @@ test("ids and texts with quotes, colons, line breaks and marks come back as they
     expect(await fleetRun(table, agents).work(signal)).toMatchObject({ done: 1 });
     expect(agents.started).toEqual([id]);
     expect(await table.results({ signal })).toMatchObject([{ id, status: "done", title: "t'); DROP TABLE todos; --" }]);
+  });
+});
+
+test("while there is no room on the disk the fleet waits, says so once, and loses nothing", async () => {
+  await withTable(async ({ table, refusing }) => {
+    await table.put({ todos: numbered(3), deps: [] }, { signal });
+    const full = refusing("database or disk is full", 4);
+    const agents = crew();
+    expect(await fleetRun(full.table, agents).work(signal)).toMatchObject({ total: 3, done: 3 });
+    expect(agents.started).toHaveLength(3);
+    expect(full.told).toEqual(["database or disk is full"]);
+  });
+});
+
+test("a fleet that waits for room on the disk can be stopped", async () => {
+  await withTable(async ({ table, refusing }) => {
+    await table.put({ todos: numbered(1), deps: [] }, { signal });
+    const stop = new AbortController();
+    const full = refusing("database or disk is full", Number.POSITIVE_INFINITY);
+    const working = fleetRun(full.table, crew()).work(stop.signal);
+    await expect.poll(() => full.told.length).toBe(1);
+    stop.abort();
+    await expect(working).rejects.toThrow();
+  });
+});
+
+test("a fleet whose tables are gone fails instead of waiting", async () => {
+  await withTable(async ({ table, refusing }) => {
+    await table.put({ todos: numbered(1), deps: [] }, { signal });
+    const gone = refusing("no such table: todos", 2);
+    await expect(fleetRun(gone.table, crew()).work(signal)).rejects.toThrow("no such table");
+    expect(gone.told).toEqual([]);
   });
 });
 

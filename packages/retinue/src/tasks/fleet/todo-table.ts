@@ -4,7 +4,10 @@
  * Owns the SQL. What a run of a todo came to is in the records of the tasks; the tables show it to people and to the model. Outcome and
  * status are one transaction, so whoever reads the tables knows which run they tell of.
  */
+import { setTimeout as pause } from "node:timers/promises";
+import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import { pauseAfter } from "../../session/outage.ts";
 import type { SqlStatement } from "../../tools/sql/sql-statements.ts";
 import type { DatabaseService } from "../../tools/tool.ts";
 import type { TreeParts } from "../../tree/parts.ts";
@@ -116,13 +119,18 @@ const GRAPH = [
 /** Cheap enough to ask with every change: a graph that somebody changed without a word mostly differs in one of these. */
 const COUNTS = select("SELECT (SELECT count(*) FROM todos) AS todos, (SELECT count(*) FROM todo_deps) AS deps");
 
+/** Told once for each time that the tables cannot be reached, and the table waits until they can; without it their error is thrown. */
+export type OnOutage = (why: string) => void;
+
 export class TodoTable {
   readonly #database: DatabaseService;
   readonly #folder: string;
+  readonly #onOutage: OnOutage | undefined;
 
-  constructor(database: DatabaseService, folder: string) {
+  constructor(database: DatabaseService, folder: string, onOutage?: OnOutage) {
     this.#database = database;
     this.#folder = folder;
+    this.#onOutage = onOutage;
   }
 
   /** Writes the changes, and reads what comes of it in the same transaction. */
@@ -188,21 +196,33 @@ export class TodoTable {
     );
   }
 
-  /** The process that runs queries is shared with the model's, and ends with a query of its that takes too much. */
+  /**
+   * The process that runs queries is shared with the model's, and ends with a query of its that takes too much: then a second try is enough. While there
+   * is no room on the disk, whoever can wait tries until there is, as the log does.
+   */
   async #run(statements: readonly SqlStatement[], signal: AbortSignal) {
     const query = { folder: this.#folder, statements, maxRows: MAX_TODOS };
-    try {
-      return await this.#database.run(query, { signal });
-    } catch (error) {
-      if (signal.aborted) throw error;
-      return await this.#database.run(query, { signal });
+    for (let failures = 1; ; failures++) {
+      try {
+        return await this.#database.run(query, { signal });
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (failures === 1) continue;
+        if (!this.#onOutage || !isOutage(error)) throw error;
+        if (failures === 2) this.#onOutage(messageOf(error));
+        await pause(pauseAfter(failures), undefined, { signal });
+      }
     }
   }
 }
 
+/** In the words of SQLite: all that comes from the process of the queries is text. */
+const isOutage = (error: unknown): boolean =>
+  /disk is full|disk I\/O error|database is locked|unable to open database|readonly database/.test(messageOf(error));
+
 /** The todos of a session tree. */
-export const todosOf = ({ root, services }: Pick<TreeParts, "root" | "services">): TodoTable =>
-  new TodoTable(services.database, root.place.folder);
+export const todosOf = ({ root, services }: Pick<TreeParts, "root" | "services">, onOutage?: OnOutage): TodoTable =>
+  new TodoTable(services.database, root.place.folder, onOutage);
 
 /** One statement for each table, however many changes there are. */
 function writing(changes: readonly Change[]): SqlStatement[] {
