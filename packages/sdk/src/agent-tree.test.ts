@@ -282,3 +282,12 @@ test("agents above one that starts have their names, also when they started befo
   expect(found?.path).toEqual(["fleet", "walls", "bricks"]);
   expect(walk(tree).map(({ id }) => id)).toEqual(["main", "f", "lead", "c"]);
 });
+
+test("an agent whose work was seen before anybody said its name has it when it ends, or when one below it starts", () => {
+  const turn = (agentId: string) => event("assistant.turn_start", { turnId: "0" }, agentId);
+  const early = treeOf([turn("f"), turn("a")]);
+  expect(shape(early)).toEqual(["/ idle", "/agent running", "/agent running"]);
+  const below = started("b", { path: ["f", "b"], pathNames: ["fleet", "walls"], parentId: "f", taskName: "walls" });
+  const late = treeOf([below, ended("a", { agentDisplayName: "Mason", taskName: "roof" })], early);
+  expect(shape(late)).toEqual(["/ idle", "/fleet running", "/fleet/walls running", "/roof completed"]);
+});

@@ -135,11 +135,16 @@ function start(tree: AgentTree, event: Started, at: number): AgentTree {
 function named(tree: AgentTree, { path = [], pathNames = [] }: Started["data"]): AgentTree {
   return path.slice(0, -1).reduce((all, id, at) => {
     const displayName = pathNames[at];
-    if (displayName === undefined || all.nodes.get(id)) return all;
-    const node = { ...newNode(id), displayName, parentId: path[at - 1] ?? MAIN };
+    const known = all.nodes.get(id);
+    if (displayName === undefined || (known && !isNameless(known))) return all;
+    const node = { ...(known ?? newNode(id)), displayName, parentId: path[at - 1] ?? MAIN };
     return place(put(all, node), node);
   }, tree);
 }
+
+/** Only events of its work have come so far, and those say no name. */
+const isNameless = ({ id, toolCallId, displayName }: AgentNode): boolean =>
+  toolCallId === undefined && displayName === newNode(id).displayName;
 
 /** Puts a node under its parent, and computes path and depth of the node and of everything below it. */
 function place(tree: AgentTree, node: AgentNode): AgentTree {
@@ -173,14 +178,21 @@ function end(
   error?: string,
 ): AgentTree {
   const id = event.agentId ?? byToolCall(tree, event.data.toolCallId);
-  const node = id === undefined ? undefined : tree.nodes.get(id);
-  if (!node) return tree; // An end without a start shows nothing.
+  const found = id === undefined ? undefined : tree.nodes.get(id);
+  if (!found) return tree; // An end without a start shows nothing.
+  const node = isNameless(found) ? withName(found, event.data) : found;
   // Some runtimes cancel agents that wait for messages when a session ends; their last status stays.
   if (status === "cancelled" && (node.status === "completed" || node.status === "idle")) {
     return put(tree, { ...node, status: "completed" });
   }
   const { fleet = node.fleet } = event.data;
-  return put(tree, { ...node, fleet, status, error: error ?? node.error, endedAt: at, calls: [], asks: [] });
+  const over = { ...node, fleet, status, error: error ?? node.error, endedAt: at, calls: [], asks: [] };
+  return node === found ? put(tree, over) : place(put(tree, over), over);
+}
+
+/** Its start may still come, and says more. */
+function withName(node: AgentNode, { agentName, agentDisplayName, taskName }: Ended["data"]): AgentNode {
+  return { ...node, name: agentName, displayName: agentDisplayName || agentName, taskName };
 }
 
 function begin(tree: AgentTree, id: string, at: number): AgentTree {
