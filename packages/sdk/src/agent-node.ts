@@ -135,6 +135,10 @@ export function mainNode(tree: AgentTree): AgentNode {
   return tree.nodes.get(MAIN) ?? newNode(MAIN);
 }
 
+/** Only events of its work have come so far, and those say no name. */
+export const isNameless = ({ id, toolCallId, displayName }: AgentNode): boolean =>
+  toolCallId === undefined && displayName === newNode(id).displayName;
+
 /** What an agent is called beside others: by its task, unless that has the name of the agent. */
 export function titleOf({ displayName, taskName }: Pick<AgentNode, "displayName" | "taskName">): string {
   return taskName && taskName.toLowerCase() !== displayName.toLowerCase() ? taskName : displayName;

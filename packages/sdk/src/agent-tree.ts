@@ -10,6 +10,7 @@ import {
   type Ask,
   addUsage,
   emptyTree,
+  isNameless,
   MAIN,
   type NodeUsage,
   newNode,
@@ -141,10 +142,6 @@ function named(tree: AgentTree, { path = [], pathNames = [] }: Started["data"]):
     return place(put(all, node), node);
   }, tree);
 }
-
-/** Only events of its work have come so far, and those say no name. */
-const isNameless = ({ id, toolCallId, displayName }: AgentNode): boolean =>
-  toolCallId === undefined && displayName === newNode(id).displayName;
 
 /** Puts a node under its parent, and computes path and depth of the node and of everything below it. */
 function place(tree: AgentTree, node: AgentNode): AgentTree {
