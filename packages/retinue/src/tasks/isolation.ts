@@ -76,7 +76,7 @@ function wordsOf(result: WorktreeResult): string {
     case "kept":
       return `Its changes were not merged, because it has not completed: ${listed(result.files)}. ${whereKept(result.ref)}`;
     case "failed":
-      return `Its changes were not merged, because git failed: ${result.error}. ${result.ref === undefined ? "" : whereKept(result.ref)}`.trim();
+      return `Its changes could not be merged: ${result.error}. ${result.ref === undefined ? "" : whereKept(result.ref)}`.trim();
   }
 }
 

@@ -230,6 +230,17 @@ describe("the work of an agent", () => {
     expect(world.left()).toEqual(nothingLeft);
   });
 
+  test("is gone with a folder that somebody has removed, and the result says so and changes nothing", async () => {
+    const place = await prepare();
+    writeFileSync(inside(place, "made.txt"), "made\n");
+    rmSync(place.confinement.root, { recursive: true });
+    const before = world.seen();
+    const removed = `somebody has removed its folder, ${place.confinement.root}`;
+    expect(await settle()).toEqual({ type: "failed", error: removed });
+    expect(world.seen()).toEqual(before);
+    expect(world.left()).toEqual(nothingLeft);
+  });
+
   test("of twenty agents at once is merged one after the other, and every piece is there", async () => {
     const keys = Array.from({ length: 20 }, (_, index) => `s/agent-${index}`);
     const places = await Promise.all(keys.map((key) => prepare(key)));

@@ -6,7 +6,7 @@
  * nothing that the next one cannot finish: work goes to a ref first, then into the working tree, and only then is the folder removed.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { messageOf, type WorktreeResult } from "@retinue/protocol";
 import { realPath } from "../../real-path.ts";
@@ -128,6 +128,9 @@ export class Worktrees {
     const { base, top } = entry;
     if (base === undefined) return { type: "unchanged" }; // It was never finished, so no agent has worked in it.
     const ref = refOf(entry);
+    const kept = () => (entry.work === undefined ? undefined : ref);
+    if (!existsSync(entry.path))
+      return { type: "failed", error: `somebody has removed its folder, ${entry.path}`, ref: kept() };
     try {
       const collected = await collectWork({ ...entry, base }, bench);
       if (!collected) return { type: "unchanged" };
@@ -140,7 +143,7 @@ export class Worktrees {
       if (merge.type === "conflicts") return { ...merge, files: [...merge.files], ref };
       return { type: "merged", files: [...merge.files] };
     } catch (error) {
-      return { type: "failed", error: messageOf(error), ref: entry.work === undefined ? undefined : ref };
+      return { type: "failed", error: messageOf(error), ref: kept() };
     }
   }
 
