@@ -166,7 +166,7 @@ test("statuses that an agent writes for others are not taken for the truth about
   });
 });
 
-test("an agent that empties the tables ends the fleet, and no agent of it is left", async () => {
+test("an agent that empties the tables ends the fleet, no agent of it is left, and the main agent is told", async () => {
   const stuck = never();
   const turns = [todoHeld("a", stuck), todo("b", sql("DELETE FROM todos")), lead(say("seen"))];
   await inSmallWorld(turns, async ({ client, create }) => {
@@ -176,6 +176,18 @@ test("an agent that empties the tables ends the fleet, and no agent of it is lef
     expect(lifeOf(client, fleetId)).toEqual(["started", "completed"]);
     expect((await agentsOf(client, sessionId)).filter(({ status }) => status === "running")).toEqual([]);
     expect(await agentNamed(client, sessionId, "a")).toMatchObject({ status: "cancelled" });
+    expect(client.of("system.notification")[0]?.content).toContain("No todos are left: they were removed.");
+  });
+});
+
+test("the main agent is told in whole sentences that not all is done", async () => {
+  const failing = () => todo("a", new Error("no luck"));
+  const turns = [lead(plan("a")), lead(say("planned")), failing(), failing(), lead(say("I see"))];
+  await inSmallWorld(turns, async ({ client, create }) => {
+    const sessionId = await create();
+    await client.call("session.fleet.start", { sessionId, prompt: "go", wait: true });
+    const words = 'The fleet "fleet" has ended: 1 of 1 todos are not done. 0 of 1 todos are done, 1 failed.';
+    expect(client.of("system.notification")[0]?.content).toContain(words);
   });
 });
 

@@ -38,15 +38,15 @@ function stateOf({ phase, progress }: FleetRecord): string {
 
 /** A plan that came to nothing needs no word: whoever should have made it knows. */
 function noticeOf(record: FleetRecord, id: string): Notice | undefined {
-  const { name, agentType, description, error, phase, progress } = record;
-  if (phase === "planning" || progress.total === 0) return undefined;
+  const { name, agentType, description, error, phase } = record;
+  if (phase === "planning") return undefined;
   const status = record.status === "failed" ? "failed" : "completed";
   const report = record.turns.at(-1)?.response ?? error ?? "";
   const isCut = report.length > MAX_NOTICE;
   const shown = isCut
     ? `${report.slice(0, MAX_NOTICE)}\n[The rest is with read_agent, agent_id "${record.id}".]`
     : report;
-  const words = `The fleet "${name}" has ended${status === "failed" && !report.startsWith(error ?? "\n") ? `: ${error}` : ""}. ${shown}\n\nCheck the whole now, as far as it can be checked: build it, test it, read what changed. Then tell the user what was done, what was checked, and what is left. What one agent said in full is with read_agent.`;
+  const words = `The fleet "${name}" has ended${status === "failed" && !report.startsWith(error ?? "\n") ? `: ${error?.replace(/\.$/, "")}` : ""}. ${shown}\n\nCheck the whole now, as far as it can be checked: build it, test it, read what changed. Then tell the user what was done, what was checked, and what is left. What one agent said in full is with read_agent.`;
   const about = { agentId: record.id, agentType, displayName: name, description };
   return { kind: "notice", id, content: notification(words), cause: { type: "agent_completed", ...about, status } };
 }

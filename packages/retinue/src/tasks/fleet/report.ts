@@ -45,6 +45,7 @@ export function resultsOf(fleet: FleetRecord, rows: readonly Result[], tasks: Pi
 }
 
 export function headline({ total, done, failed, blocked, running, pending }: Progress): string {
+  if (total === 0) return "No todos are left: they were removed";
   const parts = [
     failed > 0 && `${failed} failed`,
     blocked > 0 && `${blocked} blocked`,
