@@ -85,6 +85,31 @@ describe("a message with a plan mode of its own", () => {
     expect(started?.data).toMatchObject({ planOf: talk.record.one("user.message").data.messageId });
   });
 
+  test("keeps the fleet that it has started in plan mode while another message is worked on", async () => {
+    await using talk = await openTalk(world);
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const todo = "INSERT INTO todos (id, title, description) VALUES ('one', 'Do it', 'LOOK')";
+    const own = [call("sql", { query: todo, description: "plan" }), say("planned"), create("meant.txt"), say("built")];
+    const turns = [touch("fleet.txt"), say("looked")];
+    talk.model.reply(async (request) => {
+      if (!request.texts("user")[0]?.includes("LOOK")) return own.shift() ?? say("noted");
+      await gate;
+      return turns.shift() ?? say("?");
+    });
+    const line = { prompt: "/fleet look", commands: true, agentMode: "plan" as const };
+    await talk.session.rpc.send(line);
+    await talk.record.until("subagent.started", { passes: ({ data }) => data.agentName === "general-purpose" });
+    await talk.session.send({ prompt: "build something else" });
+    await talk.record.until("assistant.message", { passes: ({ data }) => data.content === "built" });
+    go();
+    await talk.record.until("session.idle");
+    expect(results(talk).join("\n")).toContain("Plan mode: only commands");
+    expect(["fleet.txt", "meant.txt"].map((name) => existsSync(path.join(world.folder, name)))).toEqual([false, true]);
+  });
+
   test("does not plan any more when it was over before the runtime was killed", async () => {
     const first = await startClient();
     const talk = await openTalk(first);

@@ -173,6 +173,8 @@ export const FleetRecord = lazy(() =>
     phase: z.enum(["planning", "running"]),
     /** The prompt that asks for the plan, while it waits; absent when the plan is made by a run that goes on. */
     planPromptId: z.string().optional(),
+    /** The message with `agentMode: "plan"` that it follows from: until that plan ends, its agents change nothing. */
+    planOf: z.string().optional(),
     /** The graph was given by a program, and the fleet has no other todos than those and what is added later. */
     isGiven: z.boolean(),
     /** Todos that were there before and are not the fleet's. */

@@ -7,13 +7,15 @@
 import { AppError, type EventData, type EventType, messageOf } from "@retinue/protocol";
 import type { Runner } from "../../loop/runner.ts";
 import { Inbox, type Prompt } from "../../session/inbox.ts";
+import { planNow } from "../../session/mode-now.ts";
 import { beginRun } from "../../session/run-boundary.ts";
 import { Session } from "../../session/session.ts";
+import { SessionState } from "../../session/state.ts";
 import { stopOf } from "../../session/stop.ts";
 import type { TreeParts } from "../../tree/parts.ts";
 import { WorkingAgent, type WorkingAgentOptions } from "../../tree/working-agent.ts";
 import type { Executor, RunOptions } from "../executor.ts";
-import type { GivenTodo, TodoTable } from "../fleet/todo-table.ts";
+import type { GivenTodo, OnOutage, TodoTable } from "../fleet/todo-table.ts";
 import { type End, isEnded } from "../moves.ts";
 import { type FleetRecord, newHead, type TaskRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
@@ -89,6 +91,7 @@ export class Fleets implements Executor<FleetRecord> {
     const { world, id: rootId } = parts.root;
     const leaves = graph ? await this.#give(graph) : [];
     const now = world.now();
+    const asking = prompt && { id: world.newId(), messageId: world.newId() };
     const record: FleetRecord = {
       ...newHead(now),
       kind: "fleet",
@@ -102,7 +105,8 @@ export class Fleets implements Executor<FleetRecord> {
       prompt: request,
       mode: "background",
       phase: graph ? "running" : "planning",
-      planPromptId: prompt && world.newId(),
+      planPromptId: asking?.id,
+      planOf: prompt?.agentMode === "plan" ? asking?.messageId : planNow(parts.root),
       isGiven: graph !== undefined,
       leaves,
       maxConcurrent: maxConcurrent ?? this.#options.maxConcurrent,
@@ -111,8 +115,7 @@ export class Fleets implements Executor<FleetRecord> {
       schema: start.schema,
       progress: { ...NONE, total: graph?.todos.length ?? 0, pending: graph?.todos.length ?? 0 },
     };
-    if (prompt && record.planPromptId !== undefined)
-      this.#prompts.set(id, { kind: "prompt", id: record.planPromptId, messageId: world.newId(), ...prompt });
+    if (prompt && asking) this.#prompts.set(id, { kind: "prompt", ...asking, ...prompt });
     await tasks().start(record);
     await parts.root.log.committed();
     return record;
@@ -126,7 +129,17 @@ export class Fleets implements Executor<FleetRecord> {
     const { id, callId, name } = record;
     const owner = main();
     const inbox = new Inbox({ sessionId: id, log, stored: [] });
-    const session = new Session({ id, log, world, place: { ...place }, inbox, parent: root, parentCallId: callId });
+    const state = Object.assign(new SessionState(), { planOf: record.planOf }); // What its agents inherit.
+    const session = new Session({
+      id,
+      log,
+      world,
+      place: { ...place },
+      inbox,
+      state,
+      parent: root,
+      parentCallId: callId,
+    });
     const leader = new WorkingAgent({
       parts,
       tasks: service,
@@ -272,18 +285,17 @@ export class Fleets implements Executor<FleetRecord> {
     return rows.filter(({ id }) => !given.has(id)).map(({ id }) => id);
   }
 
-  async #table(): Promise<TodoTable> {
+  async #table(onOutage?: OnOutage): Promise<TodoTable> {
     const { todosOf } = await import("../fleet/todo-table.ts");
-    return todosOf(this.#options.parts);
+    return todosOf(this.#options.parts, onOutage);
   }
 
   /** For the work itself: a start can be refused and an end cannot wait, but what was done is worth waiting for. */
   async #patientTable(): Promise<TodoTable> {
-    const { todosOf } = await import("../fleet/todo-table.ts");
-    const { parts } = this.#options;
-    return todosOf(parts, (why) => {
+    const { root } = this.#options.parts;
+    return await this.#table((why) => {
       const message = `The todos of the fleet cannot be reached: ${why}. The fleet waits, and goes on by itself when they can: make room on the disk, or give access to the home folder.`;
-      parts.root.announce("session.warning", { warningType: "fleet", message });
+      root.announce("session.warning", { warningType: "fleet", message });
     });
   }
 
@@ -317,6 +329,7 @@ export class Fleets implements Executor<FleetRecord> {
       executionMode: mode,
       resumable: true,
       remoteSessionId: id,
+      planOf: record.planOf,
       path: [...session.agentPath],
       pathNames: [...pathNames],
     };
