@@ -8,7 +8,7 @@ import { TaskStatus, WorktreeResult } from "./tasks.ts";
 
 /** A piece of work that one agent can do. */
 export const FleetTodo = lazy(() =>
-  z.object({
+  z.strictObject({
     /** Without control characters, which the tables do not keep. */
     id: z
       .string()
@@ -27,7 +27,7 @@ export const FleetTodo = lazy(() =>
 export type FleetTodo = Of<typeof FleetTodo>;
 
 /** `todoId` waits for `dependsOn`. */
-export const FleetDependency = lazy(() => z.object({ todoId: z.string(), dependsOn: z.string() }));
+export const FleetDependency = lazy(() => z.strictObject({ todoId: z.string(), dependsOn: z.string() }));
 export type FleetDependency = Of<typeof FleetDependency>;
 
 /** What a todo came to. */

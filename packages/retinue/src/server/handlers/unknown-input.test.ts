@@ -51,3 +51,16 @@ test("a misspelt list of rules and a misspelt limit are refused by name", async 
     await expect(client.call("session.permissions.configure", { sessionId, rules })).rejects.toThrow('"deny"');
   });
 });
+
+test("a field of a todo that does not exist is refused by name, and no fleet begins", async () => {
+  await inSmallWorld([], async ({ client, create }) => {
+    const sessionId = await create();
+    const misspelt: Record<string, unknown>[] = [
+      { todos: [{ id: "a", title: "A", agnt: "explore" }] },
+      { todos: [{ id: "a", title: "A" }], deps: [{ todoId: "a", dependsOn: "b", kind: "soft" }] },
+    ];
+    for (const [at, key] of ["agnt", "kind"].entries())
+      await expect(client.call("session.fleet.start", { sessionId, ...misspelt[at] })).rejects.toThrow(`"${key}"`);
+    expect((await client.call("session.tasks.list", { sessionId })).tasks).toEqual([]);
+  });
+});
