@@ -300,6 +300,7 @@ function composeTasks(options: TreeOptions, deps: TaskDeps): TreeTasks {
     inherit,
     isolation: new Worktrees({ home: options.runtime.home, documents: store.documents }),
     pathOf: (record) => registry.records.pathOf(record),
+    hasBackground: ({ id }) => registry.records.hasBackground(id),
     save: (record) => registry.records.save(record),
   });
   const isFleet = (id: string) => fleets.find(id) !== undefined;

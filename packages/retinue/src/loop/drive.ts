@@ -10,7 +10,7 @@ import type { Prompt } from "../session/inbox.ts";
 import { type Stop, stopOf } from "../session/stop.ts";
 import type { Agent } from "./agent.ts";
 import { callerOf } from "./calls.ts";
-import { GateFailed } from "./gates.ts";
+import { GateFailed, type StopOptions } from "./gates.ts";
 import { type InteractionEnd, interact, interactPending } from "./interact.ts";
 
 export type RunEnd =
@@ -24,6 +24,8 @@ export interface DriveOptions {
   isPending?: boolean;
   /** Autopilot goes on with this. */
   reminder?: Prompt;
+  /** Whether work that the agent has started still runs in the background. */
+  isWaiting?(): boolean;
 }
 
 export async function drive(agent: Agent, options: DriveOptions): Promise<RunEnd> {
@@ -34,7 +36,8 @@ export async function drive(agent: Agent, options: DriveOptions): Promise<RunEnd
   }
 }
 
-async function work(agent: Agent, { signal, isPending = false, reminder }: DriveOptions): Promise<RunEnd> {
+async function work(agent: Agent, options: DriveOptions): Promise<RunEnd> {
+  const { signal, isPending = false, reminder, isWaiting = () => false } = options;
   const { session } = agent;
   let end: RunEnd = { type: "completed", text: session.state.lastAssistantText };
   let vetoes = 0;
@@ -53,7 +56,7 @@ async function work(agent: Agent, { signal, isPending = false, reminder }: Drive
       const done = await (pending
         ? interactPending(agent, { signal })
         : interact(agent, entries, { signal, delivery }));
-      reason = await objection(agent, done.text, { vetoes, signal });
+      reason = await objection(agent, done.text, { vetoes, isWaiting: isWaiting(), signal });
       return done;
     };
     end = await one(agent, interaction, signal);
@@ -72,12 +75,8 @@ async function work(agent: Agent, { signal, isPending = false, reminder }: Drive
 }
 
 /** Why the agent may not stop yet: a hook or a gate says so. */
-async function objection(
-  agent: Agent,
-  text: string,
-  { vetoes, signal }: { vetoes: number; signal: AbortSignal },
-): Promise<string | undefined> {
-  const verdict = await agent.gates.atStop(text, { vetoes, signal });
+async function objection(agent: Agent, text: string, options: StopOptions): Promise<string | undefined> {
+  const verdict = await agent.gates.atStop(text, options);
   if (verdict.passed) return undefined;
   if (verdict.isFinal) throw new GateFailed(verdict.words);
   return verdict.words;

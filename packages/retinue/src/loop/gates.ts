@@ -3,7 +3,7 @@ import type { Session } from "../session/session.ts";
 import type { GateVerdict } from "../tools/tool.ts";
 
 export interface AgentGates {
-  /** What an earlier process left was the end of a run, and its gates were not checked. */
+  /** The agent has stopped and its gates were not checked: it waited for others, or an earlier process ended before that. */
   readonly isOwed: boolean;
   /** Called when the agent says that it is done. */
   check(result: string, options: { signal: AbortSignal }): Promise<GateVerdict>;
@@ -14,6 +14,8 @@ export interface AgentGates {
 export interface StopOptions {
   /** How many times in a row the agent was sent on. */
   vetoes: number;
+  /** What it has started still works in the background: it stops to wait for that, and claims nothing. */
+  isWaiting: boolean;
   signal: AbortSignal;
 }
 

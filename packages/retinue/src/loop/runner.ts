@@ -136,7 +136,7 @@ export class Runner {
     try {
       for (;;) {
         const { signal } = run.controller;
-        const end = await drive(this.#agent, { signal, ...next });
+        const end = await drive(this.#agent, { signal, isWaiting: this.#hasBackground, ...next });
         this.#wasAborted = end.type === "stopped";
         if (end.type === "stopped" && end.stop.isParked) return this.#parked(end);
         this.#autopilot.onRunEnded(end);
@@ -192,10 +192,17 @@ export class Runner {
     return reminder !== undefined;
   }
 
+  /** True when there is something to check: what the agent had stopped to wait for has ended without a word to it. */
+  #checkGates(): boolean {
+    if (this.#isClosed || this.#wasAborted || !this.#agent.gates.isOwed) return false;
+    this.#start({ isPending: true });
+    return true;
+  }
+
   #settleIdle(): void {
     const { session } = this.#agent;
     if (!this.#owesIdle || this.#run || session.parent || !session.inbox.isEmpty || this.#hasBackground()) return;
-    if (!this.#isParked && this.#remind()) return;
+    if (!this.#isParked && (this.#checkGates() || this.#remind())) return;
     this.#owesIdle = false;
     if (!this.#isParked && !this.#isClosed) this.#agent.slot.clock.stop();
     const { mode } = session.state;

@@ -6,6 +6,8 @@ export class GatesSoFar {
   failures = 0;
   /** They hold for the last answer. */
   isPassed = false;
+  /** The agent has answered, and nothing has become of that yet. */
+  isUnchecked = false;
   /** A check that has begun and has no end. */
   open: { checkId: string; attempt: number } | undefined;
   /** Why nothing is sent back to the model any more. */
@@ -14,6 +16,11 @@ export class GatesSoFar {
   apply(event: { type: EventType; data: object }): void {
     const fold = FOLDS[event.type] as ((so: GatesSoFar, data: object) => void) | undefined;
     fold?.(this, event.data);
+  }
+
+  onAnswer({ toolRequests = [] }: EventData<"assistant.message">): void {
+    this.isPassed = false;
+    this.isUnchecked = toolRequests.length === 0;
   }
 
   onMessage({ source, delivery, isSentBack, isAutopilotContinuation }: EventData<"user.message">): void {
@@ -27,6 +34,7 @@ export class GatesSoFar {
     this.open = undefined;
     if (cancelled) return;
     this.isPassed = passed;
+    this.isUnchecked = false;
     if (!passed) this.failures++;
     if (isFinal) this.spent = message;
   }
@@ -34,8 +42,12 @@ export class GatesSoFar {
 
 const FOLDS: { [T in EventType]?: (so: GatesSoFar, data: EventData<T>) => void } = {
   "user.message": (so, data) => so.onMessage(data),
-  "assistant.message": (so) => {
-    so.isPassed = false;
+  "assistant.message": (so, data) => so.onAnswer(data),
+  "session.error": (so) => {
+    so.isUnchecked = false;
+  },
+  abort: (so) => {
+    so.isUnchecked = false;
   },
   "gate.started": (so, { checkId, attempt }) => {
     so.open = { checkId, attempt };

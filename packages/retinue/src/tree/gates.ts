@@ -36,6 +36,8 @@ const PASSED: GateVerdict = { passed: true };
 export class Gates implements AgentGates {
   readonly #agent: Agent;
   readonly #options: GatesOptions;
+  /** At the last stop the agent waited for others. */
+  #isPutOff = false;
 
   constructor(agent: Agent, options: GatesOptions) {
     this.#agent = agent;
@@ -46,17 +48,19 @@ export class Gates implements AgentGates {
     const { session } = this.#agent;
     const { gates, run, lastError } = session.state;
     if (gates.isPassed || lastError !== undefined || this.#isUndeclared || this.#all().length === 0) return false;
-    return session.parent ? run.hasAnswered : gates.open !== undefined;
+    if (session.parent) return run.hasAnswered;
+    return gates.open !== undefined || (this.#isPutOff && gates.isUnchecked);
   }
 
-  async atStop(result: string, { vetoes, signal }: StopOptions): Promise<GateVerdict> {
+  async atStop(result: string, { vetoes, isWaiting, signal }: StopOptions): Promise<GateVerdict> {
+    this.#isPutOff = isWaiting;
     const { spent } = this.#agent.session.state.gates;
     if (this.#isUndeclared && spent !== undefined) return { passed: false, words: spent, isFinal: true };
     const isGate = this.#all().some(({ gate }) => "hook" in gate); // Then they are asked by the check.
     const isAsked = vetoes < MAX_VETOES && !isGate;
     const reason = isAsked ? await askStopHooks(this.#agent, result, { isAgain: vetoes > 0, signal }) : undefined;
     if (reason !== undefined) return { passed: false, words: reason, isFinal: false };
-    return this.#isUndeclared ? PASSED : await this.check(result, { signal });
+    return this.#isUndeclared || isWaiting ? PASSED : await this.check(result, { signal });
   }
 
   async check(result: string, { signal }: { signal: AbortSignal }): Promise<GateVerdict> {

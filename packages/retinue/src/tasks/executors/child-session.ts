@@ -243,14 +243,18 @@ async function endOf(
 
 /** Resolves when nothing is left to do for the agent. */
 async function restOf(
-  { runner, session }: Child,
+  { runner, session, agent }: Child,
   { signal, joining, limit }: RunOptions & { limit: TimeLimit },
 ): Promise<RunEnd> {
   // Nothing was left to do: an earlier process finished the run and did not record its end.
   let end = (await runner.ended()) ?? leftEnd(session);
   while (end.type === "completed" && !signal.aborted) {
     const own = joining();
-    if ((!own && !runner.isRunning) || limit.isLate) break;
+    if (limit.isLate) break;
+    if (!own && !runner.isRunning) {
+      if (!agent.gates.isOwed) break;
+      runner.continuePending(); // It had stopped to wait, and nothing has woken it since.
+    }
     await Promise.race([own, limit.late]);
     end = (await runner.ended()) ?? end;
   }

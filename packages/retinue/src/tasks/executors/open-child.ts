@@ -39,6 +39,8 @@ export interface ChildDeps {
   /** Gives a sub-agent its own agent tools. */
   tasks: WorkingAgentOptions["tasks"];
   shells: ShellTasks;
+  /** Whether work of the agent runs in the background. */
+  hasBackground(record: AgentRecord): boolean;
   /** Saves a record with the events of this tick. */
   save(record: AgentRecord): void;
 }
@@ -72,7 +74,7 @@ export async function openChild(record: AgentRecord, parent: WorkingAgent, deps:
     onWorked: (elapsedMs) => noteWorked(record, { session, elapsedMs }),
     mcp,
   });
-  const runner = new Runner(agent);
+  const runner = new Runner(agent, { hasBackground: () => deps.hasBackground(record) });
   parts.usage.count(session.id, session.state.usage);
   if (isNew)
     announce(record, { session, agent, isKnown, save: deps.save }); // Its first turn waits until this is written.
