@@ -29,6 +29,13 @@ describe("retinue --autopilot", () => {
     expect(world.model.requests).toHaveLength(3);
   });
 
+  test("ends with exit code 3 as well when the last request failed, and says both", async () => {
+    await using world = await modelWorld([]);
+    const { code, stderr } = await world.run(["-p", "go", "--autopilot", "--max-autopilot-continues", "1"]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/retinue: Autopilot stopped: .* after 1 of 1 reminders\. The last error: .+/);
+  });
+
   test("says in the result why it ended", async () => {
     await using world = await modelWorld(stuck(1));
     const limits = ["--max-autopilot-continues", "0"];

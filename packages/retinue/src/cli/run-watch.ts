@@ -84,9 +84,16 @@ export class RunWatch {
   }
 
   #end(): RunEnd {
+    const { reason, message = "" } = this.#unfinished ?? {};
+    // The limit is what ended it, even when the last request failed too.
+    if (reason !== undefined && reason !== "gates")
+      return { type: "unfinished", reason, message: withError(message, this.#error), text: this.#answer };
     if (this.#error !== undefined) return { type: "failed", message: this.#error };
-    if (this.#unfinished) return { type: "unfinished", ...this.#unfinished, text: this.#answer };
+    if (reason !== undefined) return { type: "failed", message };
     if (this.#answer === "" && !this.#hasPassed) return { type: "failed", message: "The run ended without an answer." };
     return { type: "answered", text: this.#answer };
   }
 }
+
+const withError = (message: string, error: string | undefined): string =>
+  error === undefined ? message : `${message} The last error: ${error}`;

@@ -231,6 +231,18 @@ describe("autopilot reminds the model", () => {
     );
   });
 
+  test("only within the time of the prompt, whose end is that of a budget", async () => {
+    await inAutopilot(
+      [[new Promise(() => undefined)]],
+      async ({ client, send, sessionId }) => {
+        await send(sessionId, "go");
+        expect(ends(client)).toMatchObject([{ reason: "budget", continuations: 0 }]);
+        expect(client.of("session.error")).toMatchObject([{ errorType: "timed_out" }]);
+      },
+      { config: { budget: { maxSeconds: 0.05 } } },
+    );
+  });
+
   test("no longer when a stop hook keeps sending the agent on", async () => {
     const turns = never(100);
     await inAutopilot(

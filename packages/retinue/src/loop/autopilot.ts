@@ -31,7 +31,7 @@ export class Autopilot {
   /** Called at the end of each run, whatever still works in the background: what ends autopilot is a fact now. */
   onRunEnded(end: RunEnd): void {
     if (!this.isOn) return;
-    if (end.type === "stopped") this.#end("aborted");
+    if (end.type === "stopped") this.#end(this.#agent.session.state.autopilot.stoppedBy ?? "aborted");
     else if (end.type === "failed" && !end.isModelError) this.#end(this.#whyFailed());
   }
 
