@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { call, say } from "@retinue/sdk/testing";
 import { describe, expect, test } from "vitest";
 import { canHaveTerminal, modelWorld } from "./test-world.ts";
@@ -82,6 +84,20 @@ test("a runtime that is killed during a reminder goes on counting when it is res
   const { code, stderr } = await world.run(["--continue"]);
   expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.stringContaining("after 3 of 3 reminders") });
   expect(asked).toBe(5);
+});
+
+test("a runtime that is killed after task_complete, before that was accepted, asks the stop hook again and ends", async () => {
+  await using world = await modelWorld([complete("All of it.")]);
+  const bash = "test -e ready || { touch asked; exec sleep 300; }";
+  world.put("../home/hooks.json", JSON.stringify({ version: 1, hooks: { agentStop: [{ bash, timeoutSec: 600 }] } }));
+  const running = world.start(["-p", "go", "--autopilot"]);
+  while (!existsSync(join(world.folder, "asked"))) await new Promise((resolve) => setImmediate(resolve));
+  running.process.kill("SIGKILL");
+  await running.ended;
+  world.put("ready", "");
+  const { code, stdout } = await world.run(["--continue", "--output-format", "json"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/"session.autopilot_ended","data":{"reason":"completed"/);
 });
 
 test.runIf(canHaveTerminal)("--no-ask-user takes away the questions and tells the model to decide", async () => {

@@ -21,7 +21,7 @@ export class RunWatch {
   #hasEnded = false;
   #answer = "";
   #error: string | undefined;
-  /** It is over without words of the model: an answer of an earlier process was accepted, or a plan is kept for later. */
+  /** It is over without words of the model: what an earlier process said was accepted, or a plan is kept for later. */
   #hasPassed = false;
   #unfinished: { reason: string; message: string } | undefined;
 
@@ -66,6 +66,7 @@ export class RunWatch {
         return;
       case "session.autopilot_ended":
         this.#unfinished = ENDS_UNFINISHED.has(event.data.reason) ? event.data : undefined;
+        this.#hasPassed = event.data.reason === "completed";
         return;
       case "session.error":
         if (isStoreOutage(event)) return; // It goes on by itself when the store is back.

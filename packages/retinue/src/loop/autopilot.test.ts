@@ -258,6 +258,22 @@ describe("autopilot reminds the model", () => {
     );
   });
 
+  test("again when a stop hook has not accepted that the task is complete", async () => {
+    await inAutopilot(
+      [done, [say("I run the tests.")], done],
+      async ({ client, send, sessionId, provider }) => {
+        let asked = 0;
+        client.answers.set("hooks.invoke", ({ hookType }: { hookType: string }) => ({
+          output: hookType === "agentStop" && ++asked === 1 ? { decision: "block", reason: "no tests" } : undefined,
+        }));
+        await send(sessionId, "go");
+        expect(ends(client)).toMatchObject([{ reason: "completed", continuations: 1 }]);
+        provider.assertSpent();
+      },
+      { config: { hooks: true } },
+    );
+  });
+
   test("with a tool that it must have: without it the run fails instead of going round", async () => {
     await inAutopilot(
       never(1),

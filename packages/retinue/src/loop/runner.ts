@@ -77,11 +77,13 @@ export class Runner {
 
   /** Continues what an earlier process left open. */
   continuePending(): void {
-    const { state } = this.#agent.session;
+    const { state, inbox } = this.#agent.session;
     if (this.#run || this.#isClosed) return;
     if (state.openCalls.size > 0 || state.isModelDue || this.#agent.gates.isOwed) this.#start({ isPending: true });
-    else this.wake();
-    if (!this.#run && state.autopilot.isUndecided) this.#remind(); // The process ended between an answer and the reminder.
+    else if (!inbox.isEmpty) this.wake();
+    // The process ended between an answer and what was to become of it.
+    else if (this.#autopilot.isOn && state.autopilot.isUndecided && !this.#hasBackground())
+      this.#start({ isPending: true });
   }
 
   /** Resolves when the current run has ended; at once when there is none. */

@@ -14,7 +14,7 @@ export class AutopilotSoFar {
   stoppedBy: "aborted" | "budget" | undefined;
   /** Its end is recorded. */
   isOver = false;
-  /** The model has answered, and whether that was the end is not decided yet. */
+  /** The model has answered or completed, and whether that was the end is not decided yet. */
   isUndecided = false;
 
   apply(event: { type: EventType; data: object }): void {
@@ -25,6 +25,7 @@ export class AutopilotSoFar {
   onMessage({ source, delivery, isSentBack, isAutopilotContinuation }: EventData<"user.message">): void {
     this.isUndecided = false;
     if (isAutopilotContinuation) this.continuations++;
+    if (isSentBack) this.isComplete = false; // A hook has not accepted it.
     if (source !== undefined || delivery === "steering" || isSentBack) return;
     this.continuations = 0;
     this.isComplete = false;
@@ -38,8 +39,9 @@ const FOLDS: { [T in EventType]?: (so: AutopilotSoFar, data: EventData<T>) => vo
   "assistant.message": (so, { toolRequests = [] }) => {
     so.isUndecided = toolRequests.length === 0;
   },
-  "session.task_complete": (so, { success }) => {
+  "session.task_complete": (so, { success, outcome }) => {
     so.isComplete = success !== false;
+    so.isUndecided = so.isComplete || outcome === "blocked"; // Both end the turn, and nothing follows by itself.
   },
   "session.autopilot_ended": (so) => {
     so.isOver = true;
