@@ -45,6 +45,18 @@ describe.runIf(ours)("an agent with gates", () => {
     expect(told(talk, "session.autopilot_ended")).toMatchObject([{ reason: "completed" }]);
   });
 
+  test("is judged by the mode of the message when that has its own", async () => {
+    await using talk = await autopilot(gated([{ file: "never.md" }], 0));
+    talk.model.script(say("I stop."));
+    const asked = talk.session.sendAndWait({ prompt: "only this", agentMode: "interactive" });
+    await expect(asked).rejects.toThrow("never.md");
+    await talk.record.until("session.idle");
+    await talk.session.rpc.mode.set({ mode: "interactive" });
+    talk.model.script(say("I stop, which is no claim."), complete("reported"));
+    await expect(talk.session.sendAndWait({ prompt: "all of it", agentMode: "autopilot" })).rejects.toThrow("never.md");
+    expect(reminders(talk)).toHaveLength(1);
+  });
+
   test("fails when they have failed too often, with the evidence in its events", async () => {
     await using talk = await autopilot(gated([{ command: "echo broken; exit 7" }], 1));
     talk.model.reply(() => complete("surely"));

@@ -121,7 +121,7 @@ export class Gates implements AgentGates {
   /** In autopilot the main agent says by `task_complete` that it is done, and by nothing else. */
   get #isUndeclared(): boolean {
     const { session } = this.#agent;
-    return session.parent === undefined && session.state.mode === "autopilot";
+    return session.parent === undefined && session.state.modeNow === "autopilot";
   }
 
   get #maxFailures(): number {
