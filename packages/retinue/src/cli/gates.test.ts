@@ -31,7 +31,7 @@ describe("retinue --gate", () => {
       "schema:n.json",
     ]);
     expect(code).toBe(0);
-    expect(stderr).toContain("✗ The task is not complete yet");
+    expect(stderr).toMatch(/^✗ The task is not complete yet: schema `the answer as JSON` failed\.$/m);
     expect(stderr).toContain('✓ Task complete: {"n":1}');
   });
 

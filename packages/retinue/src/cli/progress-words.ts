@@ -8,11 +8,19 @@ const MAX_REASON = 300;
 const MAX_GATE = 100;
 
 /** In place of the call by which the model said it. */
-export function completionWords({ success, summary = "", reason = "" }: EventData<"session.task_complete">): string {
+export function completionWords({
+  success,
+  outcome,
+  summary = "",
+  reason = "",
+}: EventData<"session.task_complete">): string {
   return success === false
-    ? `✗ The task is not complete yet: ${oneLine(reason, MAX_REASON)}`
+    ? `✗ The task is not complete${outcome === "blocked" ? "" : " yet"}: ${oneLine(firstParagraph(reason), MAX_REASON)}`
     : `✓ Task complete: ${oneLine(summary, MAX_REASON)}`;
 }
+
+/** The rest is for the model. */
+const firstParagraph = (text: string): string => text.trimStart().split(/\n\s*\n/, 1)[0] ?? "";
 
 export class ProgressWords {
   readonly #agentPath: (id: string) => string | undefined;

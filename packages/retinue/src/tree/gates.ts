@@ -142,11 +142,15 @@ export class Gates implements AgentGates {
 const lastWords = (failed: readonly GateOutcome[]): string =>
   `The work was not accepted: ${failed.map(({ kind, gate, problem }) => `${kind} \`${gate}\`: ${problem ?? "it failed"}`).join("; ")}.`;
 
-/** For the model, which goes on with it. */
+/** For the model, which goes on with it. The first paragraph is enough for people. */
 function failureWords(failed: readonly GateOutcome[]): string {
   const lines = failed.map(({ gate, kind, problem = "it failed", output }) => {
     const shown = output ? `\n\n\`\`\`\n${output}\n\`\`\`` : "";
     return `- ${kind} \`${gate}\`: ${problem}${shown}`;
   });
-  return words.trim().replace("{failures}", () => lines.join("\n"));
+  const names = failed.map(({ gate, kind }) => `${kind} \`${gate}\``).join(", ");
+  return words
+    .trim()
+    .replace("{names}", () => names)
+    .replace("{failures}", () => lines.join("\n"));
 }
