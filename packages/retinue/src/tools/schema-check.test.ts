@@ -55,6 +55,9 @@ test("a schema that nobody could mean is refused with the place", () => {
   expect(schemaProblem({ $ref: "https://example.com/other.json" })).toContain("$ref");
   expect(schemaProblem({ $schema: "http://json-schema.org/draft-03/schema" })).toContain("$schema");
   expect(schemaProblem(7)).toBeDefined();
+  expect(schemaProblem({ patternProperties: { "(": {} } })).toContain("patternProperties");
+  expect(schemaProblem({ prefixItems: [{ type: "strng" }] })).toContain("prefixItems");
+  expect(schemaProblem({ minimum: "5" })).toContain("minimum");
   let deep: object = {};
   for (let level = 0; level < 20_000; level++) deep = { not: deep };
   expect(schemaProblem(deep)).toContain("deeper");
@@ -63,4 +66,29 @@ test("a schema that nobody could mean is refused with the place", () => {
 test("a pattern that takes for ever is a problem after a moment", async () => {
   const fit = await fitAnswer({ type: "string", pattern: "^(a+)+$" }, JSON.stringify(`${"a".repeat(60)}!`));
   expect(fit).toMatchObject({ ok: false, problem: expect.stringMatching(/timed out/) });
+});
+
+describe("the references of a schema", () => {
+  test("may lead to itself one level down, to an anchor, and to what data looks like", () => {
+    const tree = { type: "object", properties: { below: { type: "array", items: { $ref: "#/$defs/a~1b" } } } };
+    expect(schemaProblem({ $ref: "#/$defs/a~1b", $defs: { "a/b": tree } })).toBeUndefined();
+    expect(schemaProblem({ items: { $ref: "#name" }, $defs: { a: { $anchor: "name" } } })).toBeUndefined();
+    expect(schemaProblem({ properties: { $ref: { const: { $ref: "#/none" } } } })).toBeUndefined();
+  });
+
+  test("are refused where they lead nowhere or back without an end", () => {
+    expect(schemaProblem({ properties: { a: { $ref: "#/$defs/b" } } })).toBe(
+      '"properties.a.$ref": "#/$defs/b" leads to no schema',
+    );
+    expect(schemaProblem({ $ref: "#" })).toContain("back to itself");
+    const defs = { a: { anyOf: [{ type: "null" }, { $ref: "#/$defs/b" }] }, b: { allOf: [{ $ref: "#/$defs/a" }] } };
+    expect(schemaProblem({ properties: { x: { $ref: "#/$defs/a" } }, $defs: defs })).toContain("$defs.");
+  });
+
+  test("are followed once each, however long they are", () => {
+    const names = Array.from({ length: 20_000 }, (_, at) => [`d${at}`, { $ref: `#/$defs/d${at + 1}` }]);
+    const $defs = Object.fromEntries([...names, ["d20000", { type: "string" }]]);
+    expect(schemaProblem({ $ref: "#/$defs/d0", $defs })).toBeUndefined();
+    expect(schemaProblem({ $defs: { ...$defs, d20000: { $ref: "#/$defs/d0" } } })).toContain("back to itself");
+  });
 });

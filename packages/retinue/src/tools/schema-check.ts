@@ -6,6 +6,7 @@
 import { runInNewContext } from "node:vm";
 import { messageOf } from "@retinue/protocol";
 import * as z from "zod";
+import { badReference } from "./schema-references.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -49,17 +50,17 @@ const MAX_SCHEMA = 64 * 1024;
 
 /** Why an agent cannot be asked for this, in words; undefined when it can. */
 export function unusableSchema(schema: JsonSchema): string | undefined {
-  const { length } = JSON.stringify(schema);
-  if (length > MAX_SCHEMA) return `The schema has ${length} characters; at most ${MAX_SCHEMA} are read.`;
   const problem = schemaProblem(schema);
-  return problem === undefined ? undefined : `The schema cannot be used: ${problem}`;
+  if (problem !== undefined) return `The schema cannot be used: ${problem}`;
+  const { length } = JSON.stringify(schema);
+  return length > MAX_SCHEMA ? `The schema has ${length} characters; at most ${MAX_SCHEMA} are read.` : undefined;
 }
 
 /** What is wrong with a schema; undefined when it can be used. The validator itself takes a misspelt type for one that nothing has. */
 export function schemaProblem(schema: unknown): string | undefined {
   if (depthOf(schema) > MAX_DEPTH) return `it is deeper than ${MAX_DEPTH} levels`;
   const parsed = Schema.safeParse(schema);
-  if (parsed.success) return undefined;
+  if (parsed.success) return badReference(schema);
   const [issue] = parsed.error.issues;
   return `"${issue?.path.join(".") ?? ""}": ${issue?.message ?? "it cannot be read"}`;
 }
@@ -79,14 +80,29 @@ function depthOf(value: unknown): number {
 
 const TypeName = z.enum(["object", "array", "string", "number", "integer", "boolean", "null"]);
 
+const NUMBERS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+const COUNTS = [
+  ...["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"],
+  ...["minContains", "maxContains"],
+];
+
 const Schema: z.ZodType = z.lazy(() =>
   z.looseObject({
     $schema: z.string().refine(isKnownDialect, "expected 2020-12, 2019-09, draft-07 or draft-06").optional(),
     $ref: z.string().startsWith("#", "only references into the schema itself are followed").optional(),
-    type: z.union([TypeName, z.array(TypeName)]).optional(),
+    $dynamicRef: z.undefined({ error: "it is not followed; use $ref" }).optional(),
+    type: z.union([TypeName, z.array(TypeName).min(1)]).optional(),
     properties: z.record(z.string(), Below).optional(),
+    patternProperties: z.record(z.string().refine(isPattern), Below).optional(),
     additionalProperties: Below.optional(),
+    unevaluatedProperties: Below.optional(),
+    propertyNames: Below.optional(),
+    dependentSchemas: z.record(z.string(), Below).optional(),
     items: z.union([Below, z.array(Below)]).optional(),
+    prefixItems: z.array(Below).optional(),
+    additionalItems: Below.optional(),
+    unevaluatedItems: Below.optional(),
+    contains: Below.optional(),
     required: z.array(z.string()).optional(),
     enum: z.array(z.unknown()).optional(),
     pattern: z.string().refine(isPattern, "it is no regular expression").optional(),
@@ -94,6 +110,13 @@ const Schema: z.ZodType = z.lazy(() =>
     oneOf: z.array(Below).optional(),
     allOf: z.array(Below).optional(),
     not: Below.optional(),
+    if: Below.optional(),
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+    then: Below.optional(),
+    else: Below.optional(),
+    ...Object.fromEntries(NUMBERS.map((key) => [key, z.number().optional()])),
+    ...Object.fromEntries(COUNTS.map((key) => [key, z.number().int().min(0).optional()])),
+    multipleOf: z.number().positive().optional(),
     $defs: z.record(z.string(), Below).optional(),
     definitions: z.record(z.string(), Below).optional(),
   }),
