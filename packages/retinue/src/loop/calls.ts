@@ -15,6 +15,7 @@ import { wasAborted, wasInterrupted } from "../session/wording.ts";
 import { boundOutput } from "../tools/output.ts";
 import { type CallContext, CallRefused, failure, type Outcome, type Prepared, type Tool } from "../tools/tool.ts";
 import { type Agent, callContext, type Toolset } from "./agent.ts";
+import { type CallOrder, orderOf } from "./call-order.ts";
 import { endOpenCheck } from "./gates.ts";
 import { awaitedTool, unknownTool } from "./missing-tool.ts";
 import { permit } from "./permit.ts";
@@ -35,13 +36,11 @@ export interface CallsInput {
 export async function runCalls(agent: Agent, input: CallsInput): Promise<boolean> {
   const calls = input.calls.map((call) => ({ ...call })); // Copied, because recording their start changes them.
   for (const call of calls) recordStart(agent, call, input.toolset);
-  // Reserved in their order, before any of them runs, so that calls of one turn cannot pass a limit together.
-  const refusals = new Map(calls.map(({ id }) => [id, input.isByPerson ? undefined : agent.budget.reserveCall()]));
-  const isLast = ({ name }: OpenCall) => input.toolset.byName.get(name)?.isTerminal === true;
-  const run = (some: OpenCall[]) =>
+  const { first, last, refusals } = orderOf(agent, calls, input);
+  const run = (some: readonly OpenCall[]) =>
     Promise.allSettled(some.map((call) => runCall(agent, call, { ...input, refusals })));
-  const first = await run(calls.filter((call) => !isLast(call)));
-  const ends = [...first, ...(await run(calls.filter(isLast)))]; // What ends the turn judges the work of the others.
+  const ends = await run(first);
+  ends.push(...(await run(last)));
   const failed = ends.find((end) => end.status === "rejected");
   if (failed) {
     settleInterrupted(agent.session); // What has no end yet did not run.
@@ -81,8 +80,7 @@ function recordStart({ session }: Agent, call: OpenCall, toolset: Toolset): void
 }
 
 interface BatchInput extends CallsInput {
-  /** Why a call may not run, by its id. */
-  refusals: ReadonlyMap<string, string | undefined>;
+  refusals: CallOrder["refusals"];
 }
 
 async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise<boolean> {
@@ -91,8 +89,9 @@ async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise
   const tool = input.toolset.byName.get(call.name);
   if (refusal !== undefined && !signal.aborted) {
     endAsks(agent.session, call.id);
-    recordEnd(agent, call, { outcome: failure(refusal), code: "over_budget" });
-    recordEvents(agent, call, { outcome: failure(refusal), tool });
+    const outcome = failure(refusal.text);
+    recordEnd(agent, call, { outcome, code: refusal.code });
+    recordEvents(agent, call, { outcome, tool });
     return false;
   }
   await agent.slot.enter(signal).catch(() => undefined); // Stopped while it waited for a slot: settled below like any stopped call.

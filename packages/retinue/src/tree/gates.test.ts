@@ -85,6 +85,20 @@ describe("the main agent", () => {
     });
   });
 
+  test("is judged once when it says so twice in one turn, and each check has one end", async () => {
+    const twice: Turn = [call("task_complete", { summary: "one" }), call("task_complete", { summary: "two" })];
+    await run([twice, complete("three")], { gates: [{ command: "exit 1" }], maxGateFailures: 1 }, async (world) => {
+      const { client, send, sessionId, provider } = world;
+      await client.call("session.mode.set", { sessionId, mode: "autopilot" });
+      await send(sessionId, "go");
+      const ids = (type: "gate.started" | "gate.completed") => client.of(type).map(({ checkId }) => checkId);
+      expect(ids("gate.completed")).toEqual(ids("gate.started"));
+      expect(ends(client).map(({ attempt }) => attempt)).toEqual([1, 2]);
+      expect(JSON.stringify(provider.requests[1]?.messages)).toContain("only that call counts");
+      provider.assertSpent();
+    });
+  });
+
   test("ends autopilot as failed when they fail too often", async () => {
     const config = { gates: [{ command: "exit 1" }], maxGateFailures: 1 };
     await run([complete(), complete()], config, async ({ client, send, sessionId, provider }) => {
