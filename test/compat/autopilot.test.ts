@@ -136,8 +136,13 @@ describe("at the wrong time", () => {
 
 test("task_complete without a summary is no completion, and the model is told what is missing", async () => {
   await using talk = await autopilot();
-  talk.model.script(call("task_complete", {}), complete("now it is"));
+  talk.model.script(call("task_complete", {}), call("task_complete", { summary: 5 }), complete("now it is"));
   await talk.session.sendAndWait({ prompt: "go" });
-  expect(completions(talk)).toEqual([false, true]);
+  expect(completions(talk)).toEqual([false, false, true]);
+  expect(talk.record.all("session.task_complete").map(({ data }) => Reflect.get(data, "reason"))).toEqual([
+    '"summary": Required',
+    expect.stringContaining("expected string"),
+    undefined,
+  ]);
   expect(talk.model.lastRequest.texts("tool")[0]).toContain("summary");
 });

@@ -304,7 +304,7 @@ export function defineTool<Input extends z.ZodType>(definition: {
     source: "builtin",
     parameters,
     prepare(args, context) {
-      const parsed = schema().safeParse(args);
+      const parsed = schema().safeParse(args, { reportInput: true }); // What is missing is told apart from what is wrong.
       if (!parsed.success) throw new CallRefused(invalidArguments(parsed.error));
       return prepare(parsed.data, context);
     },
