@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { call, say } from "@retinue/sdk/testing";
 import { describe, expect, test } from "vitest";
@@ -41,6 +41,23 @@ describe("retinue --gate", () => {
       expect((await world.run(["-p", "go", "--gate", gate])).code).toBe(2);
     world.put("bad.json", JSON.stringify({ type: "strng" }));
     expect((await world.run(["-p", "go", "--gate", "schema:bad.json"])).stderr).toContain("schema of a gate");
+  });
+
+  test("a runtime that is killed while a stop hook is asked asks it again when it is resumed, and then checks", async () => {
+    await using world = await modelWorld([say("Done."), say("Done.")]);
+    const bash = "test -e ready || { touch asked; exec sleep 300; }";
+    world.put("../home/hooks.json", JSON.stringify({ version: 1, hooks: { agentStop: [{ bash, timeoutSec: 600 }] } }));
+    for (const [gates, code] of [[["--gate", "exit 4", "--max-gate-failures", "0"], 1] as const, [[], 0] as const]) {
+      const running = world.start(["-p", "go", ...gates]);
+      while (!existsSync(join(world.folder, "asked"))) await new Promise((done) => setImmediate(done));
+      running.process.kill("SIGKILL");
+      await running.ended;
+      world.put("ready", "");
+      const resumed = await world.run(["--continue"]);
+      expect({ code: resumed.code, stderr: resumed.stderr }).toMatchObject({ code });
+      for (const file of ["ready", "asked"]) rmSync(join(world.folder, file));
+    }
+    expect(world.model.requests).toHaveLength(2);
   });
 
   test("a runtime that is killed during a gate leaves nothing running, and a resume checks again", async () => {

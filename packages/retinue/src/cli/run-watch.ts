@@ -61,6 +61,9 @@ export class RunWatch {
       case "gate.completed":
         this.#hasPassed = event.data.passed;
         return;
+      case "hook.end":
+        this.#hasPassed ||= event.data.hookType === "agentStop" && event.data.success;
+        return;
       case "exit_plan_mode.completed":
         this.#hasPassed = event.data.selectedAction === "exit_only";
         return;

@@ -45,7 +45,8 @@ export async function recover(hosted: HostedSession, left: LeftBehind, resume: R
   for (const { requestId } of plan.dropped) tree.asks.settled(requestId);
   runner.resumeAt(left.workedMs);
   // The main agent first: a sub-agent that ends at once must not make the session look idle.
-  if (plan.main === "continue") runner.continuePending();
+  const isStopping = left.hooks.some((hook) => hook.start.hookType === "agentStop" && hook.sessionId === session.id);
+  if (plan.main === "continue") runner.continuePending({ isStopping });
   else if (plan.main === "wake") runner.wake();
   for (const id of plan.continued)
     await registry.continue(id).catch((error: unknown) => {

@@ -75,11 +75,12 @@ export class Runner {
     this.#workedMs = workedMs;
   }
 
-  /** Continues what an earlier process left open. */
-  continuePending(): void {
+  /** Continues what an earlier process left open. `isStopping`: it was asking the stop hooks, which have not answered. */
+  continuePending({ isStopping = false }: { isStopping?: boolean } = {}): void {
     const { state, inbox } = this.#agent.session;
     if (this.#run || this.#isClosed) return;
-    if (state.openCalls.size > 0 || state.isModelDue || this.#agent.gates.isOwed) this.#start({ isPending: true });
+    const isOwed = isStopping || this.#agent.gates.isOwed;
+    if (state.openCalls.size > 0 || state.isModelDue || isOwed) this.#start({ isPending: true });
     else if (!inbox.isEmpty) this.wake();
     // The process ended between an answer and what was to become of it.
     else if (this.#autopilot.isOn && state.autopilot.isUndecided && !this.#hasBackground())
