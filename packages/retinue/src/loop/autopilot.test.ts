@@ -50,6 +50,23 @@ describe("autopilot reminds the model", () => {
     });
   });
 
+  test("after five claims in a row that say nothing, so that one that never says it ends at the limit", async () => {
+    const empty: Turn = [call("task_complete", { summary: 5 })];
+    const worked: Turn = [call("report_intent", { intent: "Looking" })];
+    const five = [empty, empty, empty, empty, empty];
+    const turns = [empty, empty, worked, ...five, ...five];
+    await inAutopilot(
+      turns,
+      async ({ client, send, sessionId, provider }) => {
+        await send(sessionId, "do it");
+        expect(reminders(client)).toHaveLength(1);
+        expect(ends(client)).toMatchObject([{ reason: "limit", continuations: 1, limit: 1 }]);
+        provider.assertSpent();
+      },
+      { config: { maxAutopilotContinues: 1 } },
+    );
+  });
+
   test("five times and no more, and says that the limit was reached", async () => {
     await inAutopilot(never(6), async ({ client, send, sessionId, provider }) => {
       await send(sessionId, "never finished");

@@ -107,8 +107,9 @@ async function runCall(agent: Agent, call: OpenCall, input: BatchInput): Promise
     const bounded = bound(agent, outcome, call.name);
     recordEnd(agent, call, { outcome: bounded });
     recordEvents(agent, call, { outcome: bounded, tool });
-    const isTerminal = tool?.isTerminal === true && outcome.resultType === "success";
-    return outcome.resultType === "rejected" || outcome.endsTurn === true || isTerminal;
+    // One that claims over and over what is refused is reminded like one that stops; that is counted.
+    const isTerminal = tool?.isTerminal && (outcome.resultType === "success" || agent.session.state.autopilot.isStuck);
+    return outcome.resultType === "rejected" || outcome.endsTurn === true || isTerminal === true;
   } finally {
     agent.slot.leave();
   }

@@ -14,6 +14,8 @@ export class AutopilotSoFar {
   stoppedBy: "aborted" | "budget" | undefined;
   /** Its end is recorded. */
   isOver = false;
+  /** How often in a row the model has claimed completion without saying what was done, and has done nothing else. */
+  #emptyClaims = 0;
   /** The model has answered or completed, and whether that was the end is not decided yet. */
   isUndecided = false;
 
@@ -22,8 +24,24 @@ export class AutopilotSoFar {
     fold?.(this, event.data);
   }
 
+  /** It would go on like this for ever. */
+  get isStuck(): boolean {
+    return this.#emptyClaims >= MAX_EMPTY_CLAIMS;
+  }
+
+  onClaim({ success, outcome, summary = "" }: EventData<"session.task_complete">): void {
+    this.isComplete = success !== false;
+    this.isUndecided = this.isComplete || outcome === "blocked"; // Both end the turn, and nothing follows by itself.
+    if (!this.isComplete && summary.trim() === "") this.#emptyClaims++;
+  }
+
+  onCallEnded({ success }: EventData<"tool.execution_complete">): void {
+    if (success) this.#emptyClaims = 0;
+  }
+
   onMessage({ source, delivery, isSentBack, isAutopilotContinuation }: EventData<"user.message">): void {
     this.isUndecided = false;
+    this.#emptyClaims = 0;
     if (isAutopilotContinuation) this.continuations++;
     if (isSentBack) this.isComplete = false; // A hook has not accepted it.
     if (source !== undefined || delivery === "steering" || isSentBack) return;
@@ -34,15 +52,15 @@ export class AutopilotSoFar {
   }
 }
 
+const MAX_EMPTY_CLAIMS = 5;
+
 const FOLDS: { [T in EventType]?: (so: AutopilotSoFar, data: EventData<T>) => void } = {
   "user.message": (so, data) => so.onMessage(data),
   "assistant.message": (so, { toolRequests = [] }) => {
     so.isUndecided = toolRequests.length === 0;
   },
-  "session.task_complete": (so, { success, outcome }) => {
-    so.isComplete = success !== false;
-    so.isUndecided = so.isComplete || outcome === "blocked"; // Both end the turn, and nothing follows by itself.
-  },
+  "session.task_complete": (so, data) => so.onClaim(data),
+  "tool.execution_complete": (so, data) => so.onCallEnded(data),
   "session.autopilot_ended": (so) => {
     so.isOver = true;
     so.isUndecided = false;
