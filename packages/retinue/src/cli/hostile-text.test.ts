@@ -55,7 +55,7 @@ const requests: PermissionRequest[] = [
 
 test.each(requests)("the words for a permission hide nothing and stay on their lines: %#", (request) => {
   const { what, details, flag, always } = permissionWords(request, "/projects");
-  const lines = [what, ...details, flag, always?.words ?? ""];
+  const lines = [what, ...details, flag ?? "", always?.words ?? ""];
   expectSafe(lines.join(" "));
   for (const line of lines) expect(line).not.toContain("\n");
 });
