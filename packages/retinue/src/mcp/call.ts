@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { AppError, messageOf } from "@retinue/protocol";
 import { type ActiveCall, CallFailed, type CallOptions } from "./call-failed.ts";
+import { httpWords, isSessionUnknown } from "./http-errors.ts";
 import { isSignInNeeded } from "./oauth/refusal.ts";
 import { WANTED_TTL_MS, wantsTask } from "./tasks/revision-2025.ts";
 import { NO_LIMIT_MS, TimeLimit } from "./time-limit.ts";
@@ -53,13 +54,14 @@ function failureOf(error: unknown, { options, limit }: { options: CallOptions; l
   if (options.signal.aborted) return new CallFailed("cancelled", "the call was cancelled", cause);
   if (limit.signal.aborted) return new CallFailed("timeout", `no answer within ${limit.ms} ms`, cause);
   if (isSignInNeeded(error)) return new CallFailed("needs_auth", "the server wants the user to sign in", cause);
-  return new CallFailed(isLinkFailure(error) ? "server_ended" : "server_error", messageOf(error), cause);
+  const kind = isLinkFailure(error) ? "server_ended" : "server_error";
+  return new CallFailed(kind, messageOf(httpWords(error)), cause);
 }
 
-/** The connection is broken, as opposed to a server that answered with an error. */
+/** The connection is broken, as opposed to a server that answered with an error, which the other calls have nothing to do with. */
 function isLinkFailure(error: unknown): boolean {
   if (error instanceof ProtocolError) return false;
-  if (error instanceof SdkHttpError) return true;
+  if (error instanceof SdkHttpError) return isSessionUnknown(error);
   if (error instanceof SdkError) return LINK_CODES.has(error.code);
   return error instanceof TypeError || (error instanceof AppError && error.code === "connection_closed");
 }
@@ -69,7 +71,7 @@ export const isLinkBroken = (error: unknown): boolean => isLinkFailure(error) ||
 
 /** Of a request in a session: the server does not know that session any more. */
 export function isForgotten(error: unknown): boolean {
-  if (error instanceof SdkHttpError) return error.status === 404;
+  if (error instanceof SdkHttpError) return isSessionUnknown(error);
   return error instanceof Error && error.cause !== undefined && isForgotten(error.cause);
 }
 

@@ -143,7 +143,7 @@ export class Connection {
       if (this.#held !== undefined)
         throw new CallFailed("cancelled", `the server was ${this.#held} during the call`, { cause: error });
       // Over HTTP only a failed call shows that the server has gone.
-      this.#onLost(live);
+      this.#onLost(live, error);
       await live.close();
       throw new CallFailed("server_ended", `the server went away during the call (${this.#error ?? error.message})`, {
         cause: error,
@@ -167,8 +167,9 @@ export class Connection {
         throw error;
       }
       const { isLinkBroken } = await import("./call.ts");
-      if (!isLinkBroken(error) || signal.aborted) throw error;
-      this.#onLost(live);
+      const { httpWords } = await import("./http-errors.ts");
+      if (!isLinkBroken(error) || signal.aborted) throw httpWords(error);
+      this.#onLost(live, error);
       await live.close();
       throw new Error(this.#error ?? messageOf(error), { cause: error });
     }
@@ -292,11 +293,11 @@ export class Connection {
   }
 
   /** The server ended by itself. Its tools stay listed: the next call starts it again, if it is not back before. */
-  #onLost(live: Live): void {
+  #onLost(live: Live, error: unknown = new Error("the connection was lost")): void {
     if (this.#live !== live) return;
     this.#live = undefined;
     this.#attempt = undefined;
-    const { message } = live.link.explain(new Error("the connection was lost"));
+    const { message } = live.link.explain(error);
     this.#move("failed", message);
     this.#news.lost(message);
     this.#restarts.lost();

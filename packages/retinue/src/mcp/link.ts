@@ -7,7 +7,9 @@ import {
 } from "@modelcontextprotocol/client";
 import { type McpServerConfig, messageOf, visible } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
+import { watchAnswers } from "./answer-watch.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { httpWords, reachable } from "./http-errors.ts";
 import type { ServerSignIn } from "./oauth/server-sign-in.ts";
 import { isLocal, type RemoteServer } from "./server-config.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -23,7 +25,7 @@ export interface Link {
 
 interface LinkOptions {
   workingDirectory: string;
-  signIn?: Pick<ServerSignIn, "provider" | "fetch">;
+  signIn?: Pick<ServerSignIn, "provider" | "watched">;
   processes?: ProcessLedger;
 }
 
@@ -45,18 +47,52 @@ export function openLink(config: McpServerConfig, options: LinkOptions): Link {
 }
 
 function remoteLink(config: RemoteServer, { signIn }: LinkOptions): Link {
+  const send = boundedFetch(onOneOrigin(toServer));
   const options = {
     requestInit: { headers: { ...config.headers } },
-    fetch: boundedFetch(onOneOrigin(signIn?.fetch ?? ((url, init) => fetch(url, init)))),
+    fetch: signIn?.watched(send) ?? send,
     ...(signIn && { authProvider: signIn.provider }),
   };
   const url = new URL(config.url);
+  const explain = (error: unknown): Error => asError(httpWords(error));
   if (config.type === "sse") {
-    const transport = new SSEClientTransport(url, options);
-    return { transport, explain: asError, endedEarly: () => false, close: () => transport.close() };
+    const transport = new SSEClientTransport(url, { ...options, fetch: untilStreamEnds(options.fetch, () => end()) });
+    let isClosed = false;
+    const end = async (): Promise<void> => {
+      if (isClosed) return;
+      isClosed = true;
+      await transport.close();
+    };
+    return { transport, explain, endedEarly: () => false, close: end };
   }
   const transport = new StreamableHTTPClientTransport(url, options);
-  return { transport, explain: asError, endedEarly: () => false, close: () => leave(transport) };
+  watchAnswers(transport);
+  return { transport, explain, endedEarly: () => false, close: () => leave(transport) };
+}
+
+const toServer: FetchLike = async (url, init) => {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw reachable(error);
+  }
+};
+
+/** The session is this stream: what it has not answered by then will not be answered, and another stream is another session. */
+function untilStreamEnds(send: FetchLike, end: () => Promise<void>): FetchLike {
+  return async (url, init) => {
+    const response = await send(url, init);
+    const { ok, body, status, statusText, headers } = response;
+    if (!ok || !body || !(headers.get("content-type") ?? "").startsWith("text/event-stream")) return response;
+    async function* followed(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      try {
+        yield* stream;
+      } finally {
+        await end();
+      }
+    }
+    return new Response(ReadableStream.from(followed(body)), { status, statusText, headers });
+  };
 }
 
 const MAX_REDIRECTS = 5;
@@ -71,6 +107,8 @@ function onOneOrigin(send: FetchLike): FetchLike {
       const location = response.headers.get("location");
       if (location === null || !REDIRECTS.has(response.status)) return response;
       await response.body?.cancel();
+      if (!URL.canParse(location, url.href))
+        throw new Error(`the server redirects to ${visible(location)}, which is no address`);
       url = new URL(location, url);
       if (url.origin !== new URL(address).origin)
         throw new Error(`the server redirects to another origin (${visible(url.origin)}), which is not followed`);

@@ -1,6 +1,7 @@
 /** One look at a server: does it let us in? */
 import { LATEST_PROTOCOL_VERSION } from "@modelcontextprotocol/client";
 import { type McpProbe, messageOf, timeoutSignal } from "@retinue/protocol";
+import { boundedFetch } from "../bounded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
 import { described, refusalOf } from "./refusal.ts";
 
@@ -12,7 +13,7 @@ export async function probed(
 ): Promise<McpProbe> {
   const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` };
   try {
-    const response = await fetch(url, {
+    const response = await boundedFetch((address, init) => fetch(address, init))(url, {
       ...(type === "sse" ? {} : { method: "POST", body: GREETING }),
       headers: {
         ...headers,

@@ -68,13 +68,16 @@ export class ServerSignIn {
   };
 
   /** The transport's. Remembers with which token a refused request was sent. */
-  readonly fetch: FetchLike = async (url, init) => {
-    const response = await fetch(url, init);
-    if (response.status === 401) {
-      this.#sentWith.set(response, /^Bearer (.+)$/.exec(new Headers(init?.headers).get("authorization") ?? "")?.[1]);
-    }
-    return response;
-  };
+  watched(send: FetchLike): FetchLike {
+    return async (url, init) => {
+      const response = await send(url, init);
+      if (response.status === 401) {
+        const [, token] = /^Bearer (.+)$/.exec(new Headers(init?.headers).get("authorization") ?? "") ?? [];
+        this.#sentWith.set(response, token);
+      }
+      return response;
+    };
+  }
 
   /** Before a connection is opened. */
   async prepare(): Promise<void> {

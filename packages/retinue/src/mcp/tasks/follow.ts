@@ -6,6 +6,7 @@
  */
 import { type CallToolResult, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { AppError, longTimer, messageOf } from "@retinue/protocol";
+import { isAnswerLost } from "../answer-watch.ts";
 import type { CallRef } from "../call-failed.ts";
 import { openTask, type TaskRef } from "./open-task.ts";
 import { type AskPerson, Questions, type TaskHome } from "./questions.ts";
@@ -203,7 +204,7 @@ function isForPerson(error: unknown): boolean {
 /** An error that the server sent, or an answer that cannot be read: the server is there. */
 function isAnswer(error: unknown): boolean {
   if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult;
-  return error instanceof WrongAnswer || error instanceof ProtocolError;
+  return (error instanceof WrongAnswer || error instanceof ProtocolError) && !isAnswerLost(error);
 }
 
 /** A pause that news ends, only not at once: a server that sends news with each answer is not asked without pause. */
