@@ -212,6 +212,19 @@ test("a broken file is no sign-in, and the next sign-in replaces it", async () =
   expect(place.read()?.tokens).toBeDefined();
 });
 
+test.each(["//", "http://["])(
+  "a stranger who asks the listener for %s is refused, and the sign-in goes on",
+  async (target) => {
+    const { authorizationUrl, done } = await login(placeInMemory());
+    const stranger = createConnection(Number(new URL(redirectOf(authorizationUrl)).port), "127.0.0.1");
+    stranger.write(`GET ${target} HTTP/1.1\r\nhost: here\r\n\r\n`);
+    const [answer] = await once(stranger, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+    expect((await visit(authorizationUrl)).status).toBe(200);
+    await done;
+  },
+);
+
 test("strangers who hold the listener's connections open do not keep it after the sign-in", async () => {
   const { authorizationUrl, done } = await login(placeInMemory());
   const stranger = createConnection(Number(new URL(redirectOf(authorizationUrl)).port), "127.0.0.1");

@@ -37,7 +37,10 @@ export async function listenForRedirect({
     url,
     serve: (state, { finish, success }) => {
       answer = (request, response) => {
-        const { pathname, searchParams } = new URL(request.url ?? "/", url);
+        const asked = request.url ?? "";
+        // What a stranger asks for need not be an address at all: `//` is none.
+        if (!URL.canParse(asked, url)) return refuse(response);
+        const { pathname, searchParams } = new URL(asked, url);
         const isOurs = request.method === "GET" && pathname === PATH && isSame(searchParams.get("state"), state);
         if (!isOurs || isUsed) return refuse(response);
         isUsed = true;
