@@ -164,7 +164,7 @@ describe("what a hostile server says is not believed", () => {
     [
       "no way to register",
       ({ behaviour }) => (behaviour.hasRegistration = false),
-      "does not support dynamic client registration",
+      /registers no client by itself .*oauthClientId/,
     ],
   ];
 

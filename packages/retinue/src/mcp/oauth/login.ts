@@ -12,7 +12,7 @@ import {
   registerClient,
   startAuthorization,
 } from "@modelcontextprotocol/client";
-import { AppError, timeoutSignal, visible } from "@retinue/protocol";
+import { AppError, messageOf, timeoutSignal, visible } from "@retinue/protocol";
 import { checkAddress, type GuardedFetch, guardedFetch } from "../../tools/web/guarded-fetch.ts";
 import type { RemoteServer } from "../server-config.ts";
 import { discovered, failed, resourceOf } from "./discovery.ts";
@@ -198,9 +198,16 @@ async function clientFor(
     return { client_id, client_secret, token_endpoint_auth_method };
   } catch (error) {
     guarded.throwRefusal();
-    throw failed(error);
+    throw failed(unregistered(error));
   }
 }
+
+/** The person can do something about it. */
+const unregistered = (error: unknown): Error =>
+  new Error(
+    `its authorization server registers no client by itself (${messageOf(error)}); register one there, and name it as oauthClientId in the server's configuration`,
+    { cause: error },
+  );
 
 /** Otherwise some servers give no refresh token. */
 function withOfflineAccess(scope: string | undefined, metadata?: AuthorizationServerMetadata): string | undefined {
