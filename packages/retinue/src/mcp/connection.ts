@@ -142,6 +142,9 @@ export class Connection {
       if (!(error instanceof CallFailed) || error.kind !== "server_ended") throw error;
       if (this.#held !== undefined)
         throw new CallFailed("cancelled", `the server was ${this.#held} during the call`, { cause: error });
+      // Another call was refused first, and has ended the connection of all.
+      if (this.#isRefused && this.#live !== live)
+        throw new CallFailed("needs_auth", this.#error ?? error.message, { cause: error });
       // Over HTTP only a failed call shows that the server has gone.
       this.#onLost(live, error);
       await live.close();
