@@ -78,12 +78,16 @@ async function faulty(misbehave: Misbehave): Promise<Faulty> {
 const isCall = ({ method }: Asked): boolean => method === "tools/call";
 
 /** What the model reads of each call, and the states of the server, when the turns have been taken. */
-async function run(server: Faulty, turns: readonly Turn[], { type = "http" }: { type?: "http" | "sse" } = {}) {
+async function run(
+  server: Faulty,
+  turns: readonly Turn[],
+  { type = "http", headers }: { type?: "http" | "sse"; headers?: Record<string, string> } = {},
+) {
   let read: (string | undefined)[] = [];
   let states: string[] = [];
   await inSmallWorld([...turns, [say("done")]], async ({ client, create, send }) => {
     const url = `${server.origin}/${type === "sse" ? "sse" : "mcp"}`;
-    const sessionId = await create({ mcpServers: { far: { type, url, tools: ["*"], timeout: 3_600_000 } } });
+    const sessionId = await create({ mcpServers: { far: { type, url, headers, tools: ["*"], timeout: 3_600_000 } } });
     await client.call("session.permissions.setApproveAll", { sessionId, enabled: true });
     await send(sessionId, "count");
     read = client
@@ -112,6 +116,17 @@ describe("a call that a server refuses", () => {
       "counted 2",
     ]);
     expect(states).toEqual(["pending", "connected"]);
+  });
+
+  test("and that repeats our key in its answer does not have it read or kept", async () => {
+    const key = "zz9fh29fh2938fh29f8h";
+    await using server = await faulty((asked, response, request) => {
+      if (isCall(asked)) response.writeHead(403).end(`no such key: ${request.headers.authorization}`);
+      return isCall(asked);
+    });
+    const { read } = await run(server, [[call("far-count")]], { headers: { Authorization: `Bearer ${key}` } });
+    expect(read).toEqual([expect.stringContaining("HTTP 403: no such key: ")]);
+    expect(read.join()).not.toContain(key);
   });
 
   test("with a page for a browser fails without the page", async () => {

@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { type McpServerConfig, messageOf, visible } from "@retinue/protocol";
 import type { ProcessLedger } from "../processes/process-ledger.ts";
+import { addOwnKey } from "../secrets/known-values.ts";
 import { watchAnswers } from "./answer-watch.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { httpWords, reachable } from "./http-errors.ts";
@@ -47,6 +48,9 @@ export function openLink(config: McpServerConfig, options: LinkOptions): Link {
 }
 
 function remoteLink(config: RemoteServer, { signIn }: LinkOptions): Link {
+  // A server may say in its answer what was sent to it. Of `Bearer <key>` the key alone as well.
+  for (const value of Object.values(config.headers ?? {}))
+    for (const each of [value, ...value.split(/\s+/)]) addOwnKey(each);
   const send = boundedFetch(onOneOrigin(toServer));
   const options = {
     requestInit: { headers: { ...config.headers } },
