@@ -96,15 +96,15 @@ interface PlaceOptions {
   disabledSkills?: Plain["disabledSkills"];
   /** Folders whose instruction file (`AGENTS.md` and its like) is always read. Default: none. */
   instructionDirectories?: Plain["instructionDirectories"];
-  /** Folders of plugins: their `agents` and `skills` are read. Default: none. */
+  /** Folders of plugins. Their agents, skills, commands, MCP servers and hooks count. Default: none. */
   pluginDirectories?: Plain["pluginDirectories"];
   /** Instructions of an organization, after those of the project. Default: none. */
   organizationCustomInstructions?: Plain["organizationCustomInstructions"];
-  /** Reads instruction files of subfolders when work gets there. Has no effect in Retinue yet. */
+  /** Whether the instruction files of a subfolder come with the first of its files that an agent opens. Default: true, with `enableConfigDiscovery`. */
   enableOnDemandInstructionDiscovery?: Plain["enableOnDemandInstructionDiscovery"];
   /** No instruction file is read, and no instructions of an organization are. Default: false. */
   skipCustomInstructions?: Plain["skipCustomInstructions"];
-  /** Runs the hooks that files name. Default: as `enableConfigDiscovery`. */
+  /** Runs the hooks that files name. Default: as `enableConfigDiscovery`; those of `pluginDirectories` run unless it is `false`. */
   enableFileHooks?: Plain["enableFileHooks"];
   /** Whether git may be asked about the working folder. In Retinue it always is. */
   enableHostGitOperations?: Plain["enableHostGitOperations"];

@@ -49,7 +49,7 @@ export class FileHooks {
   /** Reads the files if something has changed that decides about them, or if `isForced`. */
   async refresh(config: SessionConfig, plugins: readonly PluginHooks[], { isForced = false } = {}): Promise<void> {
     const { gate } = this.#options;
-    const places = isOn(config, this.#options.env) ? this.#places(plugins) : [];
+    const places = this.#places(config, plugins);
     const isProject = places.some(({ origin }) => origin === "project");
     if (isProject && gate.version === 0) await gate.refresh();
     const key = JSON.stringify([gate.version, places]);
@@ -77,9 +77,16 @@ export class FileHooks {
     await this.#family?.end({ graceMs: LEAVE_MS });
   }
 
-  #places(plugins: readonly PluginHooks[]): HookPlace[] {
+  /**
+   * None in a runtime that a hook has started: one that starts an agent would start itself for ever. A program that names a plugin has
+   * agreed to its hooks, so those need no second word, and only a plain no takes them away.
+   */
+  #places({ enableFileHooks, enableConfigDiscovery }: SessionConfig, plugins: readonly PluginHooks[]): HookPlace[] {
     const { home, env, gate } = this.#options;
-    return hookPlaces({ home, userFolder: env.HOME, project: gate, plugins });
+    if (env.RETINUE_IN_HOOK || enableFileHooks === false) return [];
+    const isLooking = enableFileHooks ?? enableConfigDiscovery ?? false;
+    const places = hookPlaces({ home, userFolder: env.HOME, project: gate, plugins });
+    return isLooking ? places : places.filter(({ origin }) => origin === "plugin");
   }
 
   #world({ place: { plugin } }: FoundHook) {
@@ -100,9 +107,4 @@ export class FileHooks {
       },
     };
   }
-}
-
-/** A runtime that was started by a hook runs none, or a hook that starts an agent would start itself for ever. */
-function isOn({ enableFileHooks, enableConfigDiscovery }: SessionConfig, env: FileHooksOptions["env"]): boolean {
-  return (enableFileHooks ?? enableConfigDiscovery ?? false) && !env.RETINUE_IN_HOOK;
 }

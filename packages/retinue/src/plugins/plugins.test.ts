@@ -89,6 +89,20 @@ test("a plugin of Claude Code is used as it is: agents, skills, commands, hooks 
   });
 });
 
+test("hooks of a plugin that a program names run without another option, unless it switches off the hooks of files", async () => {
+  using at = place();
+  const root = bring(at);
+  at.put("work/.retinue/hooks.json", { hooks: { sessionStart: [{ bash: "touch ../project-hooked" }] } });
+  await inSmallWorld([[say("one")], [say("two")]], async (world) => {
+    const named = { pluginDirectories: [root], workingDirectory: join(at.root, "work") };
+    await world.send(await world.create({ ...named, enableFileHooks: false }), "go");
+    expect(existsSync(join(root, "hooked"))).toBe(false);
+    await world.send(await world.create(named), "go");
+    expect(existsSync(join(root, "hooked"))).toBe(true);
+    expect(existsSync(join(at.root, "project-hooked"))).toBe(false);
+  });
+});
+
 test("an installed plugin counts where files are looked for, not elsewhere, and not while it is switched off", async () => {
   using at = place();
   const source = bring(at);
