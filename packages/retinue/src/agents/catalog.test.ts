@@ -166,7 +166,10 @@ describe("an unknown name", () => {
   test("is answered with the names that exist", () => {
     const catalog = new AgentCatalog({ folders: [], customAgents: [{ name: "mine", prompt: "p", infer: false }] });
     expect(() => catalog.get("X")).toThrow(/^Unknown agent_type: X\. Valid types are: explore, .*rubber-duck$/);
-    expect(() => catalog.getSelectable("X")).toThrow("Custom agent 'X' not found. There are: mine");
+    expect(() => catalog.getSelectable("X")).toThrow(
+      "Custom agent 'X' not found. There are: mine, and the built-in ones",
+    );
+    expect(() => catalog.getSelectable("explor")).toThrow("not found. Did you mean 'explore'? There are: mine");
     expect(catalog.getSelectable("explore").source).toBe("builtin");
   });
 });

@@ -7,6 +7,7 @@
  */
 import path from "node:path";
 import { AppError, type CustomAgentConfig, visible } from "@retinue/protocol";
+import { nearest } from "../nearest.ts";
 import { placesOf } from "../project/root.ts";
 import {
   type AgentFolder,
@@ -190,7 +191,12 @@ export class AgentCatalog {
     const leftOut = [...this.#problems.errors, ...this.#problems.warnings].find((problem) =>
       files.some((file) => problem.includes(file)),
     );
-    return leftOut === undefined ? this.#selectable() : `Its file cannot be used: ${leftOut}`;
+    if (leftOut !== undefined) return `Its file cannot be used: ${leftOut}`;
+    const meant = nearest(
+      name,
+      this.list().flatMap((each) => (each.userInvocable ? [each.name] : [])),
+    );
+    return `${meant === undefined ? "" : `Did you mean '${meant}'? `}${this.#selectable()}`;
   }
 
   #qualified(name: string): AgentDefinition | undefined {
@@ -200,7 +206,9 @@ export class AgentCatalog {
 
   #selectable(): string {
     const names = this.custom().flatMap((each) => (each.userInvocable ? [each.name] : []));
-    return names.length > 0 ? `There are: ${names.join(", ")}` : "There is none besides the built-in ones";
+    return names.length > 0
+      ? `There are: ${names.join(", ")}, and the built-in ones`
+      : "There is none besides the built-in ones";
   }
 
   names(): readonly string[] {

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { visible } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import { homeFolder } from "../host/home.ts";
+import { ProjectGate } from "../project/gate.ts";
 import type { CliContext } from "./cli-context.ts";
+import { openOwnRuntime } from "./own-runtime.ts";
+import { trustOf } from "./trust.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface NewAgentOptions {
@@ -15,7 +18,8 @@ export interface NewAgentOptions {
 }
 
 /** Resolves with the exit code: 1 when there is such a file already. */
-export function newAgent(name: string, options: NewAgentOptions, { terminal, env, cwd }: CliContext): number {
+export async function newAgent(name: string, options: NewAgentOptions, context: CliContext): Promise<number> {
+  const { terminal, env, cwd } = context;
   if (!/^[a-z0-9][a-z0-9_-]{0,63}$/i.test(name))
     throw new UsageError(`agents new: a name has letters, digits, dashes and underscores, not ${JSON.stringify(name)}`);
   const home = homeFolder(env, options.home);
@@ -33,8 +37,16 @@ export function newAgent(name: string, options: NewAgentOptions, { terminal, env
   terminal.out(`${visible(file)}\n`);
   if (taken && !options.user)
     terminal.note(`retinue: ${taken.name} is the name of another agent, so this one is called project:${name}`);
-  if (!options.user) terminal.note("retinue: it counts once the folder is trusted: retinue trust add");
+  if (!options.user && !(await isTrusted(options, context)))
+    terminal.note("retinue: it counts once the folder is trusted: retinue trust add");
   return 0;
+}
+
+async function isTrusted({ home }: NewAgentOptions, context: CliContext): Promise<boolean> {
+  await using own = openOwnRuntime({ env: context.env, home });
+  const gate = new ProjectGate(context.cwd, trustOf(own, context));
+  await gate.refresh();
+  return gate.isTrusted;
 }
 
 function textOf(name: string, { description, tools }: NewAgentOptions): string {

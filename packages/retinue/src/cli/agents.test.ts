@@ -151,4 +151,18 @@ describe("retinue agents new", () => {
       stdout: `${join(world.home, "agents/mine.agent.md")}\n`,
     });
   });
+
+  test("says that a folder must be trusted only where it is not, and so does show", async () => {
+    await using world = cliWorld();
+    const needsTrust = "it counts once the folder is trusted";
+    expect((await world.run(["agents", "new", "one"])).stderr).toContain(needsTrust);
+    const hidden = await world.run(["agents", "show", "one"]);
+    expect(hidden).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is not trusted, so this was left out of it: 1 agent (one)"),
+    });
+    await world.run(["trust", "add"]);
+    expect((await world.run(["agents", "new", "two"])).stderr).toBe("");
+    expect(await world.run(["agents", "show", "two"])).toMatchObject({ code: 0 });
+  });
 });

@@ -58,12 +58,15 @@ export async function listAgents(flags: CommonFlags, context: CliContext): Promi
 
 export async function showAgent(name: string, flags: CommonFlags, context: CliContext): Promise<void> {
   const { terminal } = context;
-  const { catalog } = await findAgents(flags, context);
+  const { catalog, leftOut } = await findAgents(flags, context);
   const agent = catalog.find(name);
   if (!agent) {
     const meant = nearest(name, catalog.names());
     const hint = meant === undefined ? `There are: ${catalog.names().join(", ")}` : `Did you mean ${meant}?`;
-    throw new AppError("agent_not_found", `There is no agent ${visible(name)}. ${hint}`);
+    throw new AppError(
+      "agent_not_found",
+      [`There is no agent ${visible(name)}. ${hint}`, leftOut ?? []].flat().join("\n"),
+    );
   }
   if (flags.json) return terminal.out(`${JSON.stringify({ ...shown(agent), prompt: agent.prompt }, null, 2)}\n`);
   terminal.out(visibleText(`${[...linesOf(agent), ...more(agent), "", agent.prompt].join("\n")}\n`));

@@ -34,7 +34,7 @@ test("an agent that does not exist is answered with those that do", async () => 
   expectOneLine(await world.run(["-p", "hi", "--agent", "nobody"]), { code: 1, line: none });
   mkdirSync(join(world.home, "agents"), { recursive: true });
   writeFileSync(join(world.home, "agents", "ada.agent.md"), "---\nname: ada\ndescription: counts\n---\nYou count.\n");
-  const some = "retinue: Custom agent 'nobody' not found. There are: ada";
+  const some = "retinue: Custom agent 'nobody' not found. There are: ada, and the built-in ones";
   expectOneLine(await world.run(["-p", "hi", "--agent", "nobody"]), { code: 1, line: some });
 });
 
