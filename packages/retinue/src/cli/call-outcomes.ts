@@ -11,6 +11,8 @@ import { callWords, oneLine } from "./call-words.ts";
 import { seconds } from "./seconds.ts";
 
 const MAX_REASON = 300;
+/** How the tool for leaving plan mode begins its answer then. */
+const NOT_APPROVED = "The plan was not approved";
 const NOBODY_ANSWERED = "denied-no-approval-rule-and-could-not-request-from-user";
 
 export interface OpenCall {
@@ -178,6 +180,10 @@ function succeeded({ call, data, time }: End): Omit<CallOutcome, "agentId" | "wo
     const output = isCut(result?.contents ?? []) ? (call?.live ?? "") : outputOf(result?.content ?? "");
     return { sign: "✗", facts, output, isImportant: false };
   }
+  const said = result?.content ?? "";
+  // For the model that is an answer; for a person a plan that nobody has approved must not look like one that is carried out.
+  if (call?.name === "exit_plan_mode" && said.startsWith(NOT_APPROVED))
+    return { sign: "✗", facts: joined(time, oneLine(said, MAX_REASON)), isImportant: true };
   const isLeftRunning = call?.name === "bash" && data.shellExecution === undefined;
   const facts = joined(isLeftRunning ? "in the background" : undefined, time);
   const detail = result?.detailedContent ?? "";

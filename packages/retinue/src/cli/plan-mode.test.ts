@@ -25,6 +25,15 @@ test.each([
   expect(existsSync(join(world.folder, "early.txt"))).toBe(false);
 });
 
+test("a plan that nobody is there to approve does not look as if it was approved", async () => {
+  await using world = await modelWorld([EXIT, say("Planned.")]);
+  const { stderr } = await world.run(["-p", "plan it", "--mode", "plan"]);
+  expect(stderr).toMatch(
+    /✗ exit_plan_mode - build it · [^·]+ · The plan was not approved: Nobody can approve the plan/,
+  );
+  expect(stderr).not.toContain("✓ exit_plan_mode");
+});
+
 test("an agent three levels down writes nothing in plan mode either", async () => {
   const task = (prompt: string) =>
     call("task", { name: "w", agent_type: "general-purpose", description: "Go on", prompt, mode: "sync" });

@@ -20,7 +20,8 @@ export interface SlashCommand {
 }
 
 export interface Takes {
-  hint: string;
+  /** What to type behind the name; without one nothing is. */
+  hint?: string;
   required?: boolean;
   aliases?: string[];
   duringWork?: boolean;
@@ -57,13 +58,12 @@ export function command(
   { hint, required, aliases, duringWork = false }: Takes,
   run: SlashCommand["run"],
 ): SlashCommand {
-  const input = { hint, ...(required ? { required } : {}) };
   const info: CommandInfo = {
     name,
     ...(aliases ? { aliases } : {}),
     description,
     kind: "builtin",
-    input,
+    ...(hint === undefined ? {} : { input: { hint, ...(required ? { required } : {}) } }),
     allowDuringAgentExecution: duringWork,
   };
   return {

@@ -25,10 +25,7 @@ function inFolder(files: Record<string, string>, use: (folder: string) => void):
 function table(): string {
   const rows = slashCommandInfos().map(({ name, aliases = [], input, description, allowDuringAgentExecution }) => {
     const names = [name, ...aliases].map((each) => `\`/${each}\``).join(", ");
-    const takes =
-      input && input.hint !== "nothing"
-        ? `${input.hint}${input.required ? "" : " (optional)"}`.replaceAll("|", "\\|")
-        : "";
+    const takes = input ? `${input.hint}${input.required ? "" : " (optional)"}`.replaceAll("|", "\\|") : "";
     return `| ${names} | ${takes} | ${description} | ${allowDuringAgentExecution ? "yes" : ""} |`;
   });
   return ["| command | takes | does | while it works |", "|---|---|---|---|", ...rows].join("\n");

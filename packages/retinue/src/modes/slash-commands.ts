@@ -113,7 +113,7 @@ const COMMANDS: readonly SlashCommand[] = [
   command(
     "reset-allowed-tools",
     "Forget approvals of this session",
-    { hint: "nothing", duringWork: true },
+    { duringWork: true },
     async ({ target, input }) => {
       if (input !== "") throw new AppError("invalid_params", `/reset-allowed-tools takes no words, not "${input}"`);
       await target.tree.rules.answers.reset();
@@ -152,9 +152,12 @@ export function findSlashCommand(name: string): SlashCommand | undefined {
 }
 
 function helpText(commands: readonly CommandInfo[]): string {
-  const shown = (hint: string) => (/^[[<]/.test(hint) ? hint : `[${hint}]`); // Files often have brackets already.
+  const shown = ({ hint, required = false }: NonNullable<CommandInfo["input"]>) => {
+    if (/^[[<]/.test(hint)) return hint; // Files often have brackets already.
+    return required ? `<${hint}>` : `[${hint}]`;
+  };
   return commands
-    .map(({ name, input, description }) => `/${name}${input ? ` ${shown(input.hint)}` : ""}: ${description}`)
+    .map(({ name, input, description }) => `/${name}${input ? ` ${shown(input)}` : ""}: ${description}`)
     .join("\n");
 }
 

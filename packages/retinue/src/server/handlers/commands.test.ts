@@ -96,6 +96,9 @@ test("built-in commands act on the session or report on it", async () => {
     expect(await invoke("clear")).toMatchObject({ kind: "completed", message: "Cleared 1 messages" });
     await expect(invoke("research")).rejects.toThrow("/research needs a question");
     await expect(invoke("reset-allowed-tools", "now")).rejects.toThrow("takes no words");
+    const help = await invoke("help");
+    expect(help).toMatchObject({ text: expect.stringContaining("/reset-allowed-tools: Forget") });
+    expect(help).toMatchObject({ text: expect.stringContaining("/rename <a name>: Name") });
     expect(await invoke("research", "why $& locks?")).toMatchObject({
       kind: "agent-prompt",
       prompt: expect.stringContaining("why $& locks?"),
