@@ -50,7 +50,7 @@ async function askAboutFolder(
   terminal.note(`\n${visible(gate.root)} brings things that can run programs or steer agents:`);
   for (const line of contentLines(content)) terminal.note(line);
   const answer = await choose(terminal, signal, {
-    question: "Trust this folder? [y = yes, n = not now, d = no, and do not ask again, then Enter] ",
+    question: "Trust this folder? [y = yes, n = not now, d = never ask again, then Enter] ",
     isAnswer: (text) => /^(y(es)?|no?|d)$/i.test(text),
     help: "Please answer y, n or d.",
   });

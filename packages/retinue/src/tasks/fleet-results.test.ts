@@ -53,7 +53,7 @@ test("an answer that does not fit after its corrections is a failure of the todo
 test.each([
   [
     { ...graph("a"), schema: { type: "objekt" } },
-    /^Invalid fleet: The schema cannot be used: .*It is that of the fleet\.$/,
+    /^Invalid fleet: The schema cannot be used: "type": expected object, .* a list of these\. It is that of the fleet\.$/,
   ],
   [
     { todos: [...graph("a").todos, { id: "b", title: "B", schema: { $ref: "https://example.com/x" } }] },

@@ -51,7 +51,7 @@ const MAX_SCHEMA = 64 * 1024;
 /** Why an agent cannot be asked for this, in words; undefined when it can. */
 export function unusableSchema(schema: JsonSchema): string | undefined {
   const problem = schemaProblem(schema);
-  if (problem !== undefined) return `The schema cannot be used: ${problem}`;
+  if (problem !== undefined) return `The schema cannot be used: ${problem}.`;
   const { length } = JSON.stringify(schema);
   return length > MAX_SCHEMA ? `The schema has ${length} characters; at most ${MAX_SCHEMA} are read.` : undefined;
 }
@@ -61,8 +61,19 @@ export function schemaProblem(schema: unknown): string | undefined {
   if (depthOf(schema) > MAX_DEPTH) return `it is deeper than ${MAX_DEPTH} levels`;
   const parsed = Schema.safeParse(schema);
   if (parsed.success) return badReference(schema);
-  const [issue] = parsed.error.issues;
-  return `"${issue?.path.join(".") ?? ""}": ${issue?.message ?? "it cannot be read"}`;
+  const { path, message } = wrongPlace(parsed.error.issues);
+  return path.length === 0 ? `it is no JSON Schema (${message})` : `"${path.join(".")}": ${message}`;
+}
+
+/** Below a keyword there may be a schema, a list of them or `true`: what is wrong is inside of the one that was meant. */
+function wrongPlace([issue]: readonly z.core.$ZodIssue[]): { path: PropertyKey[]; message: string } {
+  if (issue === undefined) return { path: [], message: "it cannot be read" };
+  const inner = issue.code === "invalid_union" ? issue.errors.map(wrongPlace) : [];
+  const deepest = inner.reduce((best, each) => (each.path.length > best.path.length ? each : best), {
+    ...issue,
+    path: [],
+  });
+  return { path: [...issue.path, ...deepest.path], message: deepest.message };
 }
 
 const MAX_DEPTH = 100;
@@ -91,7 +102,11 @@ const Schema: z.ZodType = z.lazy(() =>
     $schema: z.string().refine(isKnownDialect, "expected 2020-12, 2019-09, draft-07 or draft-06").optional(),
     $ref: z.string().startsWith("#", "only references into the schema itself are followed").optional(),
     $dynamicRef: z.undefined({ error: "it is not followed; use $ref" }).optional(),
-    type: z.union([TypeName, z.array(TypeName).min(1)]).optional(),
+    type: z
+      .union([TypeName, z.array(TypeName).min(1)], {
+        error: `expected ${TypeName.options.join(", ")} or a list of these`,
+      })
+      .optional(),
     properties: z.record(z.string(), Below).optional(),
     patternProperties: z.record(z.string().refine(isPattern), Below).optional(),
     additionalProperties: Below.optional(),
