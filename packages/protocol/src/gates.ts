@@ -4,21 +4,28 @@ import { jsonObject, lazy, type Of } from "./schema.ts";
 
 const MAX_SECONDS = 24 * 3600;
 
+/** For gates in agent files too. */
+export const GATE_WORDS =
+  "expected { command, timeoutSeconds? }, { file }, { schema } or { hook: true }, with no other field";
+
 /** Strict: a misspelt key would be a gate that nobody checks. */
 export const Gate = lazy(() =>
-  z.union([
-    /** It must exit with 0, in the working folder of the session. */
-    z.strictObject({
-      command: z.string().trim().min(1),
-      timeoutSeconds: z.number().positive().max(MAX_SECONDS).optional(),
-    }),
-    /** It must exist. A relative path must lead to a file in the working folder, also through links. */
-    z.strictObject({ file: z.string().min(1) }),
-    /** The answer must be JSON that fits this JSON Schema. */
-    z.strictObject({ schema: jsonObject() }),
-    /** The stop hook of the agent must not object. */
-    z.strictObject({ hook: z.literal(true) }),
-  ]),
+  z.union(
+    [
+      /** It must exit with 0, in the working folder of the session. */
+      z.strictObject({
+        command: z.string().trim().min(1),
+        timeoutSeconds: z.number().positive().max(MAX_SECONDS).optional(),
+      }),
+      /** It must exist. A relative path must lead to a file in the working folder, also through links. */
+      z.strictObject({ file: z.string().min(1) }),
+      /** The answer must be JSON that fits this JSON Schema. */
+      z.strictObject({ schema: jsonObject() }),
+      /** The stop hook of the agent must not object. */
+      z.strictObject({ hook: z.literal(true) }),
+    ],
+    { error: GATE_WORDS },
+  ),
 );
 export type Gate = Of<typeof Gate>;
 

@@ -25,7 +25,7 @@ export type { AgentUsage, ModelUsage, SessionContext } from "./events/session.ts
 export type { SkillInfo } from "./events/skills.ts";
 export { EndReason, FleetProgress, ModelSelectionSource, TaskModelSource } from "./events/subagents.ts";
 export type { CallError, CallResult } from "./events/tools.ts";
-export { Gate, Gates, MaxGateFailures } from "./gates.ts";
+export { GATE_WORDS, Gate, Gates, MaxGateFailures } from "./gates.ts";
 export { HOOKS, type HookInput, type HookOutput, type HookType, parseHookOutput } from "./hooks.ts";
 export { type LongTimer, longTimer, timeoutSignal } from "./long-timer.ts";
 export type { Method } from "./method.ts";
@@ -113,3 +113,4 @@ export {
   type ToolResultObject,
 } from "./tool-result.ts";
 export { visible, visibleText } from "./visible.ts";
+export { type WrongPlace, wrongPlace } from "./wrong-place.ts";

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { AppError } from "./errors.ts";
 import { type Lazy, lazy } from "./schema.ts";
+import { wrongPlace } from "./wrong-place.ts";
 
 export interface Method<
   Name extends string = string,
@@ -78,5 +79,6 @@ function complaint(error: z.ZodError, given: unknown): string {
   if (field === "sessionId" && below.length === 0) return "Missing sessionId parameter";
   const missing = below.length === 0 && typeof given === "object" && given !== null && !(field in given);
   if (missing) return `missing parameter '${String(field)}'`;
-  return `invalid parameter '${issue.path.join(".")}': ${issue.message}`;
+  const { path, message } = wrongPlace(issue);
+  return `invalid parameter '${path.join(".")}': ${message}`;
 }

@@ -124,7 +124,17 @@ export const RemoteMcpServerConfig = lazy(() =>
   }),
 );
 
-export const McpServerConfig = lazy(() => z.union([LocalMcpServerConfig(), RemoteMcpServerConfig()]));
+export const McpServerConfig = lazy(() =>
+  z.union([LocalMcpServerConfig(), RemoteMcpServerConfig()], { error: neitherWords }),
+);
+
+/** Undefined where a server has one of them: then it says which of its fields is wrong. */
+function neitherWords({ input }: { input?: unknown }): string | undefined {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    return "expected an object with a command or a url";
+  return "command" in input || "url" in input ? undefined : "it has neither a command nor a url";
+}
+
 export type McpServerConfig = Of<typeof McpServerConfig>;
 export const McpServers = lazy(() => z.record(z.string(), McpServerConfig()));
 

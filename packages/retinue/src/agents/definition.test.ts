@@ -100,6 +100,16 @@ Be brief.
       "---\ndescription: d\ninherit: all\n---\nP",
       ":3: inherit: expected none, brief, fork or tail(n)",
     ],
+    [
+      "a gate that does not exist",
+      "---\ndescription: d\ngates:\n  - fil: x\n---\nP",
+      ":4: gates.0: expected { command, timeoutSeconds? }, { file }, { schema } or { hook: true }, with no other field, or a text",
+    ],
+    [
+      "a server that is none",
+      "---\ndescription: d\nmcp-servers:\n  docs: { comand: x }\n---\nP",
+      ":4: mcp-servers.docs: it has neither a command nor a url",
+    ],
     ["front matter without an end", "---\nname: a\n", ":1: the front matter has no closing ---"],
     ["no prompt", "---\ndescription: d\n---\n\n", ":1: the agent has no prompt"],
   ])("with %s is refused with file and line", (_, text, message) => {

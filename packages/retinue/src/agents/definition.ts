@@ -10,6 +10,7 @@ import {
   type Budget,
   type CustomAgentConfig,
   defined,
+  GATE_WORDS,
   Gate,
   type HostToolSpec,
   lazy,
@@ -108,7 +109,13 @@ const fileHead = lazy(() =>
     "nested-background": z.boolean().default(false),
     "read-only": z.boolean().default(false),
     isolation: z.literal("worktree").optional(),
-    gates: z.array(z.union([z.string().trim().min(1).transform(asGate), z.lazy(() => Gate())])).default([]),
+    gates: z
+      .array(
+        z.union([z.string().trim().min(1).transform(asGate), z.lazy(() => Gate())], {
+          error: `${GATE_WORDS}, or a text, which is a command`,
+        }),
+      )
+      .default([]),
     "max-gate-failures": z.lazy(() => MaxGateFailures()).optional(),
     inherit: z
       .string()

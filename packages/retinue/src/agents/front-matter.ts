@@ -3,7 +3,7 @@
  *
  * Used for agents (`*.agent.md`) and skills (`SKILL.md`). The head is data only; nothing in it is ever run.
  */
-import { AppError, messageOf } from "@retinue/protocol";
+import { AppError, messageOf, wrongPlace } from "@retinue/protocol";
 import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import type * as z from "zod";
 
@@ -78,7 +78,8 @@ export function parseFrontMatter<Schema extends z.ZodType>(
   const parsed = schema.safeParse(data);
   const more = check({ data, lineOf }).slice(0, MAX_MISTAKES);
   if (parsed.success && more.length === 0) return { head: parsed.data, body, data, lineOf };
-  const issues = (parsed.error?.issues ?? []).slice(0, MAX_MISTAKES).map(({ path: keys, message }) => {
+  const issues = (parsed.error?.issues ?? []).slice(0, MAX_MISTAKES).map((issue) => {
+    const { path: keys, message } = wrongPlace(issue);
     const path = keys.map(String);
     return at(file, lineOf(path), `${path.join(".") || "front matter"}: ${message}`);
   });

@@ -4,7 +4,7 @@
  * The validator is loaded with the first check. It interprets the schema and makes no code of it, because a schema may come from a model.
  */
 import { runInNewContext } from "node:vm";
-import { messageOf } from "@retinue/protocol";
+import { messageOf, wrongPlace } from "@retinue/protocol";
 import * as z from "zod";
 import { badReference } from "./schema-references.ts";
 
@@ -61,19 +61,10 @@ export function schemaProblem(schema: unknown): string | undefined {
   if (depthOf(schema) > MAX_DEPTH) return `it is deeper than ${MAX_DEPTH} levels`;
   const parsed = Schema.safeParse(schema);
   if (parsed.success) return badReference(schema);
-  const { path, message } = wrongPlace(parsed.error.issues);
+  const [issue] = parsed.error.issues;
+  if (issue === undefined) return "it cannot be read";
+  const { path, message } = wrongPlace(issue);
   return path.length === 0 ? `it is no JSON Schema (${message})` : `"${path.join(".")}": ${message}`;
-}
-
-/** Below a keyword there may be a schema, a list of them or `true`: what is wrong is inside of the one that was meant. */
-function wrongPlace([issue]: readonly z.core.$ZodIssue[]): { path: PropertyKey[]; message: string } {
-  if (issue === undefined) return { path: [], message: "it cannot be read" };
-  const inner = issue.code === "invalid_union" ? issue.errors.map(wrongPlace) : [];
-  const deepest = inner.reduce((best, each) => (each.path.length > best.path.length ? each : best), {
-    ...issue,
-    path: [],
-  });
-  return { path: [...issue.path, ...deepest.path], message: deepest.message };
 }
 
 const MAX_DEPTH = 100;
