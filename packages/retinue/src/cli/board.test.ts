@@ -63,6 +63,14 @@ test("what an agent adds while a person edits stays", async () => {
   expect(await textsOf(world)).toEqual(["meanwhile"]);
 });
 
+test("the question of clear names the branch of a repository and ends with its question mark", async () => {
+  await using world = cliWorld();
+  execFileSync("git", ["init", "-q", "-b", "main"], { cwd: world.folder });
+  await world.run(["board", "edit"], { input: "one\n" });
+  const { stderr } = await world.run(["board", "clear"]);
+  expect(stderr).toContain(", branch main? Nobody can be asked here");
+});
+
 test("clear asks or needs --yes, off hides everything on every branch, and on brings it back", async () => {
   await using world = cliWorld();
   await world.run(["board", "edit"], { input: "one\n" });

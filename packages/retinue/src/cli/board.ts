@@ -81,7 +81,10 @@ export async function clearBoard(flags: BoardFlags & { yes: boolean }, context: 
     if (
       count > 0 &&
       !flags.yes &&
-      !(await confirmed(`Remove ${notes(count)} from ${nameOf(board).replace("The", "the")}?`, context))
+      !(await confirmed(
+        `Remove ${notes(count)} from ${nameOf(board).replace("The", "the").replace(/,$/, "")}?`,
+        context,
+      ))
     ) {
       terminal.note("Nothing was removed.");
       return 1;

@@ -84,6 +84,10 @@ test("a server that cannot be reached is the finding of a test, with exit code 1
   await using world = await cliWorld();
   await world.run(["mcp", "add", "gone", "--", "/nonexistent/program"]);
   await world.run(["mcp", "add", "needy", "--url", `http://127.0.0.1:9/\${NOT_SET_ANYWHERE}`]);
+  const listed = await world.run(["mcp", "list"]);
+  expect(listed.stderr).toBe(
+    "retinue: needy would be left out of a session: the environment variable NOT_SET_ANYWHERE is not set\n",
+  );
   const { code, stdout } = await world.run(["mcp", "test"]);
   expect(code).toBe(1);
   expect(stdout.split("\n")).toEqual([

@@ -1,5 +1,5 @@
 /** `retinue mcp list|add|remove|test`. */
-import { visible } from "@retinue/protocol";
+import { messageOf, visible } from "@retinue/protocol";
 import { type Inspection, inspectServer, type Offered } from "../mcp/inspect.ts";
 import { signInAtHome } from "../mcp/oauth/sign-in-at-home.ts";
 import { UserServers } from "../mcp/user-servers.ts";
@@ -27,6 +27,10 @@ export async function listServers(flags: CommonFlags, context: CliContext): Prom
     terminal.out(
       `${server.name.padEnd(width)}  ${STATE_WORDS[server.state].padEnd(11)}  ${server.from}  ${serverLineWithoutValues(server.config)}\n`,
     );
+  for (const { name, config } of servers.filter(({ state }) => state === "on")) {
+    const problem = variableProblem(config, context);
+    if (problem !== undefined) terminal.note(`retinue: ${visible(name)} would be left out of a session: ${problem}`);
+  }
   if (servers.some(({ state }) => state === "unallowed"))
     terminal.note(`To look at what is not allowed and allow it: retinue trust add ${shellWord(context.cwd)}`);
 }
@@ -106,6 +110,16 @@ async function inspect(
     startLimitMs: serverStartMs,
     signIn: (named, reached) => signInAtHome(home, named, reached),
   });
+}
+
+/** A server whose variable has no value may start, but cannot. */
+function variableProblem(config: KnownServer["config"], { env, cwd }: CliContext): string | undefined {
+  try {
+    withVariables(config, { env, workspaceFolder: cwd });
+    return undefined;
+  } catch (error) {
+    return visible(messageOf(error));
+  }
 }
 
 const STATE_WORDS = { on: "on", off: "off", unallowed: "not allowed" } as const;
