@@ -63,6 +63,7 @@ describe("exports", () => {
       "EndReason",
       "FleetProgress",
       "FrameDecoder",
+      "GATE_WORDS",
       "Gate",
       "Gates",
       "HOOKS",
@@ -119,6 +120,7 @@ describe("exports", () => {
       "timeoutSignal",
       "visible",
       "visibleText",
+      "wrongPlace",
     ]);
   });
 
