@@ -196,7 +196,7 @@ export class AgentCatalog {
       name,
       this.list().flatMap((each) => (each.userInvocable ? [each.name] : [])),
     );
-    return `${meant === undefined ? "" : `Did you mean '${meant}'? `}${this.#selectable()}`;
+    return meant === undefined ? this.#selectable() : `Did you mean '${meant}'?`;
   }
 
   #qualified(name: string): AgentDefinition | undefined {
