@@ -1,4 +1,5 @@
 /** The place of an agent in a stored session: its definition, the agents above it, and the limits that apply to it. */
+import { resolve } from "node:path";
 import { AppError, type PermissionRule } from "@retinue/protocol";
 import { AgentCatalog, agentFolders } from "../agents/catalog.ts";
 import type { AgentDefinition } from "../agents/definition.ts";
@@ -119,7 +120,7 @@ async function catalogOf({ store, record, limits, home, remote, warn }: NodeCont
   if (enableConfigDiscovery) await gate.refresh();
   const { agents: plugins } = readPluginSet({
     home,
-    directories: pluginDirectories,
+    directories: pluginDirectories.map((each) => resolve(record.cwd, each)),
     isDiscovering: enableConfigDiscovery,
   });
   const folders = agentFolders({

@@ -191,7 +191,7 @@ async function host(opening: Opening, config: SessionConfig, options: OpenOption
   });
   const gate = new ProjectGate(cwd, new FolderTrust({ documents: store.documents, warn: options.warn }));
   if (config.enableConfigDiscovery) await Promise.all([gate.refresh(), readyToLook()]);
-  const plugins = new SessionPlugins(runtime.home);
+  const plugins = new SessionPlugins(runtime.home, cwd);
   await plugins.refresh(config);
   const fileHooks = openFileHooks(gate, options);
   await fileHooks.refresh(config, plugins.current.hooks);

@@ -53,6 +53,8 @@ type Manifest = z.output<ReturnType<typeof Manifest>>;
 /** A folder without a manifest is a plugin under its own name, for whoever names folders himself. Throws for a manifest that is wrong. */
 export function readPlugin(folder: string): Plugin {
   const root = realPath(resolve(folder));
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${folder} is no folder, so there is no plugin in it`);
   const found = manifestIn(root);
   const manifest = found ?? { name: basename(root) };
   const problems: string[] = [];

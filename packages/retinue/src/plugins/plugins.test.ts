@@ -103,6 +103,20 @@ test("hooks of a plugin that a program names run without another option, unless 
   });
 });
 
+test("a folder of a plugin may be relative to where the session works, and one that is not there is a warning, not a plugin", async () => {
+  using at = place();
+  bring(at, "work/kit");
+  await inSmallWorld([], async ({ client, create }) => {
+    const workingDirectory = join(at.root, "work");
+    const named = { pluginDirectories: ["./kit", "./kti"], workingDirectory };
+    const sessionId = await create(named);
+    const { plugins } = await client.call("session.plugins.list", { sessionId });
+    expect(plugins.map(({ name }) => name)).toEqual(["tool-kit"]);
+    const { message } = await client.received("session.warning");
+    expect(message).toContain(`${join(workingDirectory, "kti")} is no folder`);
+  });
+});
+
 test("an installed plugin counts where files are looked for, not elsewhere, and not while it is switched off", async () => {
   using at = place();
   const source = bring(at);

@@ -5,7 +5,7 @@
  * nothing is loaded where there is no plugin.
  */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { SessionConfig } from "@retinue/protocol";
 import type { PluginSet } from "./plugin-set.ts";
 
@@ -13,11 +13,14 @@ const NONE: PluginSet = { plugins: [], agents: [], skills: [], hooks: [], server
 
 export class SessionPlugins {
   readonly #home: string;
+  readonly #folder: string;
   #current = NONE;
   #key = "";
 
-  constructor(home: string) {
+  /** What a host names may be relative to the folder in which its session began. */
+  constructor(home: string, folder: string) {
     this.#home = home;
+    this.#folder = folder;
   }
 
   get current(): PluginSet {
@@ -26,10 +29,11 @@ export class SessionPlugins {
 
   /** Reads them again if the host names others, or if `isForced`. */
   async refresh(
-    { pluginDirectories: directories = [], enableConfigDiscovery: isDiscovering = false }: SessionConfig,
+    { pluginDirectories: named = [], enableConfigDiscovery: isDiscovering = false }: SessionConfig,
     { isForced = false } = {},
   ): Promise<void> {
     const home = this.#home;
+    const directories = named.map((each) => resolve(this.#folder, each));
     const hasInstalled = isDiscovering && existsSync(join(home, "plugins"));
     const key = JSON.stringify([directories, hasInstalled]);
     if (key === this.#key && !isForced) return;
