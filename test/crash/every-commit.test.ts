@@ -2,17 +2,13 @@
  * A crash after each single commit of a run: the database as it was then is opened by another runtime, and the four laws hold in what
  * comes of it, whether pending work goes on or not. What a kill -9 leaves is always the state after some commit.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openSqlite, type SqliteStore } from "../../packages/retinue/src/store/sqlite/store.ts";
 import { CUSTOM_AGENTS } from "../laws/cell.ts";
 import { brokenLaws, leftBehind } from "../laws/checker.ts";
 import type { LawEvent } from "../laws/law-event.ts";
 import { type Plan, promptOf } from "../laws/plan.ts";
-import { World } from "../laws/world.ts";
+import type { World } from "../laws/world.ts";
+import { Commits } from "./every-commit.ts";
 
 const SESSION = "crashed";
 const leaf = (name: string): Plan => ({
@@ -37,41 +33,14 @@ const PLAN: Plan = {
   says: "answer of main",
 };
 
-/** Runs the plan. Returns the files with what the database held after each commit. */
-async function snapshots(folder: string): Promise<string[]> {
-  const files: string[] = [];
-  await using world = new World();
-  const store = world.runtime.sessions.store as SqliteStore;
-  const commit = store.commit.bind(store);
-  store.commit = async (batch) => {
-    await commit(batch);
-    const file = path.join(folder, `${files.length}.db`);
-    store.db.exec(`VACUUM INTO '${file}'`);
-    files.push(file);
-  };
-  const { get } = store.sessions;
-  store.sessions.get = async (id) => {
-    await setImmediate(); // A store may be slow: then what is appended before and after a look are two commits.
-    return await get(id);
-  };
+async function runPlan(world: World): Promise<void> {
   const client = world.connect({ attached: "sdk" });
   await world.createSession(client, { sessionId: SESSION, customAgents: CUSTOM_AGENTS });
   await client.call("session.send", { sessionId: SESSION, prompt: promptOf(PLAN) });
   await client.until("session.idle");
-  store.commit = commit;
-  for (const file of files) await forgetWriter(file);
-  return files;
 }
 
-/** The process that wrote it is gone. */
-async function forgetWriter(file: string): Promise<void> {
-  const store = openSqlite({ path: file });
-  store.db.exec("DELETE FROM leases");
-  await store.close();
-}
-
-async function afterCrash(database: string, continuePendingWork: boolean): Promise<string[]> {
-  await using world = new World({ database });
+async function afterCrash(world: World, continuePendingWork: boolean): Promise<string[]> {
   const client = world.connect({ attached: "sdk" });
   await world.resumeSession(client, SESSION, { customAgents: CUSTOM_AGENTS, continuePendingWork });
   await client.answerOpen(SESSION);
@@ -83,19 +52,15 @@ async function afterCrash(database: string, continuePendingWork: boolean): Promi
 test.each([false, true])(
   "a run that ends after any of its commits keeps the laws; pending work goes on: %s",
   async (goesOn) => {
-    const folder = mkdtempSync(path.join(tmpdir(), "retinue-commits-"));
-    try {
-      const files = await snapshots(folder);
-      expect(files.length).toBeGreaterThan(30);
-      const problems: Record<number, string[]> = {};
-      for (const [at, file] of files.entries()) {
-        const broken = await afterCrash(file, goesOn).catch((error: unknown) => [String(error)]);
-        if (broken.length > 0) problems[at] = broken;
-      }
-      expect(problems).toEqual({});
-    } finally {
-      rmSync(folder, { recursive: true });
+    using commits = await Commits.of(runPlan, { look: () => undefined });
+    expect(commits.all.length).toBeGreaterThan(30);
+    const problems: Record<number, string[]> = {};
+    for (const commit of commits.all) {
+      await using world = await commits.open(commit);
+      const broken = await afterCrash(world, goesOn).catch((error: unknown) => [String(error)]);
+      if (broken.length > 0) problems[commit.at] = broken;
     }
+    expect(problems).toEqual({});
   },
   120_000,
 );

@@ -74,9 +74,14 @@ function isSameAsk(offer: LawEvent, ask: LawEvent): boolean {
   return offer.type === ask.type && callOf(offer) === callOf(ask) && new Set(ids).size <= 1;
 }
 
-/** Law 2: each run of an agent has a start and then an end; calls start once and end once. */
+/** Law 2: each run of an agent has a start and then an end; calls, hooks, checks of gates and autopilot end once. */
 export function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
-  const broken: string[] = [];
+  const broken = [
+    ...pairsWithoutOneEnd(events, { what: "hook", idOf: ({ hookInvocationId }) => hookInvocationId }),
+    ...pairsWithoutOneEnd(events, { what: "gate", idOf: ({ checkId }) => checkId }),
+    ...boundariesAmiss(events),
+    ...endsOfAutopilotAmiss(events),
+  ];
   for (const [agentId, runs] of runsOf(events)) {
     const who = `law 2: agent ${agentId.slice(0, 8)}`;
     const told = runs.map((isStart) => (isStart ? "start" : "end")).join(" ");
@@ -98,6 +103,60 @@ export function startsWithoutOneEnd(events: readonly LawEvent[]): string[] {
   }
   return broken;
 }
+
+const PAIRS = { hook: ["hook.start", "hook.end"], gate: ["gate.started", "gate.completed"] } as const;
+
+/** What is matched by an id: one start, and after it one end. */
+function pairsWithoutOneEnd(
+  events: readonly LawEvent[],
+  { what, idOf }: { what: keyof typeof PAIRS; idOf: (data: LawEvent["data"]) => string | undefined },
+): string[] {
+  const [start, end] = PAIRS[what];
+  const lives = new Map<string, string[]>();
+  for (const { type, data, ephemeral } of events) {
+    if (ephemeral || (type !== start && type !== end)) continue;
+    const id = idOf(data) ?? "nothing";
+    lives.set(id, [...(lives.get(id) ?? []), `${type} ${data.hookType ?? ""}`.trim()]);
+  }
+  return [...lives.values()]
+    .filter((life) => life.length !== 2 || !life[0]?.startsWith(start) || !life[1]?.startsWith(end))
+    .map((life) => `law 2: a ${what} has not one start and then one end: ${life.join(", ")}`);
+}
+
+/** The boundaries of each agent: start and end in turns, and those of its n-th run say so. */
+function boundariesAmiss(events: readonly LawEvent[]): string[] {
+  const told = new Map<string, string[]>();
+  for (const { agentId = "", data } of of(events, "subagent_session_boundary")) {
+    const side = data.phase === "start" ? "start" : "end";
+    told.set(agentId, [...(told.get(agentId) ?? []), `${side} ${data.run}`]);
+  }
+  const agents = new Set([...told.keys(), ...runsOf(events).keys()]);
+  return [...agents].flatMap((agentId) => {
+    const runs = runsOf(events).get(agentId) ?? [];
+    const wanted = runs.map((isStart, at) => `${isStart ? "start" : "end"} ${Math.floor(at / 2) + 1}`).join(", ");
+    const seen = (told.get(agentId) ?? []).join(", ");
+    return seen === wanted
+      ? []
+      : [`law 2: the boundaries of agent ${agentId.slice(0, 8)} are "${seen}", not "${wanted}"`];
+  });
+}
+
+/** After each prompt of the user autopilot ends at most once. */
+function endsOfAutopilotAmiss(events: readonly LawEvent[]): string[] {
+  const broken: string[] = [];
+  let ends: string[] = [];
+  for (const { type, agentId, data, ephemeral } of events) {
+    if (ephemeral || agentId !== undefined) continue;
+    if (type === "session.autopilot_ended") ends.push(data.reason ?? "?");
+    if (type === "user.message" && isPromptOfUser(data)) ends = [];
+    if (ends.length > 1 && type === "session.autopilot_ended")
+      broken.push(`law 2: autopilot ended more than once for one prompt: ${ends.join(", ")}`);
+  }
+  return broken;
+}
+
+const isPromptOfUser = ({ source, delivery, isSentBack }: LawEvent["data"]): boolean =>
+  source === undefined && delivery !== "steering" && !isSentBack;
 
 /** By agent: its starts (true) and ends (false) in order. */
 function runsOf(events: readonly LawEvent[]): Map<string, boolean[]> {

@@ -35,6 +35,13 @@ export interface LawData {
   hookInvocationId?: string;
   input?: { toolName?: string; agentId?: string; agentPath?: string[]; agentPathNames?: string[] };
   aborted?: boolean;
+  checkId?: string;
+  /** Of `subagent_session_boundary`. */
+  phase?: string;
+  run?: number;
+  source?: string;
+  delivery?: string;
+  isSentBack?: boolean;
   toolRequests?: { toolCallId: string; name: string }[];
 }
 

@@ -38,6 +38,8 @@ export interface WorldOptions
   openStore?: RuntimeOptions["openStore"];
   /** A copy of the database of another world, to begin with. */
   database?: string;
+  /** Where its folders are, or are to be made; a folder of its own by default. */
+  root?: string;
 }
 
 /** Across all worlds: one may go on with the database of another. */
@@ -58,11 +60,11 @@ export class World {
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
-    this.#root = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-laws-")));
+    this.#root = options.root ?? realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-laws-")));
     this.home = path.join(this.#root, "home");
     this.folder = path.join(this.#root, "work");
     this.temporary = path.join(this.#root, "tmp");
-    for (const folder of [this.folder, this.temporary, this.home]) mkdirSync(folder, { mode: 0o700 });
+    for (const folder of [this.folder, this.temporary, this.home]) mkdirSync(folder, { mode: 0o700, recursive: true });
     if (options.database) copyFileSync(options.database, path.join(this.home, "retinue.db"));
     this.#runtime = this.#open();
   }
@@ -125,7 +127,15 @@ export class World {
   }
 
   #open(): Runtime {
-    const { maxPromptTokens, summary: _, onRequest: __, database: ___, openStore, ...limits } = this.#options;
+    const {
+      maxPromptTokens,
+      summary: _,
+      onRequest: __,
+      database: ___,
+      root: ____,
+      openStore,
+      ...limits
+    } = this.#options;
     const config = { ...runtimeConfig({}), home: this.home, tempFolder: this.temporary, ...limits };
     return new Runtime({ config, openStore, catalog: catalogOf(this.#planModel(), maxPromptTokens) });
   }
