@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { ModelRequest } from "../models/provider.ts";
 import { call, say, type Turn } from "../models/scripted.ts";
 import { inSmallWorld, type SmallWorld } from "../server/handlers/small-world.ts";
+import { conflictWords } from "./isolation.ts";
 import {
   agentNamed,
   agentsOf,
@@ -267,4 +268,10 @@ describe("an agent in a worktree", () => {
       { isOnDisk: true },
     );
   });
+});
+
+test("why work was not merged names the files that were in the way, and has no empty brackets when there are none", () => {
+  expect(conflictWords({ why: "files were being changed", files: [] })).toBe("files were being changed");
+  const files = Array.from({ length: 25 }, (_, at) => `${at}.txt`);
+  expect(conflictWords({ why: "both changed", files })).toMatch(/^both changed \(0\.txt, .*, 19\.txt and 5 more\)$/);
 });

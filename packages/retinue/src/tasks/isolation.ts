@@ -72,13 +72,17 @@ function wordsOf(result: WorktreeResult): string {
         ? "Its changes were in the working tree already."
         : `Its changes are in the working tree, not committed: ${listed(result.files)}.`;
     case "conflicts":
-      return `Its changes were not merged, and the working tree is as it was: ${result.why}${result.files.length > 0 ? ` (${listed(result.files)})` : ""}. ${whereKept(result.ref)}`;
+      return `Its changes were not merged, and the working tree is as it was: ${conflictWords(result)}. ${whereKept(result.ref)}`;
     case "kept":
       return `Its changes were not merged, because it has not completed: ${listed(result.files)}. ${whereKept(result.ref)}`;
     case "failed":
       return `Its changes could not be merged: ${result.error}. ${result.ref === undefined ? "" : whereKept(result.ref)}`.trim();
   }
 }
+
+/** Why, and where; there are no files when they were being changed. */
+export const conflictWords = ({ why, files }: { why: string; files: readonly string[] }): string =>
+  files.length > 0 ? `${why} (${listed(files)})` : why;
 
 const whereKept = (ref: string): string =>
   `They are kept as ${ref}: \`git show ${ref}\` shows them, \`git cherry-pick -n ${ref}\` takes them over.`;

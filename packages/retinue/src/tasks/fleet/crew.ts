@@ -6,6 +6,7 @@
 import { AppError } from "@retinue/protocol";
 import * as z from "zod";
 import type { WorkingAgent } from "../../tree/working-agent.ts";
+import { conflictWords } from "../isolation.ts";
 import type { FleetRecord, TaskRecord } from "../record.ts";
 import type { Tasks } from "../registry.ts";
 import type { SpawnGate } from "../spawn-gate.ts";
@@ -110,8 +111,7 @@ function endOf(record: TaskRecord): RunEnd | undefined {
   const answer = firstAnswer(record);
   const work = record.kind === "agent" ? record.worktree : undefined;
   // What was not merged is not there for those that build on it. Another try begins with what is there now.
-  if (answer !== undefined && work?.type === "conflicts")
-    return unmerged(record, `${work.why} (${work.files.join(", ")})`);
+  if (answer !== undefined && work?.type === "conflicts") return unmerged(record, conflictWords(work));
   if (answer !== undefined && work?.type === "failed") return unmerged(record, work.error);
   if (answer !== undefined) return { way: "completed", text: answer.slice(0, MAX_TEXT), isData: isData(record) };
   if (record.status === "failed") return { way: "failed", error: record.error ?? "Its agent failed." };

@@ -79,6 +79,11 @@ async function take(tree: WorkingTree, { index, signal }: { index: string; signa
       ...options,
       input: nulled(there),
     });
+  // Files that were saved or copied without a change are not in the list, and git would not write over them before it has compared them.
+  await git(top, ["update-index", "-q", "--ignore-submodules", "--ignore-missing", "--refresh"], {
+    ...options,
+    mayDiffer: true,
+  });
   const written = (await git(top, ["write-tree"], options)).trim();
   return { tree: written, index, leftOut: listed.filter((path) => path.endsWith("/")) };
 }

@@ -1,6 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeRepository, type TestRepository } from "./test-repository.ts";
@@ -37,6 +46,18 @@ describe("a worktree", () => {
     expect(existsSync(inside(place, "src/b.txt"))).toBe(false);
     expect(await settle()).toEqual({ type: "unchanged" });
     expect(world.seen()).toEqual(before);
+    expect(world.left()).toEqual(nothingLeft);
+  });
+
+  test("changes a file that was saved or copied without a change, which git takes for another until it has looked into it", async () => {
+    utimesSync(join(world.top, "a.txt"), 1, 1);
+    const place = await prepare();
+    writeFileSync(inside(place, "a.txt"), "by the agent\n");
+    utimesSync(join(world.top, "a.txt"), 2, 2);
+    const index = readFileSync(join(world.top, ".git/index"));
+    expect(await settle()).toEqual({ type: "merged", files: ["a.txt"] });
+    expect(world.read("a.txt")).toBe("by the agent\n");
+    expect(readFileSync(join(world.top, ".git/index"))).toEqual(index);
     expect(world.left()).toEqual(nothingLeft);
   });
 
