@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { cpSync, existsSync } from "node:fs";
 import { basename } from "node:path";
-import { AppError } from "@retinue/protocol";
+import { AppError, type EventOf } from "@retinue/protocol";
 import { leftOpen } from "../recovery/left-open.ts";
 import { openHooks } from "../recovery/open-hooks.ts";
 import { lastCheckpoint } from "../recovery/replay.ts";
@@ -94,10 +94,23 @@ function copyOf(event: StoredEvent, { from, to }: { from: string; to: string }):
   const { sessionId, type } = event;
   const { id, timestamp, data } = envelopeOf(event);
   const copy = { sessionId: sessionId === from ? to : sessionId, type, id, timestamp, data, json: event.json };
-  const start = sessionId === from ? eventOf(event, "session.start") : undefined;
-  if (!start) return sessionId === from ? copy : { ...copy, agentId: sessionId };
-  const renamed = { ...start.data, sessionId: to };
-  return { ...copy, data: renamed, json: JSON.stringify({ ...start, data: renamed }) };
+  const said = sessionId === from ? ofStart(event, to) : ofBoundary(event, { from, to });
+  const own = said ? { ...copy, data: said.data, json: JSON.stringify(said) } : copy;
+  return sessionId === from ? own : { ...own, agentId: sessionId };
+}
+
+/** Two events name the session that they are copied from. */
+function ofStart(event: StoredEvent, to: string): EventOf<"session.start"> | undefined {
+  const start = eventOf(event, "session.start");
+  return start && { ...start, data: { ...start.data, sessionId: to } };
+}
+
+function ofBoundary(
+  event: StoredEvent,
+  { from, to }: { from: string; to: string },
+): EventOf<"subagent_session_boundary"> | undefined {
+  const boundary = eventOf(event, "subagent_session_boundary");
+  return boundary?.data.parentId === from ? { ...boundary, data: { ...boundary.data, parentId: to } } : undefined;
 }
 
 function copyFolder(from: string, to: string, events: readonly StoredEvent[]): void {
