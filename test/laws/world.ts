@@ -38,6 +38,8 @@ export interface WorldOptions
   openStore?: RuntimeOptions["openStore"];
   /** A copy of the database of another world, to begin with. */
   database?: string;
+  /** The id that the endpoint gives to every call of every answer, as some do. */
+  callId?: string;
   /** Where its folders are, or are to be made; a folder of its own by default. */
   root?: string;
 }
@@ -133,6 +135,7 @@ export class World {
       onRequest: __,
       database: ___,
       root: ____,
+      callId: _____,
       openStore,
       ...limits
     } = this.#options;
@@ -172,7 +175,8 @@ export class World {
     if (gate !== undefined) await this.gates.pass(gate, signal);
     if (fails !== undefined) throw new ModelError(fails, { kind: "api", status: 400 });
     if (text !== "") yield { type: "text", delta: text };
-    for (const { id = `call-${++calls}`, name, arguments: args } of wanted)
+    const { callId } = this.#options;
+    for (const { id = callId ?? `call-${++calls}`, name, arguments: args } of wanted)
       yield { type: "call", id, name, arguments: JSON.stringify(args) };
     yield {
       type: "end",

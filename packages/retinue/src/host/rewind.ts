@@ -60,6 +60,7 @@ export async function cutBack(target: HostedSession, eventId: string): Promise<C
   });
   state.title = session.state.title;
   state.prompt.onIdle(); // The log does not say it, and only a session at rest goes back.
+  state.callIds.addAll(session.state.callIds);
   session.state = state;
   tree.transcript.restart();
   tree.usage.restart(usage);

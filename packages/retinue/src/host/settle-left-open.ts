@@ -8,7 +8,7 @@ import type { LeftOpen } from "../recovery/left-open.ts";
 import { endHooks, type OpenHook } from "../recovery/open-hooks.ts";
 import { Inbox } from "../session/inbox.ts";
 import { Log } from "../session/log.ts";
-import { endRun } from "../session/run-boundary.ts";
+import { endCutRun } from "../session/run-boundary.ts";
 import { Session } from "../session/session.ts";
 import type { Lease, NewEvent } from "../store/store.ts";
 import type { World } from "../world.ts";
@@ -16,16 +16,21 @@ import type { World } from "../world.ts";
 const NOWHERE = { workingDirectory: "", folder: "" };
 
 export function settleLeftOpen(log: Log, left: readonly LeftOpen[], world: World): void {
-  for (const { sessionId, state, start, run = 1 } of left) {
+  for (const { sessionId, state, start, run = 1, boundaries = 1 } of left) {
     const inbox = new Inbox({ sessionId, log });
     const session = new Session({ id: sessionId, log, world, inbox, state, place: NOWHERE });
     settleInterrupted(session);
     if (!start) continue;
     const { toolCallId, agentName, agentDisplayName, taskName, model, modelSelectionSource } = start;
     const about = { toolCallId, agentName, agentDisplayName, taskName, model, modelSelectionSource };
-    endRun(
-      { type: "subagent.completed", data: { ...about, cancelled: true } },
-      { append: (type, data) => session.append(type, data), parentId: start.parentId ?? log.rootId, run },
+    endCutRun(
+      { ...about, cancelled: true },
+      {
+        append: (type, data) => session.append(type, data),
+        parentId: start.parentId ?? log.rootId,
+        run,
+        boundaries,
+      },
     );
   }
 }

@@ -18,6 +18,8 @@ export interface LeftOpen {
   start?: EventOf<"subagent.started">["data"];
   /** Which run of its agent that is. */
   run?: number;
+  /** How many of its two boundaries there are; a cut may be between one and the event beside it. */
+  boundaries?: number;
 }
 
 export type RunEnd = "completed" | "cancelled" | "failed";
@@ -27,16 +29,19 @@ export interface Runs {
   starts: number;
   ends: RunEnd[];
   latest: StoredEvent;
+  /** Of the latest run. */
+  boundaries: number;
 }
 
 export function runsIn(events: readonly StoredEvent[]): Map<string, Runs> {
   const runs = new Map<string, Runs>();
   for (const event of events) {
-    if (!event.type.startsWith("subagent.")) continue;
+    if (!event.type.startsWith("subagent")) continue;
     const { sessionId } = event;
     const known = runs.get(sessionId);
     if (event.type === "subagent.started")
-      runs.set(sessionId, { starts: (known?.starts ?? 0) + 1, ends: known?.ends ?? [], latest: event });
+      runs.set(sessionId, { starts: (known?.starts ?? 0) + 1, ends: known?.ends ?? [], latest: event, boundaries: 0 });
+    else if (event.type === "subagent_session_boundary" && known) known.boundaries++;
     else if (event.type === "subagent.failed") known?.ends.push("failed");
     else if (event.type === "subagent.completed") known?.ends.push(wasCancelled(event) ? "cancelled" : "completed");
   }
@@ -58,7 +63,7 @@ export function leftOpen(events: readonly StoredEvent[], goesOn: (sessionId: str
     );
     const start = own && eventOf(own.latest, "subagent.started")?.data;
     const isLeft = start || state.openCalls.size > 0 || state.gates.open;
-    return isLeft ? [{ sessionId, state, start, run: own?.starts }] : [];
+    return isLeft ? [{ sessionId, state, start, run: own?.starts, boundaries: own?.boundaries }] : [];
   });
 }
 

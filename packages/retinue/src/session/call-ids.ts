@@ -16,6 +16,11 @@ export class CallIds {
       this.#used.add(toolCallId);
   }
 
+  /** Those of calls that were cut from the log count as well: whoever watches has seen them. */
+  addAll(before: CallIds): void {
+    for (const id of before.#used) this.#used.add(id);
+  }
+
   /** The id that the endpoint wants, or one like it when another call has that. */
   claim(wanted: string): string {
     let id = wanted;

@@ -36,3 +36,13 @@ export function endRun({ type, data }: RunEnd, { append, parentId, run }: Run): 
   append("subagent_session_boundary", { phase: "end", ...about, cancelled: data.cancelled });
   append(type, data);
 }
+
+/** The end of a run whose log was cut: of its two boundaries so many are there, and none is told twice. */
+export function endCutRun(data: EventData<"subagent.completed">, { boundaries, ...run }: Run & { boundaries: number }) {
+  const { toolCallId, agentName } = data;
+  const { append, parentId } = run;
+  if (boundaries === 0)
+    append("subagent_session_boundary", { phase: "start", run: run.run, parentId, toolCallId, agentName });
+  if (boundaries < 2) endRun({ type: "subagent.completed", data }, run);
+  else append("subagent.completed", data);
+}

@@ -11,6 +11,7 @@ export function rewound(record: TaskRecord, { left, all, now }: { left: Runs; al
   return {
     ...record,
     status,
+    ...(record.kind === "agent" ? { runs: left.starts } : {}),
     turns: record.turns.slice(0, left.ends.length),
     error: last === "failed" ? record.error : undefined,
     reason: last === "failed" ? record.reason : undefined,
