@@ -21,9 +21,12 @@ interface Observed<Seen> {
   /** What there is beside the database and the folders; called at each commit. */
   look(world: World): Seen;
   options?: WorldOptions;
+  /** How many commits there are from one copy to the next; 1 by default. */
+  every?: number;
 }
 
 export class Commits<Seen> {
+  /** Those that were copied. */
   readonly all: Commit<Seen>[] = [];
   readonly #root = realpathSync(mkdtempSync(path.join(tmpdir(), "retinue-commits-")));
   readonly #observed: Observed<Seen>;
@@ -68,10 +71,12 @@ export class Commits<Seen> {
     await using world = new World({ ...this.#observed.options, root: this.#world });
     const store = world.runtime.sessions.store as SqliteStore;
     const commit = store.commit.bind(store);
+    let count = 0;
     store.commit = async (batch) => {
       await commit(batch);
+      const at = count++;
+      if (at % (this.#observed.every ?? 1) !== 0) return;
       while (isGitAtWork()) await setImmediate();
-      const at = this.all.length;
       cpSync(this.#world, path.join(this.#copy(at), "root"), { recursive: true, verbatimSymlinks: true, filter });
       store.db.exec(`VACUUM INTO '${path.join(this.#copy(at), "retinue.db")}'`);
       this.all.push({ at, seen: this.#observed.look(world) });

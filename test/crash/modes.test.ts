@@ -15,10 +15,13 @@ import type { World } from "../laws/world.ts";
 import { type Commit, Commits } from "./every-commit.ts";
 
 const SESSION = "crashed";
-const SAMPLES = 10;
 
 interface Scenario<Seen> {
   config: object;
+  /** Every how many commits it is tried. */
+  every: number;
+  /** It is resumed without its pending work. */
+  isGivenUp?: boolean;
   run(client: LawClient, world: World): Promise<void>;
   look(world: World): Seen;
   /** Just before the session is resumed. */
@@ -33,28 +36,29 @@ async function problemsOf<Seen>(scenario: Scenario<Seen>): Promise<Record<string
     await world.createSession(client, { sessionId: SESSION, ...scenario.config });
     await scenario.run(client, world);
   };
-  using commits = await Commits.of(begin, scenario);
-  const step = process.env.LAWS_FULL ? 1 : Math.max(1, commits.all.length / SAMPLES);
+  const { look, atCrash, every } = scenario;
+  // Some endpoints give one id to all calls.
+  const options = { callId: "call_0" };
+  using commits = await Commits.of(begin, { look, options, every: process.env.LAWS_FULL ? 1 : every });
+  expect(commits.all.length).toBeGreaterThan(4);
   const problems: Record<string, string[]> = {};
-  for (let at = 0; at < commits.all.length; at += step) {
-    const commit = commits.all[Math.floor(at)];
-    if (!commit) continue;
-    scenario.atCrash?.(commit);
+  for (const commit of commits.all) {
+    atCrash?.(commit);
     await using world = await commits.open(commit);
     const found = await afterCrash(world, scenario).catch((error: unknown) => [String(error)]);
-    if (found.length > 0) problems[`after commit ${commit.at} of ${commits.all.length}`] = found;
+    if (found.length > 0) problems[`after commit ${commit.at}`] = found;
   }
   return problems;
 }
 
-async function afterCrash<Seen>(world: World, { config, judge }: Scenario<Seen>): Promise<string[]> {
+async function afterCrash<Seen>(world: World, { config, judge, isGivenUp = false }: Scenario<Seen>): Promise<string[]> {
   const client = world.connect({ attached: "sdk" });
-  await world.resumeSession(client, SESSION, config);
+  await world.resumeSession(client, SESSION, { ...config, continuePendingWork: !isGivenUp });
   await client.answerOpen(SESSION);
   await client.atRest(SESSION);
   const events = await logOf(client);
   return [
-    ...brokenLaws(events, { clients: [client], maxDepth: 6 }),
+    ...brokenLaws(events, { clients: [client], maxDepth: 6, isGivenUp }),
     ...leftBehind(world.runtime),
     ...(await judge({ world, client, events })),
   ];
@@ -84,9 +88,10 @@ test("a fleet in worktrees that ends after any of its commits does each todo onc
   const todos = ["one", "two"].map((id) => ({ id, title: id, description: promptOf(appends(id)) }));
   const problems = await problemsOf({
     config: {},
+    every: 9,
     look: () => undefined,
     async run(client, { folder }) {
-      git(folder, "init", "--quiet", "--initial-branch=main");
+      git(folder, "init", "--quiet", "--template=", "--initial-branch=main");
       writeFileSync(path.join(folder, "log.txt"), "begin\n");
       git(folder, "add", ".");
       git(folder, "commit", "--quiet", "-m", "first");
@@ -132,6 +137,7 @@ test.each(["2025", "2026"] as const)(
     await using _ = server;
     const problems = await problemsOf({
       config: { mcpServers: { jobs: server.config } },
+      every: 4,
       look: () => ({ calls: server.of("tools/call").length, tasks: structuredClone([...server.tasks]) }),
       async run(client) {
         const plan: Plan = {
@@ -172,28 +178,58 @@ test.each(["2025", "2026"] as const)(
   },
 );
 
+const done: Plan["turns"] = [{ moves: [{ call: "task_complete", args: { summary: "made" } }] }];
+const make: Plan["turns"] = [{ moves: [{ call: "bash", args: { command: "echo made > made.txt" } }] }];
+
+const autopilot = {
+  config: { gates: [{ command: "echo asked >> asked.txt; test -f made.txt" }] },
+  every: 6,
+  look: () => undefined,
+  async run(client: LawClient) {
+    const plan: Plan = { turns: [...done, ...make, ...make, ...done, ...done], says: "stopped" };
+    await client.call("session.mode.set", { sessionId: SESSION, mode: "autopilot" });
+    await client.call("session.send", { sessionId: SESSION, prompt: promptOf(plan) });
+    await client.until("session.idle");
+  },
+};
+const endsOf = (events: readonly LawEvent[]): string =>
+  wasDone(events, "session.autopilot_ended")
+    .map(({ data }) => data.reason)
+    .join(", ");
+
 test("autopilot with a gate that ends after any of its commits is completed once, and its gate is asked", async () => {
-  const done: Plan["turns"] = [{ moves: [{ call: "task_complete", args: { summary: "made" } }] }];
-  const make: Plan["turns"] = [{ moves: [{ call: "bash", args: { command: "echo made > made.txt" } }] }];
-  const plan: Plan = { turns: [...done, ...make, ...make, ...done, ...done], says: "stopped" };
   const problems = await problemsOf({
-    config: { gates: [{ command: "echo asked >> asked.txt; test -f made.txt" }] },
-    look: () => undefined,
-    async run(client) {
-      await client.call("session.mode.set", { sessionId: SESSION, mode: "autopilot" });
-      await client.call("session.send", { sessionId: SESSION, prompt: promptOf(plan) });
-      await client.until("session.idle");
-    },
+    ...autopilot,
     judge({ world: { folder }, events }) {
       if (wasDone(events, "user.message").length === 0) return [];
-      const ends = wasDone(events, "session.autopilot_ended").map(({ data }) => data.reason);
       const accepted = wasDone(events, "session.task_complete").filter(({ data }) => data.success !== false);
       const asked = readFileSync(path.join(folder, "asked.txt"), "utf8").trim().split("\n").length;
       const checks = wasDone(events, "gate.completed").filter(({ data }) => !data.cancelled).length;
       return [
-        ...unless(ends.join() === "completed", `autopilot ended with ${ends.join(", ") || "nothing"}`),
+        ...unless(endsOf(events) === "completed", `autopilot ended: ${endsOf(events)}`),
         ...unless(accepted.length === 1, `completion was accepted ${accepted.length} times`),
         ...unless(checks >= 1 && asked >= checks, `${checks} checks, and the gate was asked ${asked} times`),
+      ];
+    },
+  });
+  expect(problems).toEqual({});
+});
+
+test("autopilot that was given up after any of its commits is completed by the next prompt", async () => {
+  const problems = await problemsOf({
+    ...autopilot,
+    isGivenUp: true,
+    async judge({ client, events }) {
+      const after = client.events.length;
+      const plan: Plan = { turns: [...make, ...done], says: "stopped" };
+      const prompt = promptOf(plan);
+      await client.call("session.send", { sessionId: SESSION, prompt, agentMode: "autopilot" });
+      await client.until("session.idle", undefined, { after });
+      const log = await logOf(client);
+      const ends = endsOf(log.slice(events.length));
+      return [
+        ...brokenLaws(log, { clients: [client], maxDepth: 6, isGivenUp: true }),
+        ...unless(ends === "completed", `the next prompt ended: ${ends}`),
       ];
     },
   });
@@ -221,6 +257,7 @@ test("a consolidation that ends after any of its commits keeps each note once, a
   });
   const problems = await problemsOf({
     config: { memory: { enabled: true } },
+    every: 6,
     look: () => undefined,
     async run(client) {
       await client.call("session.send", { sessionId: SESSION, prompt: "The door is blue." });
