@@ -22,7 +22,7 @@ const CHECKS = {
     isFor: isOfferedAgain,
   },
   ends: {
-    says: "law 2: each run of an agent and each call has one start and then one end; no model is left without a result; the server of an MCP task is called once",
+    says: "law 2: each run of an agent, its boundaries, each call, hook and check of gates has one start and then one end; autopilot ends at most once for a prompt; no model is left without a result; the server of an MCP task is called once",
     isFor: always,
   },
   delivery: {
