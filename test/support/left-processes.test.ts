@@ -12,6 +12,7 @@ test("a process counts as left when whoever started it is gone, and not before",
   const left = startedWith(mark);
   for (const { pid } of left) process.kill(pid, "SIGKILL");
   expect(left.map(({ command }) => command)).toEqual(["sleep 300 "]);
+  await expect.poll(() => startedWith(mark)).toEqual([]); // It is dying.
   const owned = spawn("sleep", ["300"], { env: { ...process.env, [MARK]: mark }, stdio: "ignore" });
   await once(owned, "spawn");
   const found = startedWith(mark);

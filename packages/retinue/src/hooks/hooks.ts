@@ -198,14 +198,14 @@ const brief = (command: string): string => (command.length > 80 ? `${command.sli
 
 /** What a hook does outside follows a start that is on record. A hook that could not be called has ended, and its caller gets no further. */
 async function recorded(
-  { log, append }: Pick<Session, "log" | "append">,
+  session: Session,
   frame: { hookInvocationId: string; hookType: HookType; parentToolCallId?: string; source?: HookSource },
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await log.recorded({ signal });
+    await session.log.recorded({ signal });
   } catch (error) {
-    append("hook.end", { ...frame, success: false, error: { message: messageOf(error) } });
+    session.append("hook.end", { ...frame, success: false, error: { message: messageOf(error) } });
     throw error;
   }
 }
